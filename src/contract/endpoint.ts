@@ -1,0 +1,168 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { belongs } from './cursor.ts'
+import type { FieldError } from './errors.ts'
+import { cursor, integer, type Parameters, type Parsed, type Sent } from './parameters.ts'
+
+/** What a token may be allowed to read. */
+export const scopes = ['lkbx:read', 'dtt:read'] as const
+export type Scope = (typeof scopes)[number]
+
+/** One promise of the API. The path is written out in full, so that a search for it ends here. */
+export interface Endpoint<
+  Path extends string = string,
+  Query extends Parameters = Parameters,
+  Data extends TSchema = TSchema,
+> {
+  readonly path: Path
+  readonly summary: string
+  readonly description: string | undefined
+  /** The scope a token needs; undefined where any token will do. */
+  readonly scope: Scope | undefined
+  /** Whether the account of the token needs a subscription tier. */
+  readonly entitled: boolean
+  /** What is missing when the answer is 404; undefined where the endpoint always has an answer. */
+  readonly noun: string | undefined
+  readonly query: Query
+  /** The schema of `data` in the envelope. */
+  readonly data: Data
+  /** Errors that concern more than one parameter, from the parsed values (undefined where one was wrong or not sent). */
+  readonly check: (values: object) => FieldError[]
+}
+
+/** What an answer is asked: the parsed query, and the identifier where the path has one. */
+export type Asked<E extends Endpoint> = Parsed<E['query']> &
+  (E['path'] extends `${string}/:id` ? { readonly id: number } : unknown)
+
+/** What a caller of the typed client passes. */
+export type Arguments<E extends Endpoint> = Sent<E['query']> &
+  (E['path'] extends `${string}/:id` ? { id: number } : unknown)
+
+export type Data<E extends Endpoint> = Static<E['data']>
+
+interface Facts {
+  readonly summary: string
+  readonly description?: string
+  readonly scope?: Scope
+  readonly entitled?: boolean
+  readonly noun?: string
+}
+
+/** An endpoint that answers with one value. */
+export function get<const Path extends string, Data extends TSchema, Query extends Parameters = {}>(
+  path: Path,
+  facts: Facts & { readonly data: Data; readonly query?: Query },
+): Endpoint<Path, Query, Data> {
+  return {
+    path,
+    summary: facts.summary,
+    description: facts.description,
+    scope: facts.scope,
+    entitled: facts.entitled ?? true,
+    noun: facts.noun,
+    // Without `query` in the facts, Query is inferred as {}.
+    query: facts.query ?? ({} as Query),
+    data: facts.data,
+    check: () => [],
+  }
+}
+
+/**
+ * An endpoint that answers with a page of a list, by offset or by cursor. `filters` choose rows, and a cursor is bound
+ * to them; `options` change only how a row is shown.
+ */
+export function page<
+  const Path extends string,
+  Item extends TSchema,
+  Filters extends Parameters = {},
+  Options extends Parameters = {},
+>(
+  path: Path,
+  facts: Omit<Facts, 'noun'> & { readonly item: Item; readonly filters?: Filters; readonly options?: Options },
+): Page<Path, Item, Filters, Options> {
+  const filters = Object.keys(facts.filters ?? {})
+  const listOf = (values: object) => {
+    // The query of a page has every filter by its name; one that was not sent is undefined.
+    const sent = values as Record<string, unknown>
+    return JSON.stringify([path, ...filters.map(name => sent[name] ?? null)])
+  }
+  return {
+    path,
+    summary: facts.summary,
+    description: facts.description,
+    scope: facts.scope,
+    entitled: facts.entitled ?? true,
+    noun: undefined,
+    // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
+    query: { ...paging, ...(facts.filters as Filters), ...(facts.options as Options) },
+    data: Type.Object({
+      data: Type.Array(facts.item, { description: 'The records of this page.' }),
+      pagination: Type.Union([offsetPagination, cursorPagination], {
+        description: 'Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor.',
+      }),
+    }),
+    listOf,
+    check: values => checkPage(values, listOf),
+  }
+}
+
+export interface Page<
+  Path extends string = string,
+  Item extends TSchema = TSchema,
+  Filters extends Parameters = Parameters,
+  Options extends Parameters = Parameters,
+> extends Endpoint<Path, Paging & Filters & Options, PageSchema<Item>> {
+  /** Names the list that a cursor belongs to: the path and the filters. */
+  readonly listOf: (values: object) => string
+}
+
+type PageSchema<Item extends TSchema> = ReturnType<
+  typeof Type.Object<{
+    data: ReturnType<typeof Type.Array<Item>>
+    pagination: ReturnType<typeof Type.Union<[typeof offsetPagination, typeof cursorPagination]>>
+  }>
+>
+
+const limits = { minimum: 1, maximum: 100, default: 50 }
+const offsets = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }
+
+type Paging = typeof paging
+const paging = {
+  limit: integer('The most records a page holds.', limits, limits.default),
+  offset: integer('How many records to pass over before the page starts.', offsets, undefined),
+  cursor: cursor(
+    'Walks the list without repeating or missing a record while others are added: send it empty to start, then send each `nextCursor` until it is null. Takes the place of `offset`.',
+  ),
+}
+
+const offsetPagination = Type.Object(
+  {
+    limit: Type.Integer({ description: 'The limit that was applied.' }),
+    offset: Type.Integer({ description: 'The offset that was applied.' }),
+  },
+  { additionalProperties: false },
+)
+
+const cursorPagination = Type.Object(
+  {
+    limit: Type.Integer({ description: 'The limit that was applied.' }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'The cursor of the next page; null at the end of the list.',
+    }),
+  },
+  { additionalProperties: false },
+)
+
+function checkPage(values: object, listOf: (values: object) => string) {
+  const found: FieldError[] = []
+  // The query of every page has these parameters; of `from` and `to` the lists of sessions have both.
+  const { cursor: sent, offset, from, to } = values as Partial<Parsed<Paging>> & { from?: number; to?: number }
+  if (sent !== undefined && offset !== undefined) {
+    found.push({ field: 'cursor', message: 'must not be combined with offset' })
+  } else if (sent !== undefined && sent !== 'start' && !belongs(sent, listOf(values))) {
+    found.push({ field: 'cursor', message: paging.cursor.rule })
+  }
+  if (from !== undefined && to !== undefined && from > to) {
+    found.push({ field: 'from', message: 'must not be after to' })
+  }
+  return found
+}

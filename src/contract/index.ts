@@ -1,0 +1,19 @@
+import { devices } from './devices.ts'
+import { lockSessions } from './lock-sessions.ts'
+import { lockTemplates } from './lock-templates.ts'
+import { people } from './people.ts'
+import { trainingSessions } from './training-sessions.ts'
+import { trainingTemplates } from './training-templates.ts'
+
+/** The whole API, by operation name, in the order of the reference. */
+export const api = {
+  ...lockTemplates,
+  ...lockSessions,
+  ...trainingTemplates,
+  ...trainingSessions,
+  ...devices,
+  ...people,
+}
+
+export type Api = typeof api
+export type Operation = keyof Api

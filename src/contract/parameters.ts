@@ -1,0 +1,127 @@
+import Type, { type TSchema } from 'typebox'
+import { DAY_MS, parseDay, parseTimestamp } from './time.ts'
+import { decodeCursor, type Position } from './cursor.ts'
+
+/**
+ * A query or path parameter: what callers may send (`schema`, for the reference and the client), and what the server
+ * makes of the text. `parse` returns undefined for text that is out of syntax or bounds; `rule` completes "limit …".
+ */
+export interface Parameter<Sent = unknown, Parsed = unknown, Absent = unknown> {
+  readonly schema: TSchema
+  readonly description: string
+  readonly rule: string
+  readonly parse: (text: string) => Parsed | undefined
+  /** What an answer receives when nothing was sent. */
+  readonly absent: Absent
+  /** Type only: what a typed client passes. */
+  readonly sent?: Sent
+}
+
+export type Parameters = Readonly<Record<string, Parameter>>
+
+/** What a caller of the client may pass for these parameters. */
+export type Sent<P extends Parameters> = { [K in keyof P]?: P[K] extends Parameter<infer S> ? S : never }
+
+/** What an answer receives. */
+export type Parsed<P extends Parameters> = {
+  [K in keyof P]: P[K] extends Parameter<unknown, infer V, infer A> ? V | A : never
+}
+
+/**
+ * Canonical decimal: no sign, space, fraction, exponent, leading zero or other digits. A number too long to be exact
+ * is still a number here: bounds decide, and identifiers of any length are merely absent.
+ */
+export function parseInteger(text: string): number | undefined {
+  return CANONICAL_INTEGER.test(text) ? Number(text) : undefined
+}
+
+/** Identifiers beyond the safe integers are well-formed, and nobody has them: they become 0, which no row has. */
+export const NOBODY = 0
+
+export function parseId(text: string): number | undefined {
+  const value = parseInteger(text)
+  if (value === undefined || value < 1) return undefined
+  return Number.isSafeInteger(value) ? value : NOBODY
+}
+
+export const id = (description: string): Parameter<number, number, undefined> => ({
+  absent: undefined,
+  schema: Type.Integer({ minimum: 1 }),
+  description,
+  rule: 'must be an integer of 1 or more',
+  parse: parseId,
+})
+
+export const integer = <const Absent extends number | undefined>(
+  description: string,
+  bounds: { minimum: number; maximum: number; default: number },
+  absent: Absent,
+): Parameter<number, number, Absent> => ({
+  absent,
+  schema: Type.Integer(bounds),
+  description,
+  rule: `must be an integer from ${bounds.minimum} to ${bounds.maximum}`,
+  parse: text => {
+    const value = parseInteger(text)
+    return value !== undefined && value >= bounds.minimum && value <= bounds.maximum ? value : undefined
+  },
+})
+
+export const flag = (description: string): Parameter<boolean, boolean, undefined> => ({
+  absent: undefined,
+  schema: Type.Boolean(),
+  description,
+  rule: 'must be true or false',
+  parse: text => (text === 'true' ? true : text === 'false' ? false : undefined),
+})
+
+export const text = (description: string): Parameter<string, string, undefined> => ({
+  absent: undefined,
+  schema: Type.String({ minLength: 1 }),
+  description,
+  rule: 'must not be empty',
+  parse: value => (value === '' ? undefined : value),
+})
+
+export const choice = <const Value extends string>(description: string, value: Value): Parameter<Value, Value, undefined> => ({
+  absent: undefined,
+  schema: Type.Enum([value], { type: 'string' }),
+  description,
+  rule: `must be ${value}`,
+  parse: sent => (sent === value ? value : undefined),
+})
+
+/** The first instant that belongs: a day stands for its start. */
+export const start = (description: string): Parameter<string, number, undefined> => ({
+  ...moment(description),
+  parse: value => parseDay(value) ?? parseTimestamp(value),
+})
+
+/** The first instant that no longer belongs: a day stands for the start of the next one. */
+export const end = (description: string): Parameter<string, number, undefined> => ({
+  ...moment(description),
+  parse: value => {
+    const day = parseDay(value)
+    return day === undefined ? parseTimestamp(value) : day + DAY_MS
+  },
+})
+
+/** Where a walk through a page goes on: empty at its start, else what the page before named. */
+export const cursor = (description: string): Parameter<string, Position | 'start', undefined> => ({
+  absent: undefined,
+  schema: Type.String(),
+  description,
+  rule: 'must be empty or a nextCursor of this path with these filters',
+  parse: value => (value === '' ? 'start' : decodeCursor(value)),
+})
+
+function moment(description: string) {
+  return {
+    schema: Type.String({ examples: ['2026-02-16', '2026-02-16T18:00:00Z'] }),
+    description,
+    rule: 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time',
+    absent: undefined,
+  }
+}
+
+const CANONICAL_INTEGER = /^(?:0|[1-9][0-9]*)$/

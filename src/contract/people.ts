@@ -1,0 +1,59 @@
+import Type, { type Static } from 'typebox'
+import { get, page, scopes } from './endpoint.ts'
+import { Choice, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
+
+/** The tiers that entitle an account to read. */
+export const tiers = ['ultra', 'pioneer', 'founder', 'employee'] as const
+export type Tier = (typeof tiers)[number]
+
+const user = {
+  id: Id('Identifier of the account.'),
+  username: Text('Name of the account: unique, and never all digits.'),
+  accountType: Choice('Type of the account. Grants nothing here.', ['user', 'support', 'admin', 'superadmin']),
+  subscriptionTier: nullable(Choice('Subscription tier; null when there is none.', [...tiers])),
+  league: Integer('League; 0 when unknown.'),
+  rank: Integer('Rank; 0 when unknown.'),
+  totalPoints: Integer('Points in total; 0 when unknown.'),
+  matchPoints: Integer('Points from matches; 0 when unknown.'),
+  profileImage: nullable(Text('Address or name of the profile image; null for none.')),
+  profileDescription: nullable(Text('Description on the profile; null for none.')),
+  profileTitle: nullable(Text('Title on the profile; null for none.')),
+}
+
+export type User = Static<typeof User>
+export const User = record('A person: the caller, or somebody linked to the caller.', user)
+
+export type Account = Static<typeof Account>
+export const Account = record("The caller's own account.", {
+  ...user,
+  subscriptionEndsAt: nullable(Timestamp('When the tier ends; null when it does not.')),
+})
+
+export const Token = record('An API token, without its secret.', {
+  id: Id('Identifier of the token.'),
+  name: Text('Name given to it.'),
+  last4: Text('The last four characters of the token.'),
+  scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), { description: 'What it may read.' }),
+  createdAt: Timestamp('When it was created.'),
+  expiresAt: nullable(Timestamp('When it stops working; null when it does not expire.')),
+  lastUsedAt: nullable(Timestamp('When it was last used, to the minute; null before its first use was noted.')),
+})
+
+export const people = {
+  listUsers: page('/api/v1/users', {
+    summary: 'List people',
+    description: 'The caller and everybody linked to the caller, in either direction, by identifier.',
+    item: User,
+  }),
+  getUser: get('/api/v1/users/:id', {
+    summary: 'Get one person',
+    noun: 'User',
+    data: User,
+  }),
+  getMe: get('/api/v1/me', {
+    summary: 'Get the account and the token in use',
+    description: 'The account of the caller and the token that was sent. Needs no subscription and no scope.',
+    entitled: false,
+    data: record('Who is asking.', { account: Account, token: Token }),
+  }),
+}

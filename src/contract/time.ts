@@ -1,0 +1,46 @@
+/** Milliseconds since 1970 of an RFC 3339 date-time, or why it is none. Digits beyond milliseconds must be zero. */
+export function parseTimestamp(text: string): number | undefined {
+  const parts = DATE_TIME.exec(text)
+  if (parts === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHour = '0', offsetMinute = '0'] = parts
+  if (/[1-9]/.test(fraction.slice(3))) return undefined
+  const days = utcDay(Number(year), Number(month), Number(day))
+  if (days === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return undefined
+  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)
+  const seconds = (Number(hour) * 60 + Number(minute) - offset) * 60 + Number(second)
+  const instant = days + seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
+  return instant >= EARLIEST && instant <= LATEST ? instant : undefined
+}
+
+/** Milliseconds since 1970 of the start of a UTC day written `YYYY-MM-DD`. */
+export function parseDay(text: string): number | undefined {
+  const parts = DAY.exec(text)
+  return parts === null ? undefined : utcDay(Number(parts[1]), Number(parts[2]), Number(parts[3]))
+}
+
+/** The one form in which instants leave: UTC, with milliseconds only when they are not zero. */
+export function formatTimestamp(instant: number): string {
+  const text = new Date(instant).toISOString()
+  return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text
+}
+
+export const DAY_MS = 86_400_000
+
+const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
+
+// An offset can move an instant out of the years that four digits can name.
+const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
+function utcDay(year: number, month: number, day: number): number | undefined {
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999.
+  return year >= 100 ? Date.UTC(year, month - 1, day) : new Date(0).setUTCFullYear(year, month - 1, day)
+}
+
+function daysIn(year: number, month: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+}

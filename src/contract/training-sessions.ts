@@ -1,0 +1,86 @@
+import Type, { type Static } from 'typebox'
+import { get, page } from './endpoint.ts'
+import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
+import { from, to } from './lock-sessions.ts'
+import { ownerFilter } from './lock-templates.ts'
+import { choice, flag, id } from './parameters.ts'
+import { segmentKinds } from './training-templates.ts'
+
+export type TrainerSegment = Static<typeof TrainerSegment>
+export const TrainerSegment = record('The result of one segment of a training session.', {
+  id: Integer('Identifier of the result.'),
+  type: OpenText('Kind of the segment.', segmentKinds),
+  passed: Flag('Whether the segment was passed.'),
+  percentGrade: Integer('Grade in percent.', { minimum: 0, maximum: 100 }),
+  points: Integer('Points earned.'),
+  durationMeasured: Integer('Seconds it took.'),
+  durationTarget: Integer('Seconds it was meant to take.'),
+  repsMeasured: Integer('Complete repetitions: one is a full cycle of two strokes, half of what the device counts.'),
+  repsTarget: Integer('Repetitions it was meant to have.'),
+  distanceTravelled: nullable(
+    Decimal('Metres moved along the depth axis, both directions added; null when the source had none.'),
+  ),
+  order: whenKnown(nullable(Decimal('Place within the session. Absent when the source had none.'))),
+  longestDeepthroat: whenKnown(
+    nullable(Decimal('Milliseconds in the target zone, cumulative. Absent when the source had none.')),
+  ),
+  strokeLength: whenKnown(nullable(Decimal('Millimetres of a stroke. Absent when the source had none.'))),
+  speedMeasured: whenKnown(nullable(Decimal('Measured pace. Absent when the source had none.'))),
+})
+
+const session = {
+  id: Id('Identifier of the session.'),
+  bubble_id: Text('Secondary identifier.'),
+  name: Text('Name of the session.'),
+  passed: Flag('Whether the session was passed.'),
+  created_at: Timestamp('When it was recorded.'),
+  trainer_id: Integer('Identifier of the training device.'),
+  settings_id: Integer('Identifier of the program settings it was run with.'),
+  TrainerSegment: list('The results of its segments, in order.', TrainerSegment),
+  repsMeasured: Integer('Complete repetitions of the session: as recorded, else the sum over its segments.'),
+  distanceTravelled: nullable(
+    Decimal(
+      'Metres moved along the depth axis, both directions added: as recorded, else the sum over its segments; null when no segment knows it.',
+    ),
+  ),
+  distanceApproximate: whenKnown(
+    Type.Literal(true, {
+      description: 'Present and true where distances may have been estimated: sessions of the legacy upload path.',
+    }),
+  ),
+}
+
+export type TrainingSession = Static<typeof TrainingSession>
+export const TrainingSession = record('One training session with the results of its segments.', session)
+
+export const TrainingSessionWithOwner = record('One training session with the results of its segments.', {
+  ...session,
+  ownerId: whenKnown(Id('Identifier of the account that owns it. Present with `include=owner`.')),
+})
+
+const include = choice('`owner` adds `ownerId` as the last field of each session.', 'owner')
+
+export const trainingSessions = {
+  listTrainingSessions: page('/api/v1/dtt/sessions', {
+    summary: 'List training sessions',
+    description: 'Every training session the caller can read, with the results of its segments, newest first.',
+    scope: 'dtt:read',
+    filters: { ownerId: ownerFilter, from, to, passed: flag('Only sessions that were passed, or were not.') },
+    options: { include },
+    item: TrainingSessionWithOwner,
+  }),
+  getLatestTrainingSession: get('/api/v1/dtt/sessions/latest', {
+    summary: 'Get the newest training session',
+    description: 'The newest training session of the caller, or of `ownerId`; null when there is none.',
+    scope: 'dtt:read',
+    query: { ownerId: id('Whose newest session: the caller when not sent.'), include },
+    data: Type.Union([TrainingSessionWithOwner, Type.Null()]),
+  }),
+  getTrainingSession: get('/api/v1/dtt/sessions/:id', {
+    summary: 'Get one training session',
+    scope: 'dtt:read',
+    noun: 'Training session',
+    query: { include },
+    data: TrainingSessionWithOwner,
+  }),
+}
