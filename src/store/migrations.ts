@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto'
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Engine } from './index.ts'
+import type { Tables } from './tables.ts'
+
+/** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */
+interface Migration {
+  readonly name: string
+  /** SQL as SQLite reads it; `forEngine` says what other engines get. */
+  readonly statements: readonly string[]
+}
+
+// Indexes that begin with a filter column come before the general one: SQLite takes the first of equals.
+const migrations: readonly Migration[] = [
+  {
+    name: 'records, accounts, tokens',
+    statements: [
+      `create table account (
+        id integer primary key,
+        username text not null unique,
+        subscription_tier text,
+        subscription_ends_at integer,
+        document text not null,
+        etag text not null,
+        password_hash text
+      ) strict`,
+      `create table partnership (
+        owner_id integer not null references account (id) on delete cascade,
+        partner_id integer not null references account (id) on delete cascade,
+        primary key (partner_id, owner_id)
+      ) strict`,
+      'create index partnership_by_owner on partnership (owner_id, partner_id)',
+      `create table token (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        hash text not null unique,
+        name text not null,
+        last4 text not null,
+        scopes text not null,
+        created_at integer not null,
+        expires_at integer,
+        revoked_at integer,
+        last_used_at integer
+      ) strict`,
+      'create index token_by_account on token (account_id)',
+      table('lock_template', 'at integer not null'),
+      'create index lock_template_by_time on lock_template (owner_id, at, id)',
+      table('lock_device'),
+      'create index lock_device_by_owner on lock_device (owner_id, id)',
+      table('training_device'),
+      'create index training_device_by_owner on training_device (owner_id, id)',
+      table(
+        'training_template',
+        'at integer not null',
+        'is_public integer not null',
+        'is_active integer not null',
+        'summary text not null',
+      ),
+      'create index training_template_active on training_template (owner_id, is_active, at, id)',
+      'create index training_template_by_time on training_template (owner_id, at, id)',
+      table(
+        'lock_session',
+        'at integer not null',
+        'lock_state text not null',
+        'is_active integer not null',
+        'template_id integer',
+      ),
+      'create index lock_session_active on lock_session (owner_id, is_active, at, id)',
+      'create index lock_session_by_state on lock_session (owner_id, lock_state, at, id)',
+      'create index lock_session_by_time on lock_session (owner_id, at, id)',
+      table('training_session', 'at integer not null', 'passed integer not null'),
+      'create index training_session_by_result on training_session (owner_id, passed, at, id)',
+      'create index training_session_by_time on training_session (owner_id, at, id)',
+      'create table note (name text primary key, value text not null) strict',
+    ],
+  },
+]
+
+/** The version this program works with. */
+export const currentVersion = migrations.length
+
+/** The schema of the store cannot be used by this program; the message says what to do. */
+export class SchemaError extends Error {
+  override readonly name = 'SchemaError'
+}
+
+/** The version of the store: 0 when it is empty. Throws where the store was made by a newer program, or differs. */
+export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
+  if (!(await hasMigrations(db))) return 0
+  const applied = await db.selectFrom('migration').select(['version', 'checksum']).orderBy('version').execute()
+  if (applied.length > currentVersion) {
+    throw new SchemaError(
+      `the database has schema version ${applied.length}, this program knows ${currentVersion}: use a newer program`,
+    )
+  }
+  for (const [index, { version, checksum }] of applied.entries()) {
+    const known = migrations[index]
+    if (version !== index + 1 || known === undefined || checksum !== checksumOf(known)) {
+      throw new SchemaError(`schema version ${version} of the database is not the one this program knows`)
+    }
+  }
+  return applied.length
+}
+
+/** Brings the schema up to date in one transaction and returns the names of the steps it took. */
+export async function migrate(db: Kysely<Tables>, engine: Engine, now: number): Promise<string[]> {
+  if ((await schemaVersion(db)) === currentVersion) return []
+  return db.transaction().execute(async transaction => {
+    // Another program may have migrated before this one got the lock.
+    const version = await schemaVersion(transaction)
+    if (version === 0) await run(transaction, engine, MIGRATION_TABLE)
+    const pending = migrations.slice(version)
+    for (const [index, migration] of pending.entries()) {
+      for (const statement of migration.statements) await run(transaction, engine, statement)
+      await transaction
+        .insertInto('migration')
+        .values({
+          version: version + index + 1,
+          name: migration.name,
+          checksum: checksumOf(migration),
+          applied_at: now,
+        })
+        .execute()
+    }
+    return pending.map(migration => migration.name)
+  })
+}
+
+const MIGRATION_TABLE = `create table if not exists migration (
+  version integer primary key,
+  name text not null,
+  checksum text not null,
+  applied_at integer not null
+) strict`
+
+/** A record table: `columns` stand between the owner and the document. */
+function table(name: string, ...columns: string[]): string {
+  return `create table ${name} (
+    ${[
+      'id integer primary key',
+      'owner_id integer not null references account (id) on delete cascade',
+      ...columns,
+      'document text not null',
+      'etag text not null',
+    ].join(',\n    ')}
+  ) strict`
+}
+
+async function run(db: Transaction<Tables>, engine: Engine, statement: string) {
+  await sql.raw(forEngine(engine, statement)).execute(db)
+}
+
+function forEngine(engine: Engine, statement: string): string {
+  if (engine === 'sqlite') return statement.replace('id identity', 'id integer primary key autoincrement')
+  return statement
+    .replace('id identity', 'id bigint generated by default as identity primary key')
+    .replaceAll(/\binteger\b/g, 'bigint')
+    .replace(/\) strict$/, ')')
+}
+
+async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
+  const tables = await db.introspection.getTables()
+  return tables.some(({ name }) => name === 'migration')
+}
+
+function checksumOf({ name, statements }: Migration): string {
+  return hash('sha256', JSON.stringify([name, statements]))
+}

@@ -1,0 +1,151 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  Kysely,
+  SqliteAdapter,
+  type SqliteDatabase,
+  SqliteDialect,
+  SqliteDriver,
+} from 'kysely'
+import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './index.ts'
+import { type Compiled, compile, type Query } from './query.ts'
+import type { Tables } from './tables.ts'
+
+/** Opens (and makes, if `create` allows it) the database file; only its owner may read it. */
+export function openSqlite(path: string, { patience, create = true }: OpenOptions): Store {
+  if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
+  const writer = connect(path, create)
+  // Without FULL, a commit that was acknowledged can be lost when the machine loses power.
+  writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
+    pragma busy_timeout = ${patience}`)
+  const db = new Kysely<Tables>({ dialect: new WriterDialect({ database: adapt(writer) }) })
+  let reader: DatabaseSync | undefined
+  const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
+
+  const prepare = (query: Query<never, unknown>) => {
+    reader ??= openReader(path, patience)
+    const compiled = compile(db, 'sqlite', query)
+    const prepared = { ...compiled, statement: reader.prepare(compiled.sql) }
+    statements.set(query, prepared)
+    return prepared
+  }
+
+  return {
+    engine: 'sqlite',
+    db,
+    read<Values extends object, Row>(query: Query<Values, Row>, values: Values) {
+      try {
+        const { statement, parameters } = statements.get(query) ?? prepare(query as Query<never, unknown>)
+        // Parameters of a query are numbers and text; its rows are what its Row says.
+        return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    backup: file => copy(writer, file),
+    async close() {
+      reader?.close()
+      await db.destroy()
+    },
+  }
+}
+
+/** What an error of the engine means to the rest of the program. */
+function translate(error: unknown): unknown {
+  return error instanceof Error && 'errcode' in error && AWAY.has(Number(error.errcode) & 0xff)
+    ? new StoreUnavailable('the database does not answer', { cause: error })
+    : error
+}
+
+// busy, locked, read-only, i/o error, corrupt, full, cannot open, protocol, not a database
+const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
+
+function connect(path: string, create: boolean): DatabaseSync {
+  try {
+    if (create && !existsSync(path)) {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      closeSync(openSync(path, 'a', 0o600))
+    } else if (!existsSync(path)) {
+      throw new StoreError(`there is no database at ${path}`)
+    }
+    const database = new DatabaseSync(path)
+    database.prepare('select count(*) from sqlite_schema').get()
+    return database
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    throw new StoreError(`the database at ${path} cannot be opened: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+function openReader(path: string, patience: number): DatabaseSync {
+  const reader = new DatabaseSync(path)
+  reader.exec(`pragma query_only = on; pragma busy_timeout = ${patience}`)
+  return reader
+}
+
+async function copy(from: DatabaseSync, file: string) {
+  // Complete or not there at all: the copy gets its name when it is verified.
+  const unfinished = `${file}.unfinished`
+  try {
+    closeSync(openSync(unfinished, 'wx', 0o600))
+    await backup(from, unfinished)
+    chmodSync(unfinished, 0o600)
+    const copied = new DatabaseSync(unfinished)
+    try {
+      const found = copied.prepare('pragma integrity_check').all()
+      if (found.length !== 1 || found[0]?.['integrity_check'] !== 'ok') throw new StoreError('the copy is damaged')
+      copied.exec('pragma journal_mode = delete')
+    } finally {
+      copied.close()
+    }
+    renameSync(unfinished, file)
+  } catch (error) {
+    rmSync(unfinished, { force: true })
+    throw error
+  }
+}
+
+function adapt(database: DatabaseSync): SqliteDatabase {
+  return {
+    close: () => database.close(),
+    prepare: text => {
+      const statement = database.prepare(text)
+      const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+      return {
+        reader: statement.columns().length > 0,
+        all: parameters => statement.all(...bind(parameters)),
+        run: parameters => {
+          const { changes, lastInsertRowid } = statement.run(...bind(parameters))
+          return { changes, lastInsertRowid }
+        },
+        iterate: parameters => statement.iterate(...bind(parameters)),
+      }
+    },
+  }
+}
+
+/** A transaction that reads before it writes must hold the write lock from the start, or another one may come between. */
+class WriterDialect extends SqliteDialect {
+  readonly #database: SqliteDatabase
+  constructor(config: { database: SqliteDatabase }) {
+    super(config)
+    this.#database = config.database
+  }
+  override createDriver() {
+    return new (class extends SqliteDriver {
+      override async beginTransaction(connection: DatabaseConnection) {
+        await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+      }
+    })({ database: this.#database })
+  }
+  override createAdapter() {
+    return new SqliteAdapter()
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,104 @@
+import type { Generated, Insertable, Selectable } from 'kysely'
+
+/**
+ * Every column, as both engines hold it: integers and text only. Instants are milliseconds since 1970, flags are 0 or 1.
+ * Of a record, `document` is the JSON text that the API sends and `etag` its hash; all else is derived from it.
+ */
+export interface Tables {
+  account: AccountTable
+  partnership: PartnershipTable
+  token: TokenTable
+  lock_template: DatedTable
+  lock_device: RecordTable
+  training_device: RecordTable
+  training_template: TrainingTemplateTable
+  lock_session: LockSessionTable
+  training_session: TrainingSessionTable
+  migration: MigrationTable
+  note: NoteTable
+}
+
+interface AccountTable {
+  id: number
+  username: string
+  subscription_tier: string | null
+  subscription_ends_at: number | null
+  document: string
+  etag: string
+  password_hash: Generated<string | null>
+}
+
+/** `owner_id` lets `partner_id` read. */
+interface PartnershipTable {
+  owner_id: number
+  partner_id: number
+}
+
+interface TokenTable {
+  id: Generated<number>
+  account_id: number
+  hash: string
+  name: string
+  last4: string
+  /** Separated by spaces, in the order of the contract. */
+  scopes: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+  last_used_at: number | null
+}
+
+export interface RecordTable {
+  id: number
+  owner_id: number
+  document: string
+  etag: string
+}
+
+export interface DatedTable extends RecordTable {
+  /** What lists are ordered by, newest first. */
+  at: number
+}
+
+interface TrainingTemplateTable extends DatedTable {
+  is_public: number
+  is_active: number
+  /** The document without its segments, as lists show it. */
+  summary: string
+}
+
+interface LockSessionTable extends DatedTable {
+  lock_state: string
+  is_active: number
+  template_id: number | null
+}
+
+interface TrainingSessionTable extends DatedTable {
+  passed: number
+}
+
+interface MigrationTable {
+  version: number
+  name: string
+  checksum: string
+  applied_at: number
+}
+
+/** What the program remembers about the store itself. */
+interface NoteTable {
+  name: string
+  value: string
+}
+
+export type AccountRow = Selectable<AccountTable>
+export type TokenRow = Selectable<TokenTable>
+export type NewToken = Insertable<TokenTable>
+
+/** Tables whose rows belong to an account and are read by the API. */
+export type RecordName =
+  | 'lock_template'
+  | 'lock_device'
+  | 'training_device'
+  | 'training_template'
+  | 'lock_session'
+  | 'training_session'
