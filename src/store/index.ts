@@ -13,6 +13,10 @@ export interface Store {
   readonly db: Kysely<Tables>
   /** Runs a compiled read; at once on SQLite. Throws StoreUnavailable when the store cannot answer now. */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
+  /** Runs reads that all see the store as it is now, without holding up a writer. */
+  snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
+  /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
+  locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
   /** Copies the whole store to a new file while it is in use; SQLite only. */
   readonly backup: ((file: string) => Promise<void>) | undefined
   close(): Promise<void>
@@ -35,6 +39,8 @@ export interface OpenOptions {
   readonly migrate?: boolean
   /** Whether the database may be made when it is not there. */
   readonly create?: boolean
+  /** Whether much will be written at once, which wants a larger cache. */
+  readonly bulk?: boolean
 }
 
 /**

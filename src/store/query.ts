@@ -35,7 +35,7 @@ export function query<Values, Row>(
     Array.from({ length: count }, (_, index) => sql.val(new Placeholder(name, index)))
   // sql.val types a slot by the placeholder in it; what runs in its place is the value of that name.
   const slots = Object.assign(slot, { each }) as unknown as Slots<Values>
-  return { build: engine => build(slots, engine) }
+  return { build: (engine) => build(slots, engine) }
 }
 
 export interface Compiled {
@@ -46,12 +46,12 @@ export interface Compiled {
 
 export function compile(db: Kysely<Tables>, engine: Engine, { build }: Query<never, unknown>): Compiled {
   const compiled = build(engine).compile(db)
-  const slots = compiled.parameters.map(parameter =>
+  const slots = compiled.parameters.map((parameter) =>
     parameter instanceof Placeholder ? parameter : new Constant(parameter),
   )
   return {
     sql: compiled.sql,
-    parameters: values => {
+    parameters: (values) => {
       const picked: unknown[] = []
       for (const slot of slots) picked.push(slot instanceof Constant ? slot.value : pick(values, slot))
       return picked

@@ -1,0 +1,225 @@
+import type { TArray, TObject, TSchema } from 'typebox'
+import { formatTimestamp, parseTimestamp } from '../contract/time.ts'
+
+/** Why a value cannot be taken: `reason` completes "<path> …", and never holds the value. */
+export class Invalid extends Error {
+  override readonly name = 'Invalid'
+  readonly reason: string
+  readonly path: string
+
+  constructor(reason: string, path = '') {
+    super(path === '' ? reason : `${path} ${reason}`)
+    this.reason = reason
+    this.path = path
+  }
+
+  within(parent: string): Invalid {
+    const joint = this.path === '' || this.path.startsWith('[') ? '' : '.'
+    return new Invalid(this.reason, `${parent}${joint}${this.path}`)
+  }
+}
+
+/** Checks a value against its schema and writes it as canonical JSON text. Throws Invalid. */
+export type Write = (value: unknown, dropped: Dropped) => string
+
+/** Called for each field that the schema does not know, with its name. */
+export type Dropped = (name: string) => void
+
+/** The order in which the (checked) items of a list are written, as indexes; undefined to keep the order given. */
+export type Arrange = (items: readonly JsonObject[]) => readonly number[] | undefined
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export interface WriterOptions {
+  /** How to order the lists of an object, by the name of their field. */
+  readonly arrange?: Readonly<Record<string, Arrange>>
+  /** Fields that are dealt with elsewhere: neither written nor counted as unknown. */
+  readonly aside?: readonly string[]
+}
+
+export const MOST_ITEMS = 10_000
+export const MOST_DEPTH = 32
+
+/** Makes the writer of a record: the only code that writes a stored document. */
+export function recordWriter(schema: TObject, { arrange = {}, aside = [] }: WriterOptions = {}): Write {
+  const required = new Set(schema.required)
+  const fields = Object.entries(schema.properties).map(([name, field]) => ({
+    name,
+    key: `${JSON.stringify(name)}:`,
+    optional: !required.has(name),
+    write: writerOf(field, arrange[name]),
+  }))
+  const known = new Set([...fields.map((field) => field.name), ...aside])
+  return (value, dropped) => {
+    if (!isObject(value)) throw new Invalid('must be an object')
+    let text = ''
+    let seen = 0
+    for (const { name, key, optional, write } of fields) {
+      const item = value[name]
+      if (item === undefined) {
+        if (optional) continue
+        throw new Invalid('is missing', name)
+      }
+      seen += 1
+      try {
+        text += (text === '' ? '{' : ',') + key + write(item, dropped)
+      } catch (error) {
+        throw error instanceof Invalid ? error.within(name) : error
+      }
+    }
+    if (Object.keys(value).length !== seen) dropUnknown(value, known, dropped)
+    return `${text}}`
+  }
+}
+
+/** Fields that are not kept are still looked at: what is hostile is refused wherever it stands. Throws Invalid. */
+export function dropUnknown(value: JsonObject, known: ReadonlySet<string>, dropped: Dropped): void {
+  for (const [name, item] of Object.entries(value)) {
+    if (known.has(name)) continue
+    // A line, its data and, in a list, an item stand around it.
+    checkUnknown(name, item, 3)
+    dropped(name)
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Text that every reader can hold: no NUL, no half of a surrogate pair. */
+export function checkText(text: string): string {
+  if (text.includes('\0')) throw new Invalid('must not contain NUL')
+  if (!text.isWellFormed()) throw new Invalid('must not contain lone surrogates')
+  return text
+}
+
+function writerOf(schema: TSchema, arrange?: Arrange): Write {
+  // JSON Schema of one of the forms in contract/fields.ts; anything else is refused below.
+  const { type, anyOf, format, minimum, maximum, ...rest } = schema as TSchema & Partial<JsonSchema>
+  if (anyOf !== undefined) return nullableWriter(anyOf)
+  if ('const' in rest) return constantWriter(rest.const)
+  if (rest.enum !== undefined) return choiceWriter(rest.enum)
+  switch (type) {
+    case 'integer':
+      return integerWriter(minimum ?? Number.MIN_SAFE_INTEGER, maximum ?? Number.MAX_SAFE_INTEGER)
+    case 'number':
+      return writeNumber
+    case 'boolean':
+      return writeBoolean
+    case 'string':
+      return format === 'date-time' ? writeTimestamp : writeText
+    case 'array':
+      return listWriter(schema as TArray, arrange)
+    case 'object':
+      return recordWriter(schema as TObject)
+    default:
+      throw new Error(`a stored record cannot have a field of type ${String(type)}`)
+  }
+}
+
+interface JsonSchema {
+  type: string
+  anyOf: TSchema[]
+  const: unknown
+  enum: unknown[]
+  format: string
+  minimum: number
+  maximum: number
+}
+
+function nullableWriter(variants: readonly TSchema[]): Write {
+  const [inner] = variants.filter((variant) => !('type' in variant && variant.type === 'null'))
+  if (inner === undefined || variants.length !== 2) throw new Error('a union in a stored record must be a type or null')
+  const write = writerOf(inner)
+  return (value, dropped) => (value === null ? 'null' : write(value, dropped))
+}
+
+function constantWriter(expected: unknown): Write {
+  const text = JSON.stringify(expected)
+  return (value) => {
+    if (value !== expected) throw new Invalid(`must be ${text}`)
+    return text
+  }
+}
+
+function choiceWriter(values: readonly unknown[]): Write {
+  const allowed = new Set(values)
+  return (value) => {
+    if (!allowed.has(value)) throw new Invalid(`must be one of ${values.join(', ')}`)
+    return JSON.stringify(value)
+  }
+}
+
+function integerWriter(minimum: number, maximum: number): Write {
+  const bounds =
+    maximum < Number.MAX_SAFE_INTEGER
+      ? ` from ${minimum} to ${maximum}`
+      : minimum > Number.MIN_SAFE_INTEGER
+        ? ` of ${minimum} or more`
+        : ''
+  return (value) => {
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum) {
+      throw new Invalid(
+        typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
+          ? 'must be an integer that is exact in JSON (at most 9007199254740991 either way)'
+          : `must be an integer${bounds}`,
+      )
+    }
+    return String(value)
+  }
+}
+
+function writeNumber(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Invalid('must be a finite number')
+  return String(value)
+}
+
+function writeBoolean(value: unknown): string {
+  if (typeof value !== 'boolean') throw new Invalid('must be true or false')
+  return value ? 'true' : 'false'
+}
+
+/** Text that may not be null is empty where the source has null. */
+function writeText(value: unknown): string {
+  if (value === null) return '""'
+  if (typeof value !== 'string') throw new Invalid('must be text')
+  return JSON.stringify(checkText(value))
+}
+
+function writeTimestamp(value: unknown): string {
+  const instant = typeof value === 'string' ? parseTimestamp(value) : undefined
+  if (instant === undefined) {
+    throw new Invalid('must be an RFC 3339 date-time, existing, and no finer than milliseconds')
+  }
+  return `"${formatTimestamp(instant)}"`
+}
+
+function listWriter(schema: TArray, arrange?: Arrange): Write {
+  const write = writerOf(schema.items)
+  return (value, dropped) => {
+    if (!Array.isArray(value)) throw new Invalid('must be a list')
+    if (value.length > MOST_ITEMS) throw new Invalid(`must not have more than ${MOST_ITEMS} items`)
+    const texts: string[] = []
+    for (let index = 0; index < value.length; index += 1) {
+      try {
+        texts.push(write(value[index], dropped))
+      } catch (error) {
+        throw error instanceof Invalid ? error.within(`[${index}]`) : error
+      }
+    }
+    // Written without an error, so each item is an object of the schema.
+    const order = arrange?.(value as JsonObject[])
+    return `[${(order === undefined ? texts : order.map((index) => texts[index])).join(',')}]`
+  }
+}
+
+function checkUnknown(name: string, value: unknown, depth: number) {
+  if (name === '__proto__') throw new Invalid('must not have a field named __proto__')
+  checkText(name)
+  if (typeof value === 'string') checkText(value)
+  else if (typeof value === 'number' && !Number.isFinite(value)) throw new Invalid('has a number that is out of range')
+  else if (typeof value === 'object' && value !== null) {
+    if (depth > MOST_DEPTH) throw new Invalid(`must not be nested more than ${MOST_DEPTH} deep`)
+    for (const [key, item] of Object.entries(value)) checkUnknown(key, item, depth + 1)
+  }
+}

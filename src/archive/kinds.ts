@@ -1,0 +1,358 @@
+import { hash } from 'node:crypto'
+import { LockDevice, TrainingDevice } from '../contract/devices.ts'
+import { LockSession } from '../contract/lock-sessions.ts'
+import { LockTemplate } from '../contract/lock-templates.ts'
+import { User } from '../contract/people.ts'
+import { formatTimestamp, parseTimestamp } from '../contract/time.ts'
+import { TrainingSession } from '../contract/training-sessions.ts'
+import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
+import {
+  type Arrange,
+  checkText,
+  type Dropped,
+  dropUnknown,
+  Invalid,
+  type JsonObject,
+  recordWriter,
+  type Write,
+} from './canonical.ts'
+
+export type Cell = string | number | null
+export type Row = Readonly<Record<string, Cell>>
+
+/** A kind of line in an archive, and the table its rows live in. */
+export interface Kind {
+  readonly name: string
+  readonly table: string
+  /** Keys allowed beside `kind` and `data`. */
+  readonly beside: readonly string[]
+  /** The columns that `read` fills, in the order they are stored. */
+  readonly columns: readonly string[]
+  /** The columns that name a row. */
+  readonly key: readonly string[]
+  /** The columns that tell whether two rows of the same key are the same; all else is derived from them. */
+  readonly identity: readonly string[]
+  /** The columns that name accounts. */
+  readonly accounts: readonly string[]
+  /** Makes the row of a line. Throws Invalid, or Unfinished for a session that is not to be stored. */
+  readonly read: (data: JsonObject, beside: JsonObject, dropped: Dropped) => Row
+  /** Writes the line of a row, without the newline. */
+  readonly write: (row: Row) => string
+}
+
+/** A session without a result yet. It is no error, and it is not stored. */
+export class Unfinished extends Error {
+  override readonly name = 'Unfinished'
+  readonly id: number
+  constructor(id: number) {
+    super('not finished')
+    this.id = id
+  }
+}
+
+const account: Kind = {
+  name: 'account',
+  table: 'account',
+  beside: [],
+  columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag'],
+  key: ['id'],
+  identity: ['etag', 'subscription_ends_at'],
+  accounts: [],
+  read: (data, _beside, dropped) => {
+    const user = {
+      ...data,
+      accountType: data['accountType'] ?? 'user',
+      subscriptionTier: data['subscriptionTier'] ?? null,
+      ...zeroes(data, ['league', 'rank', 'totalPoints', 'matchPoints']),
+      profileImage: data['profileImage'] ?? null,
+      profileDescription: data['profileDescription'] ?? null,
+      profileTitle: data['profileTitle'] ?? null,
+    }
+    const document = writers.user(user, dropped)
+    return {
+      id: whole(user, 'id'),
+      username: username(data['username']),
+      subscription_tier: user.subscriptionTier as string | null,
+      subscription_ends_at: optionalInstant(data, 'subscriptionEndsAt'),
+      ...stored(document),
+    }
+  },
+  write: (row) => line('account', accountDocument(String(row['document']), row['subscription_ends_at'])),
+}
+
+const partnership: Kind = {
+  name: 'partnership',
+  table: 'partnership',
+  beside: [],
+  columns: ['owner_id', 'partner_id'],
+  key: ['owner_id', 'partner_id'],
+  identity: [],
+  accounts: ['owner_id', 'partner_id'],
+  read: (data, _beside, dropped) => {
+    const row = { owner_id: identifier(data, 'ownerId'), partner_id: identifier(data, 'partnerId') }
+    if (row.owner_id === row.partner_id) throw new Invalid('must not be the owner', 'partnerId')
+    dropUnknown(data, PARTNERSHIP_FIELDS, dropped)
+    return row
+  },
+  write: (row) => line('partnership', `{"ownerId":${row['owner_id']},"partnerId":${row['partner_id']}}`),
+}
+
+const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId'])
+
+const lockTemplate = record('lock-template', {
+  columns: ['at'],
+  read: (data, _beside, dropped) => {
+    const random = data['isRandomDuration'] === true
+    const template = random ? data : { ...data, minDuration: null, maxDuration: null }
+    for (const field of random ? ['minDuration', 'maxDuration'] : []) {
+      if (data[field] === null) throw new Invalid('must be an integer when the duration is random', field)
+    }
+    const document = writers.lockTemplate(template, dropped)
+    return { ...owned(data), at: instant(data, 'createdAt'), ...stored(document) }
+  },
+})
+
+const lockDevice = record('lock-device', {
+  read: (data, _beside, dropped) => {
+    const document = writers.lockDevice({ ...data, ...zeroes(data, ['hueShift']) }, dropped)
+    return { ...owned(data), ...stored(document) }
+  },
+})
+
+const trainingDevice = record('training-device', {
+  read: (data, _beside, dropped) => {
+    const document = writers.trainingDevice({ ...data, ...zeroes(data, ['serialNumber', 'apiHits']) }, dropped)
+    return { ...owned(data), ...stored(document) }
+  },
+})
+
+const trainingTemplate = record('training-template', {
+  columns: ['at', 'is_public', 'is_active', 'summary'],
+  read: (data, _beside, dropped) => {
+    const document = writers.trainingTemplate(data, dropped)
+    return {
+      ...owned(data),
+      at: instant(data, 'createdDate'),
+      is_public: flag(data, 'isPublic'),
+      is_active: flag(data, 'isActive'),
+      summary: writers.trainingTemplateSummary(data, ignore),
+      ...stored(document),
+    }
+  },
+})
+
+const lockSession = record('lock-session', {
+  beside: ['templateId'],
+  columns: ['at', 'lock_state', 'is_active', 'template_id'],
+  identity: ['etag', 'template_id'],
+  read: (data, beside, dropped) => {
+    const templateId = beside['templateId'] ?? null
+    if (templateId !== null && !(typeof templateId === 'number' && Number.isSafeInteger(templateId))) {
+      throw new Invalid('must be an integer', 'templateId')
+    }
+    const document = writers.lockSession(data, dropped)
+    return {
+      ...owned(data),
+      at: instant(data, 'startDate'),
+      lock_state: String(data['lockState'] ?? ''),
+      is_active: flag(data, 'isActive'),
+      template_id: templateId,
+      ...stored(document),
+    }
+  },
+  write: (row) =>
+    line(
+      'lock-session',
+      String(row['document']),
+      row['template_id'] === null ? '' : `"templateId":${row['template_id']}`,
+    ),
+})
+
+const trainingSession = record('training-session', {
+  beside: ['ownerId', 'legacyUpload'],
+  columns: ['at', 'passed'],
+  // The owner is not in the document.
+  identity: ['etag', 'owner_id'],
+  read: (data, beside, dropped) => {
+    const id = identifier(data, 'id')
+    const ownerId = identifier(beside, 'ownerId')
+    if (data['passed'] === null) throw new Unfinished(id)
+    const document = writers.trainingSession(withMetrics(data, isLegacy(data, beside)), dropped)
+    return { id, owner_id: ownerId, at: instant(data, 'created_at'), passed: flag(data, 'passed'), ...stored(document) }
+  },
+  write: (row) => line('training-session', String(row['document']), `"ownerId":${row['owner_id']}`),
+})
+
+/** Every kind, in the order of an export: each names only accounts that come before it. */
+export const kinds: readonly Kind[] = [
+  account,
+  partnership,
+  lockTemplate,
+  lockDevice,
+  trainingDevice,
+  trainingTemplate,
+  lockSession,
+  trainingSession,
+]
+
+/** The account as the API shows it to its owner: a stored user, and the end of the subscription. */
+export function accountDocument(user: string, subscriptionEndsAt: Cell | undefined): string {
+  const ends = typeof subscriptionEndsAt === 'number' ? `"${formatTimestamp(subscriptionEndsAt)}"` : 'null'
+  return `${user.slice(0, -1)},"subscriptionEndsAt":${ends}}`
+}
+
+/** A name people and scripts can tell from an identifier. */
+export function username(value: unknown): string {
+  if (typeof value !== 'string' || value === '' || [...value].length > 64 || /\p{Cc}/u.test(value)) {
+    throw new Invalid('must be text of 1 to 64 characters without control characters', 'username')
+  }
+  if (/^[0-9]+$/.test(value)) throw new Invalid('must not be all digits', 'username')
+  return checkText(value)
+}
+
+/** Events in the order they happened. */
+const byTime: Arrange = (items) => {
+  const times = items.map((item) => instant(item, 'createdAt'))
+  const ids = items.map((item) => whole(item, 'id'))
+  return sorted([...items.keys()], (a, b) => at(times, a) - at(times, b) || at(ids, a) - at(ids, b))
+}
+
+/** Items that have an `order` sorted among the places they take; those without stay where they are. */
+const byOrder: Arrange = (items) => {
+  const orders = items.map((item) => item['order'])
+  const places = [...items.keys()].filter((place) => typeof orders[place] === 'number')
+  const ordered = sorted(places, (a, b) => Number(orders[a]) - Number(orders[b]))
+  if (ordered === undefined) return undefined
+  const order = [...items.keys()]
+  for (const [index, place] of places.entries()) order[place] = at(ordered, index)
+  return order
+}
+
+const writers = {
+  user: recordWriter(User, { aside: ['subscriptionEndsAt'] }),
+  lockTemplate: recordWriter(LockTemplate),
+  lockDevice: recordWriter(LockDevice),
+  trainingDevice: recordWriter(TrainingDevice),
+  trainingTemplate: recordWriter(TrainingTemplate, { arrange: { Segment: byOrder } }),
+  trainingTemplateSummary: recordWriter(TrainingTemplateSummary, { aside: ['Segment'] }),
+  lockSession: recordWriter(LockSession, { arrange: { LockSegment: byTime } }),
+  trainingSession: recordWriter(TrainingSession, { arrange: { TrainerSegment: byOrder } }),
+} satisfies Record<string, Write>
+
+/** What the kinds of record have in common. */
+function record(
+  name: string,
+  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'beside' | 'columns' | 'identity' | 'write'>>,
+): Kind {
+  return {
+    name,
+    table: name.replace('-', '_'),
+    beside: [],
+    key: ['id'],
+    identity: ['etag'],
+    accounts: ['owner_id'],
+    write: (row) => line(name, String(row['document'])),
+    ...own,
+    columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag'],
+  }
+}
+
+function line(kind: string, data: string, beside = ''): string {
+  return `{"kind":"${kind}","data":${data}${beside === '' ? '' : `,${beside}`}}`
+}
+
+function stored(document: string) {
+  return { document, etag: hash('sha256', document, 'base64url').slice(0, 22) }
+}
+
+function owned(data: JsonObject) {
+  return { id: whole(data, 'id'), owner_id: whole(data, 'ownerId') }
+}
+
+/**
+ * The figures of a session: as recorded, else the sum over its segments. Distances are added in whole micrometres, so
+ * that the sum does not depend on their order; null when no segment knows its distance.
+ */
+function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
+  const { distanceApproximate: _, ...rest } = data
+  const segments: unknown[] = Array.isArray(data['TrainerSegment']) ? data['TrainerSegment'] : []
+  const results = segments.map((segment) => {
+    const result = segment as JsonObject | null
+    // The distance of a segment is always sent; a source that had none leaves it out.
+    return typeof result === 'object' && result !== null && result['distanceTravelled'] === undefined
+      ? { ...result, distanceTravelled: null }
+      : result
+  })
+  return {
+    ...rest,
+    ...(Array.isArray(data['TrainerSegment']) ? { TrainerSegment: results } : {}),
+    repsMeasured: data['repsMeasured'] ?? sum(results, 'repsMeasured', 1) ?? 0,
+    distanceTravelled: data['distanceTravelled'] ?? sum(results, 'distanceTravelled', 1_000_000),
+    ...(legacy ? { distanceApproximate: true } : {}),
+  }
+}
+
+function sum(segments: readonly (JsonObject | null)[], field: string, scale: number): number | null {
+  let total: number | null = null
+  for (const segment of segments) {
+    const value = segment?.[field]
+    if (typeof value === 'number') total = (total ?? 0) + Math.round(value * scale)
+  }
+  return total === null ? null : total / scale
+}
+
+function isLegacy(data: JsonObject, beside: JsonObject): boolean {
+  const legacy = beside['legacyUpload'] ?? false
+  const approximate = data['distanceApproximate'] ?? false
+  if (typeof legacy !== 'boolean') throw new Invalid('must be true or false', 'legacyUpload')
+  if (typeof approximate !== 'boolean') throw new Invalid('must be true or false', 'distanceApproximate')
+  return legacy || approximate
+}
+
+/** Counts are 0 where the source does not know them. */
+function zeroes(data: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, data[name] ?? 0]))
+}
+
+function identifier(data: JsonObject, field: string): number {
+  const value = data[field]
+  if (value === undefined) throw new Invalid('is missing', field)
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
+    throw new Invalid('must be an integer of 1 or more', field)
+  }
+  return value
+}
+
+function optionalInstant(data: JsonObject, field: string): number | null {
+  const value = data[field] ?? null
+  if (value === null) return null
+  const parsed = typeof value === 'string' ? parseTimestamp(value) : undefined
+  if (parsed === undefined) throw new Invalid('must be an RFC 3339 date-time or null', field)
+  return parsed
+}
+
+// The readers below are for fields that a writer has checked.
+
+function whole(data: JsonObject, field: string): number {
+  return Number(data[field])
+}
+
+function instant(data: JsonObject, field: string): number {
+  return parseTimestamp(String(data[field])) ?? 0
+}
+
+function flag(data: JsonObject, field: string): number {
+  return data[field] === true ? 1 : 0
+}
+
+function ignore() {}
+
+/** The indexes in order; undefined when they already are. */
+function sorted(indexes: readonly number[], compare: (a: number, b: number) => number): number[] | undefined {
+  const inOrder = indexes.every((index, place) => place === 0 || compare(at(indexes, place - 1), index) <= 0)
+  return inOrder ? undefined : indexes.toSorted(compare)
+}
+
+function at(numbers: readonly number[], index: number): number {
+  return numbers[index] ?? 0
+}

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer'
+
+export const LONGEST_LINE = 1024 * 1024
+
+/** A line of an archive: its text, or why it has none. */
+export interface Line {
+  readonly number: number
+  readonly text: string | undefined
+  readonly fault: string | undefined
+}
+
+/**
+ * Splits bytes into lines, a batch for each chunk that arrives, in memory for one line. A byte-order mark at the start
+ * and carriage returns are taken off; blank lines are passed over, and counted.
+ */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+  let number = 0
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+
+  const finish = (last: Buffer): Line | undefined => {
+    number += 1
+    const tooLong = pendingBytes + last.length > LONGEST_LINE + CARRIAGE_RETURN
+    const bytes = pending.length === 0 ? last : Buffer.concat([...pending, last])
+    pending = []
+    pendingBytes = 0
+    return tooLong ? fault(number, 'is longer than 1 MiB') : decode(number, bytes)
+  }
+
+  for await (const chunk of chunks) {
+    const lines: Line[] = []
+    let start = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      const line = finish(chunk.subarray(start, end))
+      if (line !== undefined) lines.push(line)
+      start = end + 1
+    }
+    const rest = chunk.subarray(start)
+    pendingBytes += rest.length
+    // Of a line that is too long only its length matters.
+    if (pendingBytes > LONGEST_LINE + CARRIAGE_RETURN) pending = []
+    else if (rest.length > 0) pending.push(rest)
+    if (lines.length > 0) yield lines
+  }
+  if (pendingBytes > 0) {
+    const line = finish(Buffer.alloc(0))
+    if (line !== undefined) yield [line]
+  }
+}
+
+const NEWLINE = 0x0a
+const CARRIAGE_RETURN = 1
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+
+function decode(number: number, bytes: Buffer): Line | undefined {
+  let line = bytes
+  if (number === 1 && line.subarray(0, 3).equals(BYTE_ORDER_MARK)) line = line.subarray(3)
+  if (line.at(-1) === 0x0d) line = line.subarray(0, -1)
+  if (line.length > LONGEST_LINE) return fault(number, 'is longer than 1 MiB')
+  if (!isUtf8(line)) return fault(number, 'is not valid UTF-8')
+  if (line.includes(0)) return fault(number, 'contains a NUL byte')
+  const text = line.toString('utf8')
+  return /^[ \t]*$/.test(text) ? undefined : { number, text, fault: undefined }
+}
+
+function fault(number: number, reason: string): Line {
+  return { number, text: undefined, fault: reason }
+}
