@@ -49,7 +49,7 @@ export function recordWriter(schema: TObject, { arrange = {}, aside = [] }: Writ
     optional: !required.has(name),
     write: writerOf(field, arrange[name]),
   }))
-  const known = new Set([...fields.map((field) => field.name), ...aside])
+  const known = new Set([...fields.map(field => field.name), ...aside])
   return (value, dropped) => {
     if (!isObject(value)) throw new Invalid('must be an object')
     let text = ''
@@ -128,7 +128,7 @@ interface JsonSchema {
 }
 
 function nullableWriter(variants: readonly TSchema[]): Write {
-  const [inner] = variants.filter((variant) => !('type' in variant && variant.type === 'null'))
+  const [inner] = variants.filter(variant => !('type' in variant && variant.type === 'null'))
   if (inner === undefined || variants.length !== 2) throw new Error('a union in a stored record must be a type or null')
   const write = writerOf(inner)
   return (value, dropped) => (value === null ? 'null' : write(value, dropped))
@@ -136,7 +136,7 @@ function nullableWriter(variants: readonly TSchema[]): Write {
 
 function constantWriter(expected: unknown): Write {
   const text = JSON.stringify(expected)
-  return (value) => {
+  return value => {
     if (value !== expected) throw new Invalid(`must be ${text}`)
     return text
   }
@@ -144,7 +144,7 @@ function constantWriter(expected: unknown): Write {
 
 function choiceWriter(values: readonly unknown[]): Write {
   const allowed = new Set(values)
-  return (value) => {
+  return value => {
     if (!allowed.has(value)) throw new Invalid(`must be one of ${values.join(', ')}`)
     return JSON.stringify(value)
   }
@@ -157,7 +157,7 @@ function integerWriter(minimum: number, maximum: number): Write {
       : minimum > Number.MIN_SAFE_INTEGER
         ? ` of ${minimum} or more`
         : ''
-  return (value) => {
+  return value => {
     if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum) {
       throw new Invalid(
         typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
@@ -209,7 +209,7 @@ function listWriter(schema: TArray, arrange?: Arrange): Write {
     }
     // Written without an error, so each item is an object of the schema.
     const order = arrange?.(value as JsonObject[])
-    return `[${(order === undefined ? texts : order.map((index) => texts[index])).join(',')}]`
+    return `[${(order === undefined ? texts : order.map(index => texts[index])).join(',')}]`
   }
 }
 

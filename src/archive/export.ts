@@ -12,7 +12,7 @@ export async function exportArchive(
   write: (text: string) => Promise<void>,
   accountId?: number,
 ): Promise<void> {
-  await store.snapshot(async (db) => {
+  await store.snapshot(async db => {
     for (const kind of kinds) {
       if (accountId === undefined) await writeRows(db, kind, write, '1 = 1')
       // Whom an account is linked to is not its own.
@@ -30,7 +30,7 @@ async function writeRows(db: Kysely<Tables>, kind: Kind, write: (text: string) =
   for (;;) {
     const { rows } = await sql<Row>`
       select ${sql.raw(kind.columns.join(', '))} from ${sql.table(kind.table)}
-      where ${sql.raw(condition)} ${after === undefined ? sql`` : sql`and (${sql.raw(key)}) > (${sql.join(kind.key.map((column) => after?.[column]))})`}
+      where ${sql.raw(condition)} ${after === undefined ? sql`` : sql`and (${sql.raw(key)}) > (${sql.join(kind.key.map(column => after?.[column]))})`}
       order by ${sql.raw(key)} limit ${ROWS_AT_ONCE}`.execute(db)
     if (rows.length > 0) await write(`${rows.map(kind.write).join('\n')}\n`)
     if (rows.length < ROWS_AT_ONCE) return

@@ -64,7 +64,7 @@ export async function importArchive(
   chunks: AsyncIterable<Buffer>,
   { onConflict = 'fail', progress, signal }: ImportOptions = {},
 ): Promise<ImportReport> {
-  return store.db.connection().execute(async (db) => {
+  return store.db.connection().execute(async db => {
     await prepare(db)
     try {
       const checked = await check(db, chunks, progress, signal)
@@ -90,7 +90,7 @@ async function check(
   const unfinished: { line: number; id: number }[] = []
   let unfinishedCount = 0
   const dropped = new Map<string, { kind: string; field: string; count: number }>()
-  const batches = new Map(kinds.map((kind) => [kind, new Batch(db, kind)]))
+  const batches = new Map(kinds.map(kind => [kind, new Batch(db, kind)]))
   let bytes = 0
   const counted = async function* () {
     for await (const chunk of chunks) {
@@ -138,7 +138,7 @@ function readLine(line: Line, onDropped: (kind: string, field: string) => void):
       )
     }
   }
-  return { kind, row: kind.read(record['data'], record, (field) => onDropped(kind.name, field)) }
+  return { kind, row: kind.read(record['data'], record, field => onDropped(kind.name, field)) }
 }
 
 function parse(text: string): unknown {
@@ -234,7 +234,7 @@ class Errors {
   }
 }
 
-const kindsByName = new Map(kinds.map((kind) => [kind.name, kind]))
+const kindsByName = new Map(kinds.map(kind => [kind.name, kind]))
 
 // Temporary tables are seen by this connection alone, and writing to them takes no lock that others wait for.
 
@@ -328,14 +328,14 @@ async function applyKind(db: Kysely<Tables>, kind: Kind, onConflict: OnConflict)
   const conflicts = onConflict === 'fail' ? 0 : await count(`${first} and ${conflicting}`)
   const added = await count(`${first} and not ${stored}`)
   const insert = `insert into ${table} (${columns.join(', ')})
-    select ${columns.map((column) => `incoming.${column}`).join(', ')} from incoming_${table} as incoming`
-  const inOrder = `order by ${key.map((column) => `incoming.${column}`).join(', ')}`
+    select ${columns.map(column => `incoming.${column}`).join(', ')} from incoming_${table} as incoming`
+  const inOrder = `order by ${key.map(column => `incoming.${column}`).join(', ')}`
   if (onConflict === 'replace' && conflicts > 0) {
-    const rest = columns.filter((column) => !key.includes(column))
+    const rest = columns.filter(column => !key.includes(column))
     await run(
       db,
       `${insert} where ${first} and ${conflicting} ${inOrder}
-        on conflict (${key.join(', ')}) do update set ${rest.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+        on conflict (${key.join(', ')}) do update set ${rest.map(column => `${column} = excluded.${column}`).join(', ')}`,
     )
   }
   if (added > 0) await run(db, `${insert} where ${first} and not ${stored} ${inOrder}`)
@@ -350,11 +350,11 @@ async function applyKind(db: Kysely<Tables>, kind: Kind, onConflict: OnConflict)
 }
 
 function same({ key }: Kind, other: string): string {
-  return key.map((column) => `${other}.${column} = incoming.${column}`).join(' and ')
+  return key.map(column => `${other}.${column} = incoming.${column}`).join(' and ')
 }
 
 function differs({ identity }: Kind, other: string): string {
-  return identity.map((column) => `${other}.${column} is distinct from incoming.${column}`).join(' or ')
+  return identity.map(column => `${other}.${column} is distinct from incoming.${column}`).join(' or ')
 }
 
 async function run(db: Kysely<Tables>, statement: string) {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSession } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
-import { User } from '../contract/people.ts'
-import { formatTimestamp, parseTimestamp } from '../contract/time.ts'
+import { accountText, User } from '../contract/people.ts'
+import { parseTimestamp } from '../contract/time.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 import {
@@ -77,7 +77,10 @@ const account: Kind = {
       ...stored(document),
     }
   },
-  write: (row) => line('account', accountDocument(String(row['document']), row['subscription_ends_at'])),
+  write: row => {
+    const ends = row['subscription_ends_at'] ?? null
+    return line('account', accountText(String(row['document']), ends === null ? null : Number(ends)))
+  },
 }
 
 const partnership: Kind = {
@@ -94,7 +97,7 @@ const partnership: Kind = {
     dropUnknown(data, PARTNERSHIP_FIELDS, dropped)
     return row
   },
-  write: (row) => line('partnership', `{"ownerId":${row['owner_id']},"partnerId":${row['partner_id']}}`),
+  write: row => line('partnership', `{"ownerId":${row['owner_id']},"partnerId":${row['partner_id']}}`),
 }
 
 const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId'])
@@ -160,7 +163,7 @@ const lockSession = record('lock-session', {
       ...stored(document),
     }
   },
-  write: (row) =>
+  write: row =>
     line(
       'lock-session',
       String(row['document']),
@@ -180,7 +183,7 @@ const trainingSession = record('training-session', {
     const document = writers.trainingSession(withMetrics(data, isLegacy(data, beside)), dropped)
     return { id, owner_id: ownerId, at: instant(data, 'created_at'), passed: flag(data, 'passed'), ...stored(document) }
   },
-  write: (row) => line('training-session', String(row['document']), `"ownerId":${row['owner_id']}`),
+  write: row => line('training-session', String(row['document']), `"ownerId":${row['owner_id']}`),
 })
 
 /** Every kind, in the order of an export: each names only accounts that come before it. */
@@ -195,12 +198,6 @@ export const kinds: readonly Kind[] = [
   trainingSession,
 ]
 
-/** The account as the API shows it to its owner: a stored user, and the end of the subscription. */
-export function accountDocument(user: string, subscriptionEndsAt: Cell | undefined): string {
-  const ends = typeof subscriptionEndsAt === 'number' ? `"${formatTimestamp(subscriptionEndsAt)}"` : 'null'
-  return `${user.slice(0, -1)},"subscriptionEndsAt":${ends}}`
-}
-
 /** A name people and scripts can tell from an identifier. */
 export function username(value: unknown): string {
   if (typeof value !== 'string' || value === '' || [...value].length > 64 || /\p{Cc}/u.test(value)) {
@@ -211,16 +208,16 @@ export function username(value: unknown): string {
 }
 
 /** Events in the order they happened. */
-const byTime: Arrange = (items) => {
-  const times = items.map((item) => instant(item, 'createdAt'))
-  const ids = items.map((item) => whole(item, 'id'))
+const byTime: Arrange = items => {
+  const times = items.map(item => instant(item, 'createdAt'))
+  const ids = items.map(item => whole(item, 'id'))
   return sorted([...items.keys()], (a, b) => at(times, a) - at(times, b) || at(ids, a) - at(ids, b))
 }
 
 /** Items that have an `order` sorted among the places they take; those without stay where they are. */
-const byOrder: Arrange = (items) => {
-  const orders = items.map((item) => item['order'])
-  const places = [...items.keys()].filter((place) => typeof orders[place] === 'number')
+const byOrder: Arrange = items => {
+  const orders = items.map(item => item['order'])
+  const places = [...items.keys()].filter(place => typeof orders[place] === 'number')
   const ordered = sorted(places, (a, b) => Number(orders[a]) - Number(orders[b]))
   if (ordered === undefined) return undefined
   const order = [...items.keys()]
@@ -251,7 +248,7 @@ function record(
     key: ['id'],
     identity: ['etag'],
     accounts: ['owner_id'],
-    write: (row) => line(name, String(row['document'])),
+    write: row => line(name, String(row['document'])),
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag'],
   }
@@ -276,7 +273,7 @@ function owned(data: JsonObject) {
 function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
   const { distanceApproximate: _, ...rest } = data
   const segments: unknown[] = Array.isArray(data['TrainerSegment']) ? data['TrainerSegment'] : []
-  const results = segments.map((segment) => {
+  const results = segments.map(segment => {
     const result = segment as JsonObject | null
     // The distance of a segment is always sent; a source that had none leaves it out.
     return typeof result === 'object' && result !== null && result['distanceTravelled'] === undefined
@@ -311,7 +308,7 @@ function isLegacy(data: JsonObject, beside: JsonObject): boolean {
 
 /** Counts are 0 where the source does not know them. */
 function zeroes(data: JsonObject, names: readonly string[]): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, data[name] ?? 0]))
+  return Object.fromEntries(names.map(name => [name, data[name] ?? 0]))
 }
 
 function identifier(data: JsonObject, field: string): number {

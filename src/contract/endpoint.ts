@@ -83,7 +83,7 @@ export function page<
   const listOf = (values: object) => {
     // The query of a page has every filter by its name; one that was not sent is undefined.
     const sent = values as Record<string, unknown>
-    return JSON.stringify([path, ...filters.map((name) => sent[name] ?? null)])
+    return JSON.stringify([path, ...filters.map(name => sent[name] ?? null)])
   }
   return {
     path,
@@ -101,7 +101,7 @@ export function page<
       }),
     }),
     listOf,
-    check: (values) => checkPage(values, listOf),
+    check: values => checkPage(values, listOf),
   }
 }
 

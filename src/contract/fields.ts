@@ -26,7 +26,7 @@ export const Timestamp = (description: string) =>
 /** Text with values known today. The set is open: a reader must expect values it does not know. */
 export const OpenText = (description: string, known: readonly string[]) =>
   Type.String({
-    description: `${description} Known values: ${known.map((value) => `\`${value}\``).join(', ')}. The set is open: expect values that are not listed here.`,
+    description: `${description} Known values: ${known.map(value => `\`${value}\``).join(', ')}. The set is open: expect values that are not listed here.`,
     examples: [...known],
   })
 

@@ -61,7 +61,7 @@ export const integer = <const Absent extends number | undefined>(
   schema: Type.Integer(bounds),
   description,
   rule: `must be an integer from ${bounds.minimum} to ${bounds.maximum}`,
-  parse: (text) => {
+  parse: text => {
     const value = parseInteger(text)
     return value !== undefined && value >= bounds.minimum && value <= bounds.maximum ? value : undefined
   },
@@ -72,7 +72,7 @@ export const flag = (description: string): Parameter<boolean, boolean, undefined
   schema: Type.Boolean(),
   description,
   rule: 'must be true or false',
-  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  parse: text => (text === 'true' ? true : text === 'false' ? false : undefined),
 })
 
 export const text = (description: string): Parameter<string, string, undefined> => ({
@@ -80,7 +80,7 @@ export const text = (description: string): Parameter<string, string, undefined> 
   schema: Type.String({ minLength: 1 }),
   description,
   rule: 'must not be empty',
-  parse: (value) => (value === '' ? undefined : value),
+  parse: value => (value === '' ? undefined : value),
 })
 
 export const choice = <const Value extends string>(
@@ -91,19 +91,19 @@ export const choice = <const Value extends string>(
   schema: Type.Enum([value], { type: 'string' }),
   description,
   rule: `must be ${value}`,
-  parse: (sent) => (sent === value ? value : undefined),
+  parse: sent => (sent === value ? value : undefined),
 })
 
 /** The first instant that belongs: a day stands for its start. */
 export const start = (description: string): Parameter<string, number, undefined> => ({
   ...moment(description),
-  parse: (value) => parseDay(value) ?? parseTimestamp(value),
+  parse: value => parseDay(value) ?? parseTimestamp(value),
 })
 
 /** The first instant that no longer belongs: a day stands for the start of the next one. */
 export const end = (description: string): Parameter<string, number, undefined> => ({
   ...moment(description),
-  parse: (value) => {
+  parse: value => {
     const day = parseDay(value)
     return day === undefined ? parseTimestamp(value) : day + DAY_MS
   },
@@ -115,7 +115,7 @@ export const cursor = (description: string): Parameter<string, Position | 'start
   schema: Type.String(),
   description,
   rule: 'must be empty or a nextCursor of this path with these filters',
-  parse: (value) => (value === '' ? 'start' : decodeCursor(value)),
+  parse: value => (value === '' ? 'start' : decodeCursor(value)),
 })
 
 function moment(description: string) {

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { get, page, scopes } from './endpoint.ts'
 import { Choice, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
+import { formatTimestamp } from './time.ts'
 
 /** The tiers that entitle an account to read. */
 export const tiers = ['ultra', 'pioneer', 'founder', 'employee'] as const
@@ -28,6 +29,12 @@ export const Account = record("The caller's own account.", {
   ...user,
   subscriptionEndsAt: nullable(Timestamp('When the tier ends; null when it does not.')),
 })
+
+/** The JSON text of an account, from that of its user and the end of its subscription (milliseconds since 1970). */
+export function accountText(user: string, subscriptionEndsAt: number | null): string {
+  const ends = subscriptionEndsAt === null ? 'null' : `"${formatTimestamp(subscriptionEndsAt)}"`
+  return `${user.slice(0, -1)},"subscriptionEndsAt":${ends}}`
+}
 
 export const Token = record('An API token, without its secret.', {
   id: Id('Identifier of the token.'),

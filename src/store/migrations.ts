@@ -105,7 +105,7 @@ export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
 /** Brings the schema up to date in one transaction and returns the names of the steps it took. */
 export async function migrate(db: Kysely<Tables>, engine: Engine, now: number): Promise<string[]> {
   if ((await schemaVersion(db)) === currentVersion) return []
-  return db.transaction().execute(async (transaction) => {
+  return db.transaction().execute(async transaction => {
     // Another program may have migrated before this one got the lock.
     const version = await schemaVersion(transaction)
     if (version === 0) await run(transaction, engine, MIGRATION_TABLE)
@@ -122,7 +122,7 @@ export async function migrate(db: Kysely<Tables>, engine: Engine, now: number): 
         })
         .execute()
     }
-    return pending.map((migration) => migration.name)
+    return pending.map(migration => migration.name)
   })
 }
 

@@ -15,8 +15,8 @@ export interface Query<Values, Row> {
 /** Stands in a query for a value, or for one of a list of values, that each run brings. */
 class Placeholder {
   readonly name: string
-  readonly index: number | undefined
-  constructor(name: string, index?: number) {
+  readonly index: number | 'json' | undefined
+  constructor(name: string, index?: number | 'json') {
     this.name = name
     this.index = index
   }
@@ -24,18 +24,28 @@ class Placeholder {
 
 export interface Slots<Values> {
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
+  /** A slot for each of the first values of a list. */
   each<Name extends keyof Values & string>(name: Name, count: number): RawBuilder<number>[]
+  /** The whole list as rows of one column, however long it is. */
+  rows<Name extends keyof Values & string>(name: Name): RawBuilder<number>
 }
 
-export function query<Values, Row>(
-  build: (slot: Slots<Values>, engine: Engine) => RawBuilder<Row>,
-): Query<Values, Row> {
+export function query<Values, Row>(build: (slot: Slots<Values>) => RawBuilder<Row>): Query<Values, Row> {
   const slot = (name: string) => sql.val(new Placeholder(name))
   const each = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => sql.val(new Placeholder(name, index)))
-  // sql.val types a slot by the placeholder in it; what runs in its place is the value of that name.
-  const slots = Object.assign(slot, { each }) as unknown as Slots<Values>
-  return { build: (engine) => build(slots, engine) }
+  return {
+    build: engine => {
+      const rows = (name: string) => {
+        const json = sql.val(new Placeholder(name, 'json'))
+        return engine === 'sqlite'
+          ? sql`(select value from json_each(${json}))`
+          : sql`(select value::bigint from json_array_elements_text(${json}::json))`
+      }
+      // sql.val types a slot by the placeholder in it; what runs in its place is the value of that name.
+      return build(Object.assign(slot, { each, rows }) as unknown as Slots<Values>)
+    },
+  }
 }
 
 export interface Compiled {
@@ -46,12 +56,12 @@ export interface Compiled {
 
 export function compile(db: Kysely<Tables>, engine: Engine, { build }: Query<never, unknown>): Compiled {
   const compiled = build(engine).compile(db)
-  const slots = compiled.parameters.map((parameter) =>
+  const slots = compiled.parameters.map(parameter =>
     parameter instanceof Placeholder ? parameter : new Constant(parameter),
   )
   return {
     sql: compiled.sql,
-    parameters: (values) => {
+    parameters: values => {
       const picked: unknown[] = []
       for (const slot of slots) picked.push(slot instanceof Constant ? slot.value : pick(values, slot))
       return picked
@@ -69,5 +79,6 @@ class Constant {
 function pick(values: object, { name, index }: Placeholder): unknown {
   // The type of a query promises a value for each of its slots.
   const value = (values as Record<string, unknown>)[name]
-  return index === undefined ? value : (value as readonly unknown[])[index]
+  if (index === undefined) return value
+  return index === 'json' ? JSON.stringify(value) : (value as readonly unknown[])[index]
 }

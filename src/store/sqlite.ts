@@ -53,8 +53,8 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
         throw translate(error)
       }
     },
-    snapshot: (work) =>
-      db.connection().execute(async (connection) => {
+    snapshot: work =>
+      db.connection().execute(async connection => {
         await sql`begin deferred`.execute(connection)
         try {
           return await work(connection)
@@ -73,7 +73,7 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
         throw error
       }
     },
-    backup: (file) => copy(writer, file),
+    backup: file => copy(writer, file),
     async close() {
       reader?.close()
       await db.destroy()
@@ -141,17 +141,17 @@ async function copy(from: DatabaseSync, file: string) {
 function adapt(database: DatabaseSync): SqliteDatabase {
   return {
     close: () => database.close(),
-    prepare: (text) => {
+    prepare: text => {
       const statement = database.prepare(text)
       const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
       return {
         reader: statement.columns().length > 0,
-        all: (parameters) => statement.all(...bind(parameters)),
-        run: (parameters) => {
+        all: parameters => statement.all(...bind(parameters)),
+        run: parameters => {
           const { changes, lastInsertRowid } = statement.run(...bind(parameters))
           return { changes, lastInsertRowid }
         },
-        iterate: (parameters) => statement.iterate(...bind(parameters)),
+        iterate: parameters => statement.iterate(...bind(parameters)),
       }
     },
   }
@@ -161,7 +161,7 @@ function dialectOf(database: SqliteDatabase): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => new ImmediateDriver({ database }),
-    createIntrospector: (db) => new SqliteIntrospector(db),
+    createIntrospector: db => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }

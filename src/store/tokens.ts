@@ -79,13 +79,13 @@ export async function createToken(store: Store, request: TokenRequest, now: numb
   if (scopes.length === 0) throw new Refused('a token needs at least one scope')
   if (expiresAt !== null && expiresAt <= now) throw new Refused('the expiry of a token must lie in the future')
   const token = mintToken()
-  await store.db.transaction().execute(async (transaction) => {
+  await store.db.transaction().execute(async transaction => {
     // Two at once must wait for each other, or both count too few. SQLite has one writer in any case.
     const account = await transaction
       .selectFrom('account')
       .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
       .where('id', '=', accountId)
-      .$if(store.engine === 'postgres', (accounts) => accounts.forUpdate())
+      .$if(store.engine === 'postgres', accounts => accounts.forUpdate())
       .executeTakeFirst()
     if (account === undefined) throw new Refused('there is no such account')
     if (!isEntitled(account, now))
@@ -122,7 +122,7 @@ export function listTokens(store: Store, accountId?: number): Promise<TokenFacts
   return store.db
     .selectFrom('token')
     .select(['id', 'account_id', 'name', 'last4', 'scopes', 'created_at', 'expires_at', 'revoked_at', 'last_used_at'])
-    .$if(accountId !== undefined, (tokens) => tokens.where('account_id', '=', accountId ?? 0))
+    .$if(accountId !== undefined, tokens => tokens.where('account_id', '=', accountId ?? 0))
     .orderBy('id')
     .execute()
 }
@@ -139,7 +139,7 @@ export async function revokeToken(store: Store, id: number, now: number): Promis
 
 /** Notes when tokens were last used (milliseconds since 1970, by token id). */
 export async function noteUses(store: Store, uses: ReadonlyMap<number, number>): Promise<void> {
-  await store.db.transaction().execute(async (transaction) => {
+  await store.db.transaction().execute(async transaction => {
     for (const [id, at] of uses) {
       await transaction
         .updateTable('token')
@@ -163,7 +163,7 @@ interface GrantRow {
 }
 
 const grantByHash = query<{ hash: string }, GrantRow>(
-  (slot) => sql`
+  slot => sql`
     select token.id, token.account_id, token.scopes, token.expires_at, token.revoked_at,
       account.subscription_tier, account.subscription_ends_at,
       (select string_agg(cast(partnership.owner_id as text), ',') from partnership

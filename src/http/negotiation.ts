@@ -1,0 +1,49 @@
+/** Whether an Accept header lets the answer be application/json. An absent, empty or unparsable one does. */
+export function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === '*/*' || accept === 'application/json') return true
+  let best = { specificity: -1, weight: 0 }
+  let parsed = 0
+  for (const part of accept.split(',')) {
+    if (part.trim() === '') continue
+    const range = MEDIA_RANGE.exec(part)
+    if (range === null) return true
+    parsed += 1
+    const [, type = '', subtype = '', parameters = ''] = range
+    const specificity = specificityOf(type.toLowerCase(), subtype.toLowerCase(), parameters)
+    if (specificity > best.specificity) best = { specificity, weight: weightOf(parameters) }
+    else if (specificity === best.specificity && specificity >= 0) {
+      best = { specificity, weight: Math.max(best.weight, weightOf(parameters)) }
+    }
+  }
+  return parsed === 0 || best.weight > 0
+}
+
+/** Whether an If-None-Match header holds the validator, compared weakly. Unquoted text never matches. */
+export function matchesEtag(header: string, etag: string): boolean {
+  if (header === etag || header.trim() === '*') return true
+  for (const [, opaque] of header.matchAll(ENTITY_TAG)) if (opaque === etag) return true
+  return false
+}
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+const PARAMETER = `[ \\t]*;[ \\t]*(?:${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`
+const MEDIA_RANGE = new RegExp(`^[ \\t]*(${TOKEN})/(${TOKEN})((?:${PARAMETER})*)[ \\t]*$`)
+const WEIGHT = /;[ \t]*q=([^;]*)/i
+const ENTITY_TAG = /(?:^|,)[ \t]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?=[ \t]*(?:,|$))/g
+
+function specificityOf(type: string, subtype: string, parameters: string): number {
+  if (type === '*' && subtype === '*') return 0
+  if (type !== 'application') return -1
+  if (subtype === '*') return 1
+  if (subtype !== 'json') return -1
+  // Of parameters of the type itself only the charset we send can be meant.
+  const own = parameters.replace(/;[ \t]*q=.*$/i, '')
+  if (own.trim() === '' || own.trim() === ';') return 2
+  return /^[ \t]*;[ \t]*charset="?utf-8"?[ \t]*$/i.test(own) ? 3 : -1
+}
+
+function weightOf(parameters: string): number {
+  const weight = WEIGHT.exec(parameters)?.[1]?.trim()
+  if (weight === undefined) return 1
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 1
+}

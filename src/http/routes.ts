@@ -1,0 +1,44 @@
+import type { Endpoint } from '../contract/endpoint.ts'
+import type { Target } from './target.ts'
+
+/** Where a target leads: to an endpoint, with the text in the place of its identifier. */
+export interface Match<Route> {
+  readonly route: Route
+  readonly id: string | undefined
+}
+
+export interface Routed {
+  readonly endpoint: Pick<Endpoint, 'path'>
+}
+
+/** Finds routes by their path: compared exactly, segment by segment, after decoding each of them once. */
+export function makeRouter<Route extends Routed>(routes: readonly Route[]) {
+  const fixed = new Map<string, Route>()
+  const withId = new Map<string, Route>()
+  for (const route of routes) {
+    const { path } = route.endpoint
+    if (path.endsWith(ID)) withId.set(path.slice(0, -ID.length), route)
+    else fixed.set(path, route)
+  }
+  return ({ path, segments }: Target): Match<Route> | undefined => {
+    if (segments === undefined) {
+      const route = fixed.get(path)
+      if (route !== undefined) return { route, id: undefined }
+      const end = path.lastIndexOf('/')
+      return matchId(withId.get(path.slice(0, end)), path.slice(end + 1))
+    }
+    // A slash that was encoded is part of its segment, so joining would make segments of it.
+    const last = segments.at(-1) ?? ''
+    const parents = segments.slice(0, -1)
+    if (parents.some(segment => segment.includes('/'))) return undefined
+    const parent = parents.join('/')
+    const route = last.includes('/') ? undefined : fixed.get(`${parent}/${last}`)
+    return route === undefined ? matchId(withId.get(parent), last) : { route, id: undefined }
+  }
+}
+
+const ID = '/:id'
+
+function matchId<Route>(route: Route | undefined, id: string): Match<Route> | undefined {
+  return route === undefined || id === '' || id === '.' || id === '..' ? undefined : { route, id }
+}

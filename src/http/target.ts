@@ -1,0 +1,55 @@
+import { ApiError } from '../contract/errors.ts'
+
+/** The path of a request, split and decoded, and its query as it was sent. */
+export interface Target {
+  /** The path as sent; without percent-encoding it is also the decoded one. */
+  readonly path: string
+  /** The decoded segments, only where the path has percent-encoding. */
+  readonly segments: readonly string[] | undefined
+  readonly query: string
+}
+
+/**
+ * Reads a request target in origin or absolute form. Throws malformed_url for bytes a target cannot have and for
+ * percent-encoding that is cut, not UTF-8 or NUL; host_invalid for an absolute form at odds with the Host header.
+ */
+export function parseTarget(target: string, host: string | undefined): Target {
+  if (UNWELCOME.test(target)) throw new ApiError('malformed_url')
+  let rest = target
+  if (!rest.startsWith('/')) {
+    const [whole, authority = ''] = ABSOLUTE_FORM.exec(rest) ?? []
+    if (whole === undefined) throw new ApiError('malformed_url')
+    if (host !== undefined && authority.toLowerCase() !== host.toLowerCase()) throw new ApiError('host_invalid')
+    rest = rest.slice(whole.length)
+    if (!rest.startsWith('/')) rest = `/${rest}`
+  }
+  const mark = rest.indexOf('?')
+  const path = mark === -1 ? rest : rest.slice(0, mark)
+  const query = mark === -1 ? '' : rest.slice(mark + 1)
+  if (!rest.includes('%')) return { path, segments: undefined, query }
+  decode(query)
+  return { path, segments: path.includes('%') ? path.split('/').map(decode) : undefined, query }
+}
+
+/** Percent-decodes once. Throws malformed_url. */
+export function decode(text: string): string {
+  if (!text.includes('%')) return text
+  let decoded: string
+  try {
+    decoded = decodeURIComponent(text)
+  } catch {
+    throw new ApiError('malformed_url')
+  }
+  if (decoded.includes('\0')) throw new ApiError('malformed_url')
+  return decoded
+}
+
+/** Whether the text is a host with an optional port, as a Host header must have it. */
+export function isHost(text: string): boolean {
+  return HOST.test(text) && Number(/:(\d*)$/.exec(text)?.[1] ?? 0) <= 65_535
+}
+
+// Everything but printable ASCII, and of that what no target may have unencoded.
+const UNWELCOME = /[^\x21-\x7e]|[#\\<>"]/
+const ABSOLUTE_FORM = /^https?:\/\/([^/?]+)/i
+const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/

@@ -1,0 +1,166 @@
+import { type RawBuilder, sql } from 'kysely'
+import { ApiError } from '../contract/errors.ts'
+import { type Query, query, type Slots } from '../store/query.ts'
+import type { Grant } from '../store/tokens.ts'
+import type { RecordName } from '../store/tables.ts'
+
+/** Which rows an account may see: the start of every query. */
+
+/** The account whose records are asked for: the one named, or the caller. Throws owner_not_accessible. */
+export function ownerOf(grant: Grant, named: number | undefined): number {
+  if (named === undefined) return grant.accountId
+  if (!grant.owners.includes(named)) throw new ApiError('owner_not_accessible')
+  return named
+}
+
+/** The accounts whose records a list shows: the one named, or all the caller may read. Throws owner_not_accessible. */
+export function ownersOf(grant: Grant, named: number | undefined): readonly number[] {
+  return named === undefined ? grant.owners : [ownerOf(grant, named)]
+}
+
+/** Rows of a table, as far as answers need them. */
+export interface Found {
+  readonly id: number
+  readonly owner_id: number
+  readonly document: string
+  readonly etag: string
+}
+
+interface ById {
+  readonly id: number
+  readonly owners: readonly number[]
+}
+
+/** One row by its identifier, where the caller may see it. `orPublic` also finds rows that are public. */
+export function rowById(
+  table: RecordName,
+  { orPublic = false } = {},
+): (owners: readonly number[]) => Query<ById, Found> {
+  return byWidth(width =>
+    query(slot => {
+      const { mine } = ownedBy(slot, width)
+      return sql`
+        select id, owner_id, document, etag from ${sql.table(table)}
+        where ${orPublic ? sql`(${mine} or is_public = 1)` : mine} and id = ${slot('id')}`
+    }),
+  )
+}
+
+/** The newest row of one account; with a column, the newest in which it is 1. */
+export function newestOf(table: RecordName, column?: 'is_active'): Query<{ owner: number }, Found> {
+  return query(
+    slot => sql`
+      select id, owner_id, document, etag from ${sql.table(table)}
+      where owner_id = ${slot('owner')} ${column === undefined ? sql`` : sql`and ${sql.ref(column)} = 1`}
+      order by at desc, id desc limit 1`,
+  )
+}
+
+/** Where lists begin and end: rows before (`at`, `id`), not before `from`. */
+export interface Stretch {
+  readonly owners: readonly number[]
+  readonly from: number
+  readonly beforeAt: number
+  readonly beforeId: number
+  readonly filter: string | number
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface Listed extends Found {
+  readonly at: number
+}
+
+interface ListOptions {
+  /** The column that must equal `filter`. */
+  readonly filter?: 'passed' | 'lock_state'
+  /** The column that is shown for a row. */
+  readonly show?: 'document' | 'summary'
+}
+
+/**
+ * Rows of some accounts, newest first. Each account is a stretch of an index that is already in order, so the engine
+ * merges them: a page costs what it shows, whatever the accounts hold.
+ */
+export function newestFirst(
+  table: RecordName,
+  { filter, show = 'document' }: ListOptions = {},
+): (owners: readonly number[]) => Query<Stretch, Listed> {
+  return byWidth(width =>
+    query(slot => {
+      const arm = (mine: RawBuilder<boolean>) => sql`
+        select at, id from ${sql.table(table)}
+        where ${mine} ${filter === undefined ? sql`` : sql`and ${sql.ref(filter)} = ${slot('filter')}`}
+          and at >= ${slot('from')} and (at, id) < (${slot('beforeAt')}, ${slot('beforeId')})`
+      return sql`
+        select row.id, row.owner_id, row.${sql.ref(show)} as document, row.etag, place.at
+        from (${merged(slot, width, arm)}
+          order by at desc, id desc limit ${slot('limit')} offset ${slot('offset')}) as place
+        join ${sql.table(table)} as row on row.id = place.id
+        order by place.at desc, place.id desc`
+    }),
+  )
+}
+
+export interface IdStretch {
+  readonly owners: readonly number[]
+  readonly after: number
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Rows of some accounts, by identifier. */
+export function byIdentifier(table: RecordName): (owners: readonly number[]) => Query<IdStretch, Found> {
+  return byWidth(width =>
+    query(slot => {
+      const arm = (mine: RawBuilder<boolean>) => sql`
+        select id from ${sql.table(table)} where ${mine} and id > ${slot('after')}`
+      return sql`
+        select row.id, row.owner_id, row.document, row.etag
+        from (${merged(slot, width, arm)}
+          order by id limit ${slot('limit')} offset ${slot('offset')}) as place
+        join ${sql.table(table)} as row on row.id = place.id
+        order by place.id`
+    }),
+  )
+}
+
+// Beyond this many accounts the engine sorts what it finds instead of merging: it is not built for a longer union.
+const MOST_ARMS = 100
+
+/** The query for as many accounts as there are; each width is compiled once. */
+function byWidth<Values, Row>(build: (width: number) => Query<Values, Row>) {
+  const queries = new Map<number, Query<Values, Row>>()
+  return ({ length }: readonly number[]): Query<Values, Row> => {
+    const width = length <= MOST_ARMS ? length : ANY
+    const known = queries.get(width)
+    if (known !== undefined) return known
+    const built = build(width)
+    queries.set(width, built)
+    return built
+  }
+}
+
+const ANY = 0
+
+type Owners = { readonly owners: readonly number[] }
+
+/** The condition that a row belongs to one of the owners, and the same as conditions for one owner each. */
+function ownedBy<Values extends Owners>(slot: Slots<Values>, width: number) {
+  if (width === ANY) {
+    const mine = sql<boolean>`owner_id in ${slot.rows('owners')}`
+    return { mine, apart: [mine] }
+  }
+  const owners = slot.each('owners', width)
+  const apart = owners.map(owner => sql<boolean>`owner_id = ${owner}`)
+  const [only] = apart
+  return { mine: width === 1 && only !== undefined ? only : sql<boolean>`owner_id in (${sql.join(owners)})`, apart }
+}
+
+function merged<Values extends Owners>(
+  slot: Slots<Values>,
+  width: number,
+  arm: (mine: RawBuilder<boolean>) => RawBuilder<unknown>,
+) {
+  return sql.join(ownedBy(slot, width).apart.map(arm), sql` union all `)
+}

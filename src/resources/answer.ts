@@ -1,0 +1,23 @@
+import type { Asked, Endpoint } from '../contract/endpoint.ts'
+import type { Store } from '../store/index.ts'
+import type { Grant } from '../store/tokens.ts'
+import type { Reply } from './replies.ts'
+
+/** What an answer works with. */
+export interface Caller {
+  readonly store: Store
+  readonly grant: Grant
+  /** The clock of the request, in milliseconds since 1970. */
+  readonly now: number
+}
+
+/**
+ * Keeps the promise of an endpoint. Undefined when there is nothing the caller may see at that identifier; throws
+ * ApiError for what is refused.
+ */
+export type Answer<E extends Endpoint> = (caller: Caller, asked: Asked<E>) => Promise<Reply | undefined>
+
+/** An answer for each endpoint of a resource, by the same name. */
+export type Answers<Resource extends Readonly<Record<string, Endpoint>>> = {
+  readonly [Name in keyof Resource]: Answer<Resource[Name]>
+}

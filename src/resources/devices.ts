@@ -1,0 +1,28 @@
+import { devices } from '../contract/devices.ts'
+import { byIdentifier, ownersOf, rowById } from './access.ts'
+import type { Answers } from './answer.ts'
+import { identifierPage } from './lists.ts'
+import { one } from './replies.ts'
+
+const lockDevices = byIdentifier('lock_device')
+const lockDeviceById = rowById('lock_device')
+const trainingDevices = byIdentifier('training_device')
+const trainingDeviceById = rowById('training_device')
+
+export const answers: Answers<typeof devices> = {
+  listLockDevices: ({ store, grant }, asked) =>
+    identifierPage(store, lockDevices, ownersOf(grant, asked.ownerId), asked, devices.listLockDevices),
+
+  async getLockDevice({ store, grant: { owners } }, { id }) {
+    const [device] = await store.read(lockDeviceById(owners), { owners, id })
+    return device && one(device)
+  },
+
+  listTrainingDevices: ({ store, grant }, asked) =>
+    identifierPage(store, trainingDevices, ownersOf(grant, asked.ownerId), asked, devices.listTrainingDevices),
+
+  async getTrainingDevice({ store, grant: { owners } }, { id }) {
+    const [device] = await store.read(trainingDeviceById(owners), { owners, id })
+    return device && one(device)
+  },
+}

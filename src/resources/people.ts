@@ -1,0 +1,83 @@
+import { type RawBuilder, sql } from 'kysely'
+import { accountText, people } from '../contract/people.ts'
+import { formatTimestamp } from '../contract/time.ts'
+import { query, type Slots } from '../store/query.ts'
+import type { Answers } from './answer.ts'
+import { stretchById } from './lists.ts'
+import { made, one, pageOf } from './replies.ts'
+
+interface Person {
+  readonly id: number
+  readonly document: string
+  readonly etag: string
+}
+
+/** The caller and everybody linked to the caller, in either direction. */
+const linked = <Values extends { caller: number }>(slot: Slots<Values>): RawBuilder<unknown> => sql`
+  id in (
+    select ${slot('caller')}
+    union all select owner_id from partnership where partner_id = ${slot('caller')}
+    union all select partner_id from partnership where owner_id = ${slot('caller')})`
+
+const persons = query<{ caller: number; after: number; limit: number; offset: number }, Person>(
+  slot => sql`
+    select id, document, etag from account
+    where ${linked(slot)} and id > ${slot('after')}
+    order by id limit ${slot('limit')} offset ${slot('offset')}`,
+)
+
+const personById = query<{ caller: number; id: number }, Person>(
+  slot => sql`select id, document, etag from account where ${linked(slot)} and id = ${slot('id')}`,
+)
+
+const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
+  slot => sql`
+    select account.document, account.subscription_ends_at, token.id, token.name, token.last4, token.scopes,
+      token.created_at, token.expires_at, token.last_used_at
+    from token join account on account.id = token.account_id
+    where token.id = ${slot('tokenId')}`,
+)
+
+interface AccountAndToken {
+  readonly document: string
+  readonly subscription_ends_at: number | null
+  readonly id: number
+  readonly name: string
+  readonly last4: string
+  readonly scopes: string
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly last_used_at: number | null
+}
+
+export const answers: Answers<typeof people> = {
+  async listUsers({ store, grant }, asked) {
+    const rows = await store.read(persons, { caller: grant.accountId, ...stretchById(asked) })
+    return pageOf(rows, asked, people.listUsers.listOf(asked))
+  },
+
+  async getUser({ store, grant }, { id }) {
+    const [person] = await store.read(personById, { caller: grant.accountId, id })
+    return person && one(person)
+  },
+
+  async getMe({ store, grant }) {
+    const [row] = await store.read(accountAndToken, { tokenId: grant.tokenId })
+    if (row === undefined) return undefined
+    const token = {
+      id: row.id,
+      name: row.name,
+      last4: row.last4,
+      scopes: row.scopes.split(' '),
+      createdAt: formatTimestamp(row.created_at),
+      expiresAt: timestampOrNull(row.expires_at),
+      lastUsedAt: timestampOrNull(row.last_used_at),
+    }
+    const account = accountText(row.document, row.subscription_ends_at)
+    return made(`{"account":${account},"token":${JSON.stringify(token)}}`)
+  },
+}
+
+function timestampOrNull(instant: number | null): string | null {
+  return instant === null ? null : formatTimestamp(instant)
+}

@@ -1,0 +1,24 @@
+import { trainingTemplates } from '../contract/training-templates.ts'
+import { newestFirst, newestOf, ownersOf, rowById } from './access.ts'
+import type { Answers } from './answer.ts'
+import { newestPage } from './lists.ts'
+import { none, one } from './replies.ts'
+
+const templateById = rowById('training_template', { orPublic: true })
+const summaries = newestFirst('training_template', { show: 'summary' })
+const activeTemplate = newestOf('training_template', 'is_active')
+
+export const answers: Answers<typeof trainingTemplates> = {
+  listTrainingTemplates: ({ store, grant }, asked) =>
+    newestPage(store, summaries, ownersOf(grant, asked.ownerId), asked, trainingTemplates.listTrainingTemplates),
+
+  async getActiveTrainingTemplate({ store, grant }) {
+    const [template] = await store.read(activeTemplate, { owner: grant.accountId })
+    return template === undefined ? none : one(template)
+  },
+
+  async getTrainingTemplate({ store, grant: { owners } }, { id }) {
+    const [template] = await store.read(templateById(owners), { owners, id })
+    return template && one(template)
+  },
+}
