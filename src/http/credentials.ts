@@ -1,0 +1,38 @@
+import { ApiError } from '../contract/errors.ts'
+import type { Store } from '../store/index.ts'
+import { findGrant, type Grant, isTokenForm, TOKEN_FORM } from '../store/tokens.ts'
+import type { Target } from './target.ts'
+import type { Query } from './parameters.ts'
+
+/**
+ * The token of a request, read from its one Authorization header and known to have the form of a token. Throws
+ * invalid_request for two headers or a token in the URL, missing_token and invalid_token. Nothing is looked up.
+ */
+export function readToken(authorization: readonly string[], target: Target, query: Query): string {
+  const [header, second] = authorization
+  if (second !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
+  if (holdsToken(target, query)) {
+    throw new ApiError('invalid_request', 'Send the token in the Authorization header, never in the URL')
+  }
+  const value = header === undefined ? undefined : BEARER.exec(header)?.[1]
+  if (value === undefined) throw new ApiError('missing_token')
+  if (!isTokenForm(value)) throw new ApiError('invalid_token')
+  return value
+}
+
+/** What the token grants now. One look-up. Throws invalid_token, token_revoked, token_expired. */
+export async function authenticate(store: Store, token: string, now: number): Promise<Grant> {
+  const grant = await findGrant(store, token)
+  if (grant === undefined) throw new ApiError('invalid_token')
+  if (grant.revokedAt !== null) throw new ApiError('token_revoked')
+  if (grant.expiresAt !== null && grant.expiresAt <= now) throw new ApiError('token_expired')
+  return grant
+}
+
+const BEARER = /^bearer +(.+)$/i
+const TOKEN_PARAMETERS = new Set(['access_token', 'api_key', 'token'])
+
+function holdsToken({ path, segments }: Target, query: Query): boolean {
+  if (segments === undefined ? TOKEN_FORM.test(path) : segments.some(segment => TOKEN_FORM.test(segment))) return true
+  return query.some(([name, value]) => TOKEN_PARAMETERS.has(name) || TOKEN_FORM.test(name) || TOKEN_FORM.test(value))
+}

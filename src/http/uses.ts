@@ -1,0 +1,45 @@
+import type { Store } from '../store/index.ts'
+import { noteUses } from '../store/tokens.ts'
+
+export interface Uses {
+  /** Remembers that a token was used; written later, at most once a minute for each token. */
+  note(tokenId: number, now: number): void
+  /** Writes what is pending and stops. */
+  close(): Promise<void>
+}
+
+/** Notes when tokens are used, out of the way of requests. Where that fails, nothing else does. */
+export function makeUses(store: Store, onFailure: (error: unknown) => void): Uses {
+  const written = new Map<number, number>()
+  const pending = new Map<number, number>()
+
+  const flush = async () => {
+    if (pending.size === 0) return
+    const uses = new Map(pending)
+    pending.clear()
+    try {
+      await noteUses(store, uses)
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+  const timer = setInterval(() => void flush(), FLUSH_EVERY)
+  timer.unref()
+
+  return {
+    note(tokenId, now) {
+      if (now - (written.get(tokenId) ?? 0) < WRITE_EVERY) return
+      if (written.size >= MOST_REMEMBERED) written.clear()
+      written.set(tokenId, now)
+      pending.set(tokenId, now)
+    },
+    async close() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}
+
+const FLUSH_EVERY = 1000
+const WRITE_EVERY = 60_000
+const MOST_REMEMBERED = 100_000
