@@ -58,25 +58,7 @@ const account: Kind = {
   key: ['id'],
   identity: ['etag', 'subscription_ends_at'],
   accounts: [],
-  read: (data, _beside, dropped) => {
-    const user = {
-      ...data,
-      accountType: data['accountType'] ?? 'user',
-      subscriptionTier: data['subscriptionTier'] ?? null,
-      ...zeroes(data, ['league', 'rank', 'totalPoints', 'matchPoints']),
-      profileImage: data['profileImage'] ?? null,
-      profileDescription: data['profileDescription'] ?? null,
-      profileTitle: data['profileTitle'] ?? null,
-    }
-    const document = writers.user(user, dropped)
-    return {
-      id: whole(user, 'id'),
-      username: username(data['username']),
-      subscription_tier: user.subscriptionTier as string | null,
-      subscription_ends_at: optionalInstant(data, 'subscriptionEndsAt'),
-      ...stored(document),
-    }
-  },
+  read: (data, _beside, dropped) => readAccount(data, dropped),
   write: row => {
     const ends = row['subscription_ends_at'] ?? null
     return line('account', accountText(String(row['document']), ends === null ? null : Number(ends)))
@@ -198,8 +180,30 @@ export const kinds: readonly Kind[] = [
   trainingSession,
 ]
 
+/** Makes the row of an account from what is known of it: its id and username at least. Throws Invalid. */
+export function readAccount(data: JsonObject, dropped: Dropped) {
+  const user = {
+    ...data,
+    accountType: data['accountType'] ?? 'user',
+    subscriptionTier: data['subscriptionTier'] ?? null,
+    ...zeroes(data, ['league', 'rank', 'totalPoints', 'matchPoints']),
+    profileImage: data['profileImage'] ?? null,
+    profileDescription: data['profileDescription'] ?? null,
+    profileTitle: data['profileTitle'] ?? null,
+  }
+  const document = writers.user(user, dropped)
+  return {
+    id: whole(user, 'id'),
+    username: readUsername(data['username']),
+    // One of the tiers or null, or the writer would have refused it.
+    subscription_tier: user.subscriptionTier as string | null,
+    subscription_ends_at: optionalInstant(data, 'subscriptionEndsAt'),
+    ...stored(document),
+  }
+}
+
 /** A name people and scripts can tell from an identifier. */
-export function username(value: unknown): string {
+function readUsername(value: unknown): string {
   if (typeof value !== 'string' || value === '' || [...value].length > 64 || /\p{Cc}/u.test(value)) {
     throw new Invalid('must be text of 1 to 64 characters without control characters', 'username')
   }

@@ -35,8 +35,8 @@ export class StoreError extends Error {
 export interface OpenOptions {
   /** How long a writer waits for another one, in milliseconds. A server waits inside its event loop: keep it short. */
   readonly patience: number
-  /** Whether to bring the schema up to date; if not, an old schema is refused. */
-  readonly migrate?: boolean
+  /** An old schema is brought up to date if not said otherwise; `current` refuses it, `any` leaves it as it is. */
+  readonly schema?: 'migrate' | 'current' | 'any'
   /** Whether the database may be made when it is not there. */
   readonly create?: boolean
   /** Whether much will be written at once, which wants a larger cache. */
@@ -50,8 +50,9 @@ export interface OpenOptions {
 export async function open(url: string, options: OpenOptions): Promise<Store> {
   const store = openEngine(url, options)
   try {
-    if (options.migrate ?? true) await migrate(store.db, store.engine, Date.now())
-    else if ((await schemaVersion(store.db)) !== currentVersion) {
+    const { schema = 'migrate' } = options
+    if (schema === 'migrate') await migrate(store.db, store.engine, Date.now())
+    if (schema === 'current' && (await schemaVersion(store.db)) !== currentVersion) {
       throw new SchemaError('the schema of the database is out of date: run `lockstep migrate` first')
     }
     return store

@@ -1,0 +1,155 @@
+import { createReadStream } from 'node:fs'
+import { open as openFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { progress as progressBar } from '@clack/prompts'
+import { type Command, Option } from 'commander'
+import { findAccount } from '../archive/accounts.ts'
+import { exportArchive } from '../archive/export.ts'
+import { conflictChoices, importArchive, ImportError, type ImportReport, type OnConflict } from '../archive/import.ts'
+import {
+  databaseOption,
+  interruption,
+  jsonOption,
+  print,
+  printRows,
+  say,
+  type StoreOptions,
+  UsageError,
+  withOptions,
+  withStore,
+} from './terminal.ts'
+
+export function addArchiveCommands(program: Command) {
+  withOptions(
+    program.command('import').argument('<file...>', 'archives to read; - is stdin'),
+    new Option('--on-conflict <what>', 'what to do with a record that is stored with other content')
+      .choices(conflictChoices)
+      .default('fail'),
+    databaseOption(),
+    jsonOption(),
+  )
+    .summary('read records from archives')
+    .description(
+      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all.',
+    )
+    .action(importFiles)
+
+  withOptions(
+    program.command('export'),
+    new Option('--account <id|username>', 'only this account and its own records'),
+    databaseOption(),
+  )
+    .summary('write all records as an archive')
+    .description(
+      'Writes records as an archive to stdout. Tokens and passwords are never in it: it is no backup (see backup).',
+    )
+    .action(exportRecords)
+}
+
+interface ImportFlags extends StoreOptions {
+  readonly onConflict: OnConflict
+  readonly json?: boolean
+}
+
+async function importFiles(files: readonly string[], flags: ImportFlags) {
+  const signal = interruption()
+  await withStore(
+    flags,
+    async store => {
+      for (const [index, file] of files.entries()) {
+        const source = await openArchive(file)
+        const bar = source.size === undefined ? undefined : startBar(file, source.size)
+        try {
+          const report = await importArchive(store, source.chunks, {
+            onConflict: flags.onConflict,
+            signal,
+            progress: bytes => bar?.(bytes),
+          })
+          bar?.(undefined, 'stored')
+          printReport(file, report, flags.json)
+        } catch (error) {
+          bar?.(undefined, 'not stored')
+          if (error instanceof ImportError) sayErrors(file, error, files.slice(index + 1))
+          throw error
+        }
+      }
+    },
+    { create: true, bulk: true },
+  )
+}
+
+async function exportRecords(flags: StoreOptions & { readonly account?: string }) {
+  await withStore(flags, async store => {
+    const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
+    await exportArchive(
+      store,
+      async text => {
+        if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+      },
+      account?.id,
+    )
+  })
+}
+
+async function openArchive(file: string): Promise<{ chunks: AsyncIterable<Buffer>; size: number | undefined }> {
+  if (file === '-') return { chunks: process.stdin, size: undefined }
+  try {
+    const handle = await openFile(file)
+    const stats = await handle.stat()
+    if (stats.isDirectory()) throw new UsageError(`${file} is a folder: name the archives in it`)
+    return {
+      chunks: createReadStream(file, { fd: handle, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>,
+      size: stats.isFile() ? stats.size : undefined,
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${file} cannot be read (${codeOf(error)})`)
+  }
+}
+
+const CHUNK_BYTES = 256 * 1024
+
+/** A progress bar on a terminal; nothing elsewhere. */
+function startBar(file: string, size: number) {
+  if (!process.stderr.isTTY || size === 0) return undefined
+  const bar = progressBar({ max: 100, output: process.stderr })
+  bar.start(`Checking ${file}`)
+  let shown = 0
+  return (bytes: number | undefined, end?: string) => {
+    if (end !== undefined) return bar.stop(`${file}: ${end}`)
+    if (bytes === undefined) return bar.message(`Storing ${file}`)
+    const percent = Math.floor((bytes / size) * 100)
+    if (percent > shown) bar.advance(percent - shown)
+    shown = percent
+  }
+}
+
+function printReport(file: string, report: ImportReport, json: boolean | undefined) {
+  if (json === true) return print(JSON.stringify({ file, ...report }))
+  printRows(
+    report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),
+    {
+      kind: row => row.kind,
+      added: row => row.added,
+      replaced: row => row.replaced,
+      unchanged: row => row.unchanged,
+      skipped: row => row.skipped,
+    },
+    false,
+  )
+  for (const { line, id } of report.unfinished) say(`line ${line}: training session ${id} is not finished, not stored`)
+  if (report.unfinishedCount > report.unfinished.length) {
+    say(`${report.unfinishedCount} sessions are not finished in all`)
+  }
+  for (const { kind, field, count } of report.dropped) say(`${kind}: field ${field} is not kept (${count} times)`)
+}
+
+function sayErrors(file: string, { errors, count }: ImportError, untouched: readonly string[]) {
+  for (const { line, reason } of errors) say(`${file}: line ${line}: ${reason}`)
+  if (count > errors.length) say(`${file}: ${count - errors.length} more errors`)
+  if (untouched.length > 0) say(`not looked at: ${untouched.join(', ')}`)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+}

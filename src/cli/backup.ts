@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs'
+import { type Command } from 'commander'
+import { databaseOption, say, type StoreOptions, UsageError, withOptions, withStore } from './terminal.ts'
+
+export function addBackupCommand(program: Command) {
+  withOptions(program.command('backup').argument('<file>', 'where the copy goes; must not exist'), databaseOption())
+    .summary('copy the database while it is in use')
+    .description('Copies the whole database, tokens and passwords included, while it is in use, and verifies the copy.')
+    .action(async (file: string, flags: StoreOptions) => {
+      if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
+      await withStore(flags, async store => {
+        if (store.backup === undefined) throw new UsageError('use pg_dump to back up a PostgreSQL database')
+        await store.backup(file)
+      })
+      say(`The copy is complete and verified: ${file}`)
+    })
+}

@@ -1,0 +1,203 @@
+import closeWithGrace from 'close-with-grace'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { importArchive } from '../archive/import.ts'
+import { listAccounts } from '../archive/accounts.ts'
+import { type Config, readConfig, settings } from '../config.ts'
+import { scopes } from '../contract/endpoint.ts'
+import { type Service, startServer } from '../http/server.ts'
+import { open, type Store } from '../store/index.ts'
+import { migrate, schemaVersion } from '../store/migrations.ts'
+import { setPassword } from '../store/passwords.ts'
+import { createToken, listTokens, revokeToken } from '../store/tokens.ts'
+import { databaseOption, print, say, type StoreOptions, UsageError, withOptions, withStore } from './terminal.ts'
+
+interface ServeFlags extends StoreOptions {
+  readonly host?: string
+  readonly port?: number
+  readonly migrate?: boolean
+}
+
+export function addServeCommands(program: Command) {
+  withOptions(
+    program.command('serve'),
+    new Option('--host <address>', `address to listen on (${settings.host.env})`),
+    portOption(),
+    databaseOption(),
+    new Option('--no-migrate', 'refuse to start on an old schema instead of bringing it up to date'),
+  )
+    .summary('run the service')
+    .description('Runs the service: brings the schema up to date, then listens.')
+    .action(serve)
+
+  withOptions(program.command('migrate'), databaseOption())
+    .summary('bring the schema of the database up to date')
+    .description('Brings the schema of the database up to date and says what it did.')
+    .action(async (flags: StoreOptions) => {
+      await withStore(
+        flags,
+        async store => {
+          const steps = await migrate(store.db, store.engine, Date.now())
+          for (const step of steps) print(`applied: ${step}`)
+          print(`the schema has version ${await schemaVersion(store.db)}${steps.length === 0 ? ', as before' : ''}`)
+        },
+        { create: true, schema: 'any' },
+      )
+    })
+
+  withOptions(
+    program.command('demo'),
+    new Option('--reset', 'make the sample data anew'),
+    portOption(),
+    new Option('--database <url>', 'where the sample is kept').default(DEMO_DATABASE),
+  )
+    .summary('run the service on sample data')
+    .description('Runs the service on its own sample database, for this machine only, and prints how to use it.')
+    .action(demo)
+}
+
+async function serve(flags: ServeFlags) {
+  const config = readConfig(process.env)
+  const store = await open(flags.database ?? config.databaseUrl, {
+    patience: SERVER_PATIENCE,
+    schema: flags.migrate === false ? 'current' : 'migrate',
+  })
+  const service = await start(store, {
+    ...config,
+    host: flags.host ?? config.host,
+    port: flags.port ?? config.port,
+  })
+  print(`Listening on ${service.url}`)
+  if ((await listAccounts(store)).length === 0) say(FIRST_STEPS)
+}
+
+async function demo(flags: { reset?: boolean; port?: number; database: string }) {
+  const config = readConfig(process.env)
+  const store = await open(flags.database, { patience: SERVER_PATIENCE })
+  try {
+    await makeSample(store, flags.reset ?? false)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  const token = await demoToken(store)
+  const service = await start(
+    store,
+    {
+      ...config,
+      host: '127.0.0.1',
+      port: flags.port ?? config.port,
+      allowedHosts: ['localhost', '127.0.0.1', '[::1]'],
+    },
+    PORTS_TO_TRY,
+  )
+  print(`Lockstep with sample data: ${service.url}
+Reference and console:     ${service.url}/docs
+Sign-in:                   ${DEMO_USER} / ${DEMO_PASSWORD}
+Token:                     ${token}
+
+Try:
+  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/dtt/sessions/latest'`)
+}
+
+/** Listens, on the next free port where that is allowed, until a signal ends it. */
+async function start(store: Store, config: Config, tries = 1): Promise<Service> {
+  const service = await listen(store, config, tries)
+  closeWithGrace({ delay: 10_000, logger: false }, async ({ err }) => {
+    if (err !== undefined) logFailure(err, undefined)
+    await service.close()
+    await store.close()
+  })
+  return service
+}
+
+async function listen(store: Store, config: Config, tries: number): Promise<Service> {
+  try {
+    return await startServer(store, config, logFailure)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE' && tries > 1) return listen(store, { ...config, port: config.port + 1 }, tries - 1)
+    await store.close()
+    if (code === undefined) throw error
+    throw new UsageError(
+      code === 'EADDRINUSE'
+        ? `port ${config.port} on ${config.host} is taken: choose another one with --port`
+        : `cannot listen on ${config.host}, port ${config.port} (${String(code)}): choose others with --host and --port`,
+    )
+  }
+}
+
+/** Makes the sample when it is not of today. Throws UsageError for a database that holds anything else. */
+async function makeSample(store: Store, reset: boolean) {
+  const now = Date.now()
+  const today = new Date(now).toISOString().slice(0, 10)
+  const made = await store.db.selectFrom('note').select('value').where('name', '=', SAMPLE).executeTakeFirst()
+  if (made?.value === today && !reset) return
+  if (made === undefined && (await listAccounts(store)).length > 0) {
+    throw new UsageError('this database holds records that are no sample: name another one with --database')
+  }
+  // Noted first: a sample that was interrupted is still a sample.
+  await noteSample(store, 'unfinished')
+  await store.db.deleteFrom('account').execute()
+  await importArchive(store, sampleChunks(now))
+  for (const { id, username } of await listAccounts(store)) {
+    if (username === DEMO_USER) await setPassword(store, id, DEMO_PASSWORD)
+  }
+  await noteSample(store, today)
+}
+
+async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
+  // Only the demo needs it.
+  const { sampleArchive } = await import('../demo/sample.ts')
+  for (const line of sampleArchive(now)) yield Buffer.from(`${line}\n`)
+}
+
+async function noteSample(store: Store, value: string) {
+  await store.db
+    .insertInto('note')
+    .values({ name: SAMPLE, value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
+
+/** A fresh token for the sample account; the one before it is revoked. */
+async function demoToken(store: Store): Promise<string> {
+  const now = Date.now()
+  const accounts = await listAccounts(store)
+  const account = accounts.find(({ username }) => username === DEMO_USER)
+  if (account === undefined) throw new UsageError('the sample is damaged: make it anew with --reset')
+  for (const token of await listTokens(store, account.id)) {
+    if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
+  }
+  return createToken(store, { accountId: account.id, name: DEMO_TOKEN, scopes, expiresAt: null }, now)
+}
+
+/** Failures that callers see only as a request id. */
+function logFailure(error: unknown, requestId: string | undefined) {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+  say(JSON.stringify({ time: new Date().toISOString(), level: 'error', requestId, name, message, stack }))
+}
+
+function portOption(): Option {
+  return new Option('--port <port>', `port to listen on (${settings.port.env})`).argParser(text => {
+    try {
+      return settings.port.parse(text)
+    } catch {
+      throw new InvalidArgumentError('It must be a port from 0 to 65535.')
+    }
+  })
+}
+
+// The server waits inside its event loop, so not for long.
+const SERVER_PATIENCE = 250
+const PORTS_TO_TRY = 50
+const DEMO_DATABASE = 'sqlite:./data/demo.db'
+const DEMO_USER = 'alex'
+const DEMO_PASSWORD = 'sample data only'
+const DEMO_TOKEN = 'Demo'
+const SAMPLE = 'sample'
+
+const FIRST_STEPS = `
+There are no accounts yet. In another terminal:
+  ./lockstep account add --username alex
+  ./lockstep token create --account alex --name 'First script'
+  ./lockstep import records.ndjson`

@@ -1,0 +1,120 @@
+import { createInterface } from 'node:readline'
+import { cancel, confirm, isCancel, password } from '@clack/prompts'
+import { type Command, Option } from 'commander'
+import { readConfig, settings } from '../config.ts'
+import { open, type OpenOptions, type Store } from '../store/index.ts'
+
+/** What every command shares: where it works, what it says, and what it asks. */
+
+/** The words of the command line do not fit together; the message says what to do instead. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** The person said stop. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+}
+
+export function databaseOption(): Option {
+  return new Option('--database <url>', `where the records are (${settings.databaseUrl.env})`)
+}
+
+export function jsonOption(): Option {
+  return new Option('--json', 'print JSON instead of a table')
+}
+
+export interface StoreOptions {
+  readonly database?: string
+}
+
+/** Works on the store that the options or the settings name, with the patience of somebody who waits for one command. */
+export async function withStore<Result>(
+  { database }: StoreOptions,
+  work: (store: Store) => Promise<Result>,
+  how: Partial<OpenOptions> = {},
+): Promise<Result> {
+  const store = await open(database ?? readConfig(process.env).databaseUrl, {
+    patience: 60_000,
+    create: false,
+    schema: how.create === true ? 'migrate' : 'current',
+    ...how,
+  })
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Data goes to stdout, for people or programs to read. */
+export function print(text: string) {
+  process.stdout.write(`${text}\n`)
+}
+
+/** All else goes to stderr. */
+export function say(text: string) {
+  process.stderr.write(`${text}\n`)
+}
+
+type Cell = string | number | null
+
+/** Prints rows as a table with a heading, or as JSON. */
+export function printRows<Row extends object>(
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => Cell>>,
+  json: boolean | undefined,
+) {
+  if (json === true) return print(JSON.stringify(rows, null, 2))
+  const table = [Object.keys(columns), ...rows.map(row => Object.values(columns).map(cell => String(cell(row) ?? '–')))]
+  const widths = Object.keys(columns).map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
+  for (const row of table)
+    print(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+}
+
+export function isInteractive(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY
+}
+
+/** Asks before something that cannot be undone. Throws UsageError where nobody can be asked. */
+export async function confirmOr(flag: string, question: string): Promise<void> {
+  if (!isInteractive()) throw new UsageError(`this cannot be undone: add ${flag} to go ahead without a question`)
+  const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
+  if (answer !== true) {
+    cancel('Nothing was changed.', { output: process.stderr })
+    throw new Interrupted('nothing was changed')
+  }
+}
+
+/** A password: asked for twice on a terminal, else the first line of stdin. Never an argument, which others can see. */
+export async function askPassword(): Promise<string> {
+  if (!isInteractive()) return firstLine()
+  const first = await password({ message: 'New password (12 to 1024 characters)', output: process.stderr })
+  const second = isCancel(first) ? first : await password({ message: 'Once more', output: process.stderr })
+  if (isCancel(first) || isCancel(second)) throw new Interrupted('nothing was changed')
+  if (first !== second) throw new UsageError('the two passwords differ: nothing was changed')
+  return first
+}
+
+/** Aborted when the person interrupts. */
+export function interruption(): AbortSignal {
+  const controller = new AbortController()
+  process.once('SIGINT', () => controller.abort(new Interrupted('interrupted: nothing was written')))
+  return controller.signal
+}
+
+/** Adds the options that most commands have. */
+export function withOptions(command: Command, ...options: Option[]): Command {
+  for (const option of options) command.addOption(option)
+  return command
+}
+
+async function firstLine(): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin })) return line
+  return ''
+}
