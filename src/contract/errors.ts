@@ -1,33 +1,145 @@
-/** Every way a request can fail: its status, and the text where an answer gives no better one. */
+/** Every way a request can fail: its status, the text where an answer gives no better one, and when it happens. */
 export const errors = {
-  invalid_request: { status: 400, text: 'The request carries its credentials in a way that is not accepted' },
-  invalid_parameter: { status: 400, text: 'A parameter is not in its syntax or bounds' },
-  unknown_parameter: { status: 400, text: 'The query has a parameter that is not known here' },
-  repeated_parameter: { status: 400, text: 'A parameter is given more than once' },
-  malformed_url: { status: 400, text: 'The URL is not well-formed' },
-  malformed_request: { status: 400, text: 'The request is not well-formed HTTP' },
-  host_invalid: { status: 400, text: 'The Host header is missing, repeated or not well-formed' },
-  body_not_allowed: { status: 400, text: 'A body is not allowed here' },
-  missing_token: { status: 401, text: 'Missing or invalid Authorization header' },
-  invalid_token: { status: 401, text: 'Invalid token' },
-  token_revoked: { status: 401, text: 'Token has been revoked' },
-  token_expired: { status: 401, text: 'Token has expired' },
-  subscription_required: { status: 403, text: 'An Ultra subscription is required' },
-  insufficient_scope: { status: 403, text: 'The token does not have the scope for this' },
-  owner_not_accessible: { status: 403, text: 'The records of this account are not accessible' },
-  not_found: { status: 404, text: 'Not found' },
-  no_route: { status: 404, text: 'There is nothing at this path' },
-  method_not_allowed: { status: 405, text: 'The method is not allowed here' },
-  not_acceptable: { status: 406, text: 'The answer is application/json, which the Accept header excludes' },
-  request_timeout: { status: 408, text: 'The request did not arrive in time' },
-  uri_too_long: { status: 414, text: 'The request target is too long' },
-  expectation_failed: { status: 417, text: 'The expectation cannot be met' },
-  misdirected_request: { status: 421, text: 'This service does not answer for that host' },
-  rate_limited: { status: 429, text: 'Too many requests' },
-  headers_too_large: { status: 431, text: 'The request headers are too large' },
-  internal_error: { status: 500, text: 'Internal server error' },
-  unavailable: { status: 503, text: 'The service is not available right now' },
-} as const satisfies Record<string, { status: number; text: string }>
+  invalid_request: {
+    status: 400,
+    text: 'The request carries its credentials in a way that is not accepted',
+    meaning: 'Two `Authorization` headers, or a token in the URL, with or without a header.',
+  },
+  invalid_parameter: {
+    status: 400,
+    text: 'A parameter is not in its syntax or bounds',
+    meaning: 'A value is not in its syntax or bounds; `fieldErrors` names each of them.',
+  },
+  unknown_parameter: {
+    status: 400,
+    text: 'The query has a parameter that is not known here',
+    meaning: 'The query has a name that this path does not know. Case counts.',
+  },
+  repeated_parameter: {
+    status: 400,
+    text: 'A parameter is given more than once',
+    meaning: 'A name is given more than once, with equal values too.',
+  },
+  malformed_url: {
+    status: 400,
+    text: 'The URL is not well-formed',
+    meaning: 'Percent-encoding that is cut, not UTF-8 or NUL, or characters that a URL must encode.',
+  },
+  malformed_request: {
+    status: 400,
+    text: 'The request is not well-formed HTTP',
+    meaning: 'What the HTTP parser refuses. The connection closes.',
+  },
+  host_invalid: {
+    status: 400,
+    text: 'The Host header is missing, repeated or not well-formed',
+    meaning:
+      'No `Host` header, more than one, one that is not well-formed, or one at odds with the URL. The connection closes.',
+  },
+  body_not_allowed: {
+    status: 400,
+    text: 'A body is not allowed here',
+    meaning: 'A `GET` or `HEAD` request announces a body. The connection closes.',
+  },
+  missing_token: {
+    status: 401,
+    text: 'Missing or invalid Authorization header',
+    meaning: 'No `Authorization` header, or one that is not `Bearer` with a value.',
+  },
+  invalid_token: {
+    status: 401,
+    text: 'Invalid token',
+    meaning: 'The value after `Bearer` is not a token that this service knows.',
+  },
+  token_revoked: {
+    status: 401,
+    text: 'Token has been revoked',
+    meaning: 'The token was revoked.',
+  },
+  token_expired: {
+    status: 401,
+    text: 'Token has expired',
+    meaning: 'The token is past its expiry.',
+  },
+  subscription_required: {
+    status: 403,
+    text: 'An Ultra subscription is required',
+    meaning:
+      'The account of the token has no subscription tier, or one that has ended. The token works again when the tier does.',
+  },
+  insufficient_scope: {
+    status: 403,
+    text: 'The token does not have the scope for this',
+    meaning: 'The token was created without the scope that this path needs.',
+  },
+  owner_not_accessible: {
+    status: 403,
+    text: 'The records of this account are not accessible',
+    meaning: 'A parameter names an account whose records the caller cannot read.',
+  },
+  not_found: {
+    status: 404,
+    text: 'Not found',
+    meaning: 'The identifier is well-formed, and there is nothing that the caller can see under it.',
+  },
+  no_route: {
+    status: 404,
+    text: 'There is nothing at this path',
+    meaning: 'The path is unknown. Case and a trailing slash count.',
+  },
+  method_not_allowed: {
+    status: 405,
+    text: 'The method is not allowed here',
+    meaning: 'The path is known, the method is another than `GET`, `HEAD` or `OPTIONS`; `Allow` lists them.',
+  },
+  not_acceptable: {
+    status: 406,
+    text: 'The answer is application/json, which the Accept header excludes',
+    meaning: 'The `Accept` header excludes `application/json`.',
+  },
+  request_timeout: {
+    status: 408,
+    text: 'The request did not arrive in time',
+    meaning: 'The request did not arrive in time. The connection closes.',
+  },
+  uri_too_long: {
+    status: 414,
+    text: 'The request target is too long',
+    meaning: 'The URL is longer than 8192 bytes. The connection closes.',
+  },
+  expectation_failed: {
+    status: 417,
+    text: 'The expectation cannot be met',
+    meaning: 'The `Expect` header asks for something other than `100-continue`.',
+  },
+  misdirected_request: {
+    status: 421,
+    text: 'This service does not answer for that host',
+    meaning: 'The `Host` header names a host that this service is set not to answer for.',
+  },
+  rate_limited: {
+    status: 429,
+    text: 'Too many requests',
+    meaning:
+      'The token, or the address after failed attempts, has used up its limit. `Retry-After` says when to try again.',
+  },
+  headers_too_large: {
+    status: 431,
+    text: 'The request headers are too large',
+    meaning: 'The headers are larger than 16 KiB or more than 100. The connection closes.',
+  },
+  internal_error: {
+    status: 500,
+    text: 'Internal server error',
+    meaning: 'Something failed here. The log has the cause under the `requestId`.',
+  },
+  unavailable: {
+    status: 503,
+    text: 'The service is not available right now',
+    meaning:
+      'The store does not answer, or the service is overloaded or about to stop. `Retry-After` says when to try again.',
+  },
+} as const satisfies Record<string, { status: number; text: string; meaning: string }>
 
 export type ErrorCode = keyof typeof errors
 

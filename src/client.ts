@@ -1,0 +1,124 @@
+import type { Arguments, Data, Endpoint, Page } from './contract/endpoint.ts'
+import type { ErrorCode, FieldError } from './contract/errors.ts'
+import type { Api } from './contract/index.ts'
+
+/** A typed client of the API. Its types come from the contract; at run time it needs only `fetch`. */
+
+type AnyEndpoint = Api[keyof Api]
+export type Path = AnyEndpoint['path']
+/** Paths that answer with a page of a list. */
+export type ListPath = Extract<AnyEndpoint, { readonly listOf: unknown }>['path']
+type At<P extends Path> = Extract<AnyEndpoint, { readonly path: P }>
+type Item<P extends ListPath> = At<P> extends Page<string, infer Schema> ? Data<Endpoint<P, {}, Schema>> : never
+type Given<A> = {} extends A ? [given?: A, options?: CallOptions] : [given: A, options?: CallOptions]
+
+export interface ClientOptions {
+  /** Where the service is, such as `https://history.example`. */
+  readonly baseUrl: string
+  readonly token: string
+  /** How requests are made; the platform's `fetch` if not given. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** The `etag` of an answer that was kept: if it still holds, the answer is not sent again. */
+  readonly ifNoneMatch?: string
+}
+
+/** An answer; `data` is undefined when the one that was kept still holds (304). */
+export interface Answered<D> {
+  readonly status: 200 | 304
+  readonly data: D | undefined
+  readonly etag: string | undefined
+  readonly headers: Headers
+}
+
+/** The service refused, or failed. `code` is what to decide by; the message may change. */
+export class LockstepError extends Error {
+  override readonly name = 'LockstepError'
+  readonly code: ErrorCode
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly fieldErrors: readonly FieldError[]
+  /** Seconds to wait before the next try, where the service says so. */
+  readonly retryAfter: number | undefined
+
+  constructor(body: ErrorBody, retryAfter: number | undefined) {
+    super(body.error)
+    this.code = body.code
+    this.status = body.status
+    this.requestId = body.requestId
+    this.fieldErrors = body.fieldErrors ?? []
+    this.retryAfter = retryAfter
+  }
+}
+
+export interface Client {
+  /** The `data` of an answer. Rejects with LockstepError, or with what `fetch` rejects with. */
+  get<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>>): Promise<Data<At<P>>>
+  /** The whole answer, for callers that keep answers with their validators. */
+  call<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>>): Promise<Answered<Data<At<P>>>>
+  /** Every record of a list, page by page, none twice and none missed while others are added. */
+  all<P extends ListPath>(path: P, ...rest: Given<Omit<Arguments<At<P>>, 'offset' | 'cursor'>>): AsyncGenerator<Item<P>>
+}
+
+export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
+  const call = async (path: string, given: object = {}, { signal, ifNoneMatch }: CallOptions = {}) => {
+    const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' })
+    if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
+    const response = await fetch(urlOf(baseUrl, path, given), {
+      headers,
+      // A redirect could carry the token to somebody else.
+      redirect: 'error',
+      ...(signal === undefined ? {} : { signal }),
+    })
+    const etag = response.headers.get('ETag') ?? undefined
+    if (response.status === 304) return { status: 304, data: undefined, etag, headers: response.headers } as const
+    const body: unknown = await response.json()
+    if (!isSuccess(body)) {
+      const wait = response.headers.get('Retry-After')
+      throw new LockstepError(body as ErrorBody, wait === null ? undefined : Number(wait))
+    }
+    return { status: 200, data: body.data, etag, headers: response.headers } as const
+  }
+
+  async function* all(path: string, given: object = {}, options: CallOptions = {}) {
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const { data } = await call(path, { ...given, cursor }, options)
+      // A list that is walked by cursor answers with a page of this shape.
+      const page = data as { data: unknown[]; pagination: { nextCursor: string | null } }
+      yield* page.data
+      cursor = page.pagination.nextCursor
+    }
+  }
+
+  return {
+    // What comes back is what the contract promises for the path; the service's tests hold it to that.
+    get: async (path, ...[given, options]) => (await call(path, given, options)).data as never,
+    call: (path, ...[given, options]) => call(path, given, options) as never,
+    all: (path, ...[given, options]) => all(path, given, options) as never,
+  }
+}
+
+interface ErrorBody {
+  readonly error: string
+  readonly code: ErrorCode
+  readonly status: number
+  readonly requestId?: string
+  readonly fieldErrors?: readonly FieldError[]
+}
+
+function urlOf(baseUrl: string, path: string, given: object): string {
+  const { id, ...parameters } = given as Record<string, unknown>
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
+  // A plus sign in a query is a plus sign to the service, so a space must not become one.
+  const search = query.toString().replaceAll('+', '%20')
+  return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`
+}
+
+function isSuccess(body: unknown): body is { ok: true; data: unknown } {
+  return typeof body === 'object' && body !== null && 'ok' in body && body.ok === true
+}

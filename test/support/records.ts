@@ -1,0 +1,158 @@
+/** Lines of an archive with plain values; a test gives what it is about. */
+
+export const account = (id: number, username: string, more: object = {}) => ({
+  kind: 'account',
+  data: { id, username, subscriptionTier: 'ultra', ...more },
+})
+
+export const partnership = (ownerId: number, partnerId: number) => ({
+  kind: 'partnership',
+  data: { ownerId, partnerId },
+})
+
+export const lockTemplate = (id: number, ownerId: number, more: object = {}) => ({
+  kind: 'lock-template',
+  data: {
+    id,
+    ownerId,
+    name: `Template ${id}`,
+    duration: 3600,
+    isRandomDuration: false,
+    minDuration: null,
+    maxDuration: null,
+    isBreakEnabled: true,
+    breakRegularity: 86_400,
+    breakMaximum: 1800,
+    breakPenalty: 600,
+    breakKeyholderOnly: false,
+    isDeepthroatEnabled: false,
+    deepthroatTimeReduction: 0,
+    isShameEnabled: false,
+    shameTimeAdd: 0,
+    isEmergencyUnlockEnabled: true,
+    isPublic: false,
+    isPubliclyListed: false,
+    isTestLock: false,
+    isTimeDisplayed: true,
+    createdAt: '2026-01-01T00:00:00Z',
+    ...more,
+  },
+})
+
+export const lockSegment = (id: number, type: string, createdAt: string, isLocked: boolean) => ({
+  id,
+  type,
+  createdAt,
+  isLocked,
+})
+
+export const lockSession = (id: number, ownerId: number, more: object = {}, beside: object = {}) => ({
+  kind: 'lock-session',
+  data: {
+    id,
+    bubbleId: `lock-${id}`,
+    publicId: `public-${id}`,
+    ownerId,
+    name: `Lock ${id}`,
+    lockState: 'completed',
+    duration: 7200,
+    startDate: '2026-02-01T00:00:00Z',
+    isActive: false,
+    LockSegment: [lockSegment(id * 10, 'start', '2026-02-01T00:00:00Z', true)],
+    ...more,
+  },
+  ...beside,
+})
+
+export const templateSegment = (id: number, more: object = {}) => ({
+  id,
+  type: 'training',
+  duration: 60,
+  repeat: 1,
+  ...more,
+})
+
+export const trainingTemplate = (id: number, ownerId: number, more: object = {}) => ({
+  kind: 'training-template',
+  data: {
+    id,
+    bubbleId: `program-${id}`,
+    ownerId,
+    name: `Program ${id}`,
+    description: 'A program',
+    tagline: 'One line',
+    message: 'A message',
+    isPublic: false,
+    isActive: false,
+    handsFreeMode: false,
+    targetDepth: 10,
+    targetWindow: 2,
+    toyId: null,
+    createdDate: '2026-01-01T00:00:00Z',
+    updatedAt: '2026-01-02T00:00:00Z',
+    Segment: [templateSegment(id * 10, { type: 'warmup' }), templateSegment(id * 10 + 1)],
+    ...more,
+  },
+})
+
+export const trainerSegment = (id: number, more: object = {}) => ({
+  id,
+  type: 'repetition',
+  passed: true,
+  percentGrade: 80,
+  points: 12,
+  durationMeasured: 61,
+  durationTarget: 60,
+  repsMeasured: 19,
+  repsTarget: 20,
+  ...more,
+})
+
+export const trainingSession = (id: number, ownerId: number, more: object = {}, beside: object = {}) => ({
+  kind: 'training-session',
+  data: {
+    id,
+    bubble_id: `session-${id}`,
+    name: `Session ${id}`,
+    passed: true,
+    created_at: '2026-02-16T18:00:00Z',
+    trainer_id: 1,
+    settings_id: 1,
+    TrainerSegment: [trainerSegment(id * 10)],
+    ...more,
+  },
+  ownerId,
+  ...beside,
+})
+
+export const lockDevice = (id: number, ownerId: number, more: object = {}) => ({
+  kind: 'lock-device',
+  data: {
+    id,
+    bubbleId: `lock-device-${id}`,
+    macAddress: '02:00:00:00:00:01',
+    ownerId,
+    locked: false,
+    hueShift: 0,
+    lastVisited: null,
+    ...more,
+  },
+})
+
+export const trainingDevice = (id: number, ownerId: number, more: object = {}) => ({
+  kind: 'training-device',
+  data: {
+    id,
+    bubbleId: `training-device-${id}`,
+    ownerId,
+    macAddress: '02:00:00:00:00:02',
+    serialNumber: 7,
+    softwareVersion: '1.2.3',
+    lastVisited: '2026-02-16T18:00:00Z',
+    apiHits: 3,
+    ...more,
+  },
+})
+
+/** A small world: Ann, her partner Ben who may read her records, and Cas, a stranger to both. */
+export const world: readonly object[] = [account(1, 'ann'), account(2, 'ben'), account(3, 'cas'), partnership(1, 2)]

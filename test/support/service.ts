@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Value } from 'typebox/value'
+import { importArchive, type ImportOptions, type ImportReport } from '../../src/archive/import.ts'
+import { type Client, makeClient } from '../../src/client.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { api } from '../../src/contract/index.ts'
+import { type Service, startServer } from '../../src/http/server.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { createToken, type TokenRequest } from '../../src/store/tokens.ts'
+import { makeRouter } from '../../src/http/routes.ts'
+import { parseTarget } from '../../src/http/target.ts'
+
+/** A real service on a real store, for as long as a test needs it. */
+export interface TestService extends AsyncDisposable {
+  readonly store: Store
+  readonly service: Service
+  readonly url: string
+  /** A client with a token of this account (by username); every 200 it sees is held against the contract. */
+  as(username: string): Promise<Client>
+  /** A new token of this account. */
+  token(username: string, request?: Partial<TokenRequest>): Promise<string>
+  /** An answer, whatever it is; every 200 of the API is held against the contract. */
+  fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>
+  /** Imports lines, given as objects. */
+  import(lines: readonly object[], options?: ImportOptions): Promise<ImportReport>
+  /** What the service reported as its own failures. */
+  readonly failures: readonly unknown[]
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The parsed body; undefined when there is none. */
+  readonly body: any
+}
+
+export async function startService(lines: readonly object[] = [], settings: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  const store = await open(`sqlite:${join(folder, 'test.db')}`, { patience: 1000 })
+  const failures: unknown[] = []
+  const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
+  const service = await startServer(store, config, error => failures.push(error))
+  const tokens = new Map<string, string>()
+
+  const checkedFetch: typeof globalThis.fetch = async (input, init) => {
+    const response = await globalThis.fetch(input, init)
+    if (response.status === 200) checkShape(String(input), await response.clone().json())
+    return response
+  }
+
+  const self: TestService = {
+    store,
+    service,
+    url: service.url,
+    failures,
+    async as(username) {
+      const token = tokens.get(username) ?? (await self.token(username))
+      tokens.set(username, token)
+      return makeClient({ baseUrl: service.url, token, fetch: checkedFetch })
+    },
+    async token(username, request = {}) {
+      const account = await store.db
+        .selectFrom('account')
+        .select('id')
+        .where('username', '=', username)
+        .executeTakeFirst()
+      if (account === undefined) throw new Error(`the test has no account named ${username}`)
+      const all = {
+        accountId: account.id,
+        name: 'test',
+        scopes: ['lkbx:read', 'dtt:read'],
+        expiresAt: null,
+        ...request,
+      }
+      return createToken(store, all, Date.now())
+    },
+    async fetch(path, token, headers = {}) {
+      const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }
+      const response = await globalThis.fetch(service.url + path, { headers: { ...authorization, ...headers } })
+      const text = await response.text()
+      const body: unknown = text === '' ? undefined : JSON.parse(text)
+      if (response.status === 200 && path.startsWith('/api/')) checkShape(service.url + path, body)
+      return { status: response.status, headers: response.headers, text, body }
+    },
+    import: (records, options) => importArchive(store, archiveOf(records), options),
+    async [Symbol.asyncDispose]() {
+      await service.close()
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  if (lines.length > 0) await self.import(lines)
+  return self
+}
+
+/** Lines of an archive as the bytes of a file. */
+export async function* archiveOf(lines: readonly (object | string)[]): AsyncGenerator<Buffer> {
+  for (const line of lines) yield Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`)
+}
+
+/** Throws unless the body is what the contract promises for this address. */
+export function checkShape(url: string, body: unknown) {
+  const { pathname } = new URL(url)
+  const found = findEndpoint(parseTarget(pathname, undefined))
+  if (found === undefined) throw new Error(`a 200 from ${pathname}, which is not in the contract`)
+  const { data } = found.route.endpoint
+  const sent = body as { ok: unknown; data: unknown }
+  const keys = JSON.stringify(Object.keys(sent))
+  if (keys !== '["ok","data"]' || sent.ok !== true) throw new Error(`the envelope of ${pathname} is not as promised`)
+  for (const error of Value.Errors(data, sent.data)) {
+    throw new Error(`${pathname}: ${error.instancePath} ${error.message}`)
+  }
+}
+
+const findEndpoint = makeRouter(Object.values<Endpoint>(api).map(endpoint => ({ endpoint })))
