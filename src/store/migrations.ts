@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Engine } from './index.ts'
+import type { Engine } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */

@@ -1,6 +1,6 @@
 import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { Store } from './index.ts'
+import type { Store } from './store.ts'
 import { Refused } from './refused.ts'
 
 /** Sets the password of an account. Throws Refused when it is too short, too long, or nobody has that id. */

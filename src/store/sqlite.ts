@@ -13,7 +13,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './index.ts'
+import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,7 +1,7 @@
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
-import type { Store } from './index.ts'
+import type { Store } from './store.ts'
 import { query } from './query.ts'
 import { Refused } from './refused.ts'
 import type { TokenRow } from './tables.ts'
@@ -97,7 +97,7 @@ export async function createToken(store: Store, request: TokenRequest, now: numb
       .where('revoked_at', 'is', null)
       .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
       .executeTakeFirstOrThrow()
-    if (Number(active) >= MOST_ACTIVE_TOKENS) {
+    if (active >= MOST_ACTIVE_TOKENS) {
       throw new Refused(`the account has ${MOST_ACTIVE_TOKENS} active tokens, which is the most: revoke one first`)
     }
     await transaction

@@ -1,0 +1,42 @@
+import type { Kysely } from 'kysely'
+import type { Query } from './query.ts'
+import type { Tables } from './tables.ts'
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** Where rows live. */
+export interface Store {
+  readonly engine: Engine
+  /** For everything that is not on the path of a read. Its transactions take the write lock at their start. */
+  readonly db: Kysely<Tables>
+  /** Runs a compiled read; at once on SQLite. Throws StoreUnavailable when the store cannot answer now. */
+  read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
+  /** Runs reads that all see the store as it is now, without holding up a writer. */
+  snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
+  /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
+  locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
+  /** Copies the whole store to a new file while it is in use; SQLite only. */
+  readonly backup: ((file: string) => Promise<void>) | undefined
+  close(): Promise<void>
+}
+
+/** The store cannot answer now; the request may succeed later. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable'
+}
+
+/** The store cannot be opened as asked; the message says what to do. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}
+
+export interface OpenOptions {
+  /** How long a writer waits for another one, in milliseconds. A server waits inside its event loop: keep it short. */
+  readonly patience: number
+  /** An old schema is brought up to date if not said otherwise; `current` refuses it, `any` leaves it as it is. */
+  readonly schema?: 'migrate' | 'current' | 'any'
+  /** Whether the database may be made when it is not there. */
+  readonly create?: boolean
+  /** Whether much will be written at once, which wants a larger cache. */
+  readonly bulk?: boolean
+}
