@@ -53,7 +53,8 @@ function report(error: unknown): number {
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailable) {
     return tell(error, EXIT.storage)
   }
-  if (error instanceof Error && 'errcode' in error) return tell(error, EXIT.storage)
+  // Of the database itself, or of the system: a disk that is full, a file that went away.
+  if (error instanceof Error && ('errcode' in error || 'syscall' in error)) return tell(error, EXIT.storage)
   throw error
 }
 

@@ -10,7 +10,7 @@ export type Path = AnyEndpoint['path']
 export type ListPath = Extract<AnyEndpoint, { readonly listOf: unknown }>['path']
 type At<P extends Path> = Extract<AnyEndpoint, { readonly path: P }>
 type Item<P extends ListPath> = At<P> extends Page<string, infer Schema> ? Data<Endpoint<P, {}, Schema>> : never
-type Given<A> = {} extends A ? [given?: A, options?: CallOptions] : [given: A, options?: CallOptions]
+type Given<A, Options> = {} extends A ? [given?: A, options?: Options] : [given: A, options?: Options]
 
 export interface ClientOptions {
   /** Where the service is, such as `https://history.example`. */
@@ -20,8 +20,11 @@ export interface ClientOptions {
   readonly fetch?: typeof globalThis.fetch
 }
 
-export interface CallOptions {
+export interface GetOptions {
   readonly signal?: AbortSignal
+}
+
+export interface CallOptions extends GetOptions {
   /** The `etag` of an answer that was kept: if it still holds, the answer is not sent again. */
   readonly ifNoneMatch?: string
 }
@@ -54,13 +57,27 @@ export class LockstepError extends Error {
   }
 }
 
+/** What answered is not the service: a proxy in front of it, or another server altogether. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+  readonly status: number
+
+  constructor(status: number) {
+    super(`the answer (status ${status}) is not one of this API: is the base URL right, and the service up?`)
+    this.status = status
+  }
+}
+
 export interface Client {
-  /** The `data` of an answer. Rejects with LockstepError, or with what `fetch` rejects with. */
-  get<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>>): Promise<Data<At<P>>>
+  /** The `data` of an answer. Rejects with LockstepError, NoAnswer, or what `fetch` rejects with. */
+  get<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, GetOptions>): Promise<Data<At<P>>>
   /** The whole answer, for callers that keep answers with their validators. */
-  call<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>>): Promise<Answered<Data<At<P>>>>
+  call<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, CallOptions>): Promise<Answered<Data<At<P>>>>
   /** Every record of a list, page by page, none twice and none missed while others are added. */
-  all<P extends ListPath>(path: P, ...rest: Given<Omit<Arguments<At<P>>, 'offset' | 'cursor'>>): AsyncGenerator<Item<P>>
+  all<P extends ListPath>(
+    path: P,
+    ...rest: Given<Omit<Arguments<At<P>>, 'offset' | 'cursor'>, GetOptions>
+  ): AsyncGenerator<Item<P>>
 }
 
 export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
@@ -75,15 +92,17 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     })
     const etag = response.headers.get('ETag') ?? undefined
     if (response.status === 304) return { status: 304, data: undefined, etag, headers: response.headers } as const
-    const body: unknown = await response.json()
-    if (!isSuccess(body)) {
-      const wait = response.headers.get('Retry-After')
-      throw new LockstepError(body as ErrorBody, wait === null ? undefined : Number(wait))
+    const body = parse(await response.text())
+    if (response.status === 200 && isAnswer(body, true)) {
+      return { status: 200, data: body.data, etag, headers: response.headers } as const
     }
-    return { status: 200, data: body.data, etag, headers: response.headers } as const
+    if (!isAnswer(body, false)) throw new NoAnswer(response.status)
+    const wait = response.headers.get('Retry-After')
+    // Every refusal of the service has these fields.
+    throw new LockstepError(body as unknown as ErrorBody, wait === null ? undefined : Number(wait))
   }
 
-  async function* all(path: string, given: object = {}, options: CallOptions = {}) {
+  async function* all(path: string, given: object = {}, options: GetOptions = {}) {
     let cursor: string | null = ''
     while (cursor !== null) {
       const { data } = await call(path, { ...given, cursor }, options)
@@ -111,7 +130,8 @@ interface ErrorBody {
 }
 
 function urlOf(baseUrl: string, path: string, given: object): string {
-  const { id, ...parameters } = given as Record<string, unknown>
+  // All that the contract lets a caller pass is one of these.
+  const { id, ...parameters } = given as Readonly<Record<string, string | number | boolean | undefined>>
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
   // A plus sign in a query is a plus sign to the service, so a space must not become one.
@@ -119,6 +139,14 @@ function urlOf(baseUrl: string, path: string, given: object): string {
   return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`
 }
 
-function isSuccess(body: unknown): body is { ok: true; data: unknown } {
-  return typeof body === 'object' && body !== null && 'ok' in body && body.ok === true
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isAnswer(body: unknown, ok: boolean): body is { readonly data?: unknown } {
+  return typeof body === 'object' && body !== null && 'ok' in body && body.ok === ok && (ok ? 'data' : 'code') in body
 }

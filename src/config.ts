@@ -1,3 +1,5 @@
+import { BlockList, isIP } from 'node:net'
+
 /** A setting of the service: where it comes from, what it is without, and what may stand there. */
 interface Setting<Value> {
   readonly env: string
@@ -28,6 +30,64 @@ export const settings = {
     '',
     'Host names the service answers for, separated by commas; any when empty.',
     names,
+  ),
+  trustedProxies: setting(
+    'LOCKSTEP_TRUSTED_PROXIES',
+    '',
+    'Addresses and CIDRs of proxies whose X-Forwarded-For is believed, separated by commas; none when empty.',
+    networks,
+  ),
+  corsOrigins: setting(
+    'LOCKSTEP_CORS_ORIGINS',
+    '',
+    'Origins whose pages may read answers in a browser, separated by commas; none when empty.',
+    origins,
+  ),
+  rateLimit: setting('LOCKSTEP_RATE_LIMIT', '600', 'Requests of a token in 60 seconds; 0 for any number.', count),
+  concurrencyLimit: setting(
+    'LOCKSTEP_CONCURRENCY_LIMIT',
+    '32',
+    'Requests of a token at the same time; 0 for any number.',
+    count,
+  ),
+  failureLimit: setting(
+    'LOCKSTEP_FAILURE_LIMIT',
+    '30',
+    'Requests with a wrong token from one address (IPv6: one /64) in 60 seconds; 0 for any number.',
+    count,
+  ),
+  headersTimeout: setting('LOCKSTEP_HEADERS_TIMEOUT', '10', 'Seconds in which the headers must arrive.', seconds),
+  requestTimeout: setting(
+    'LOCKSTEP_REQUEST_TIMEOUT',
+    '15',
+    'Seconds in which a request must arrive, and in which some of an answer must be read.',
+    seconds,
+  ),
+  keepAlive: setting(
+    'LOCKSTEP_KEEP_ALIVE',
+    '5',
+    'Seconds an idle connection stays open; 65 is a good choice behind a proxy.',
+    seconds,
+  ),
+  drainDelay: setting(
+    'LOCKSTEP_DRAIN_DELAY',
+    '0',
+    'Seconds the service goes on listening after it was told to stop, while /readyz says so.',
+    seconds,
+  ),
+  overloadLag: setting(
+    'LOCKSTEP_OVERLOAD_LAG',
+    '500',
+    'Milliseconds the event loop may be behind before requests are refused with 503; 0 for any.',
+    count,
+  ),
+  accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
+  metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on.', text),
+  metricsPort: setting(
+    'LOCKSTEP_METRICS_PORT',
+    '',
+    'The port to serve Prometheus metrics on, at /metrics; no metrics when empty.',
+    value => (value === '' ? undefined : port(value)),
   ),
 }
 
@@ -73,11 +133,54 @@ function port(value: string): number {
   return Number(value)
 }
 
+function count(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new Error('must be a whole number of 0 or more')
+  return Number(value)
+}
+
+/** Seconds, as milliseconds. */
+function seconds(value: string): number {
+  if (!/^\d{1,5}(\.\d{1,3})?$/.test(value)) throw new Error('must be seconds, such as 5 or 0.5')
+  return Math.round(Number(value) * 1000)
+}
+
+function onOff(value: string): boolean {
+  if (value !== 'on' && value !== 'off') throw new Error('must be on or off')
+  return value === 'on'
+}
+
 function names(value: string): readonly string[] {
+  return list(value).map(name => name.toLowerCase())
+}
+
+function origins(value: string): readonly string[] {
+  for (const origin of list(value)) {
+    if (URL.parse(origin)?.origin !== origin) {
+      throw new Error('must be origins separated by commas, such as https://charts.example')
+    }
+  }
+  return list(value)
+}
+
+function networks(value: string): BlockList {
+  const found = new BlockList()
+  for (const part of list(value)) {
+    const [address = '', prefix] = part.split('/')
+    const version = isIP(address)
+    const bits = prefix === undefined ? (version === 4 ? 32 : 128) : Number(prefix)
+    if (version === 0 || !/^\d{1,3}$/.test(prefix ?? '0') || bits > (version === 4 ? 32 : 128)) {
+      throw new Error('must be addresses or CIDRs separated by commas, such as 10.0.0.0/8, ::1')
+    }
+    found.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6')
+  }
+  return found
+}
+
+function list(value: string): string[] {
   return value
     .split(',')
-    .map(name => name.trim().toLowerCase())
-    .filter(name => name !== '')
+    .map(item => item.trim())
+    .filter(item => item !== '')
 }
 
 /** An address without a trailing slash; empty when there is none. */

@@ -23,12 +23,16 @@ import {
   printRows,
   say,
   type StoreOptions,
+  UsageError,
   withOptions,
   withStore,
 } from './terminal.ts'
 
 export function addAccountCommands(program: Command) {
-  const account = program.command('account').description('Accounts: whose records there are, and who may sign in.')
+  const account = program
+    .command('account')
+    .summary('add, list, change and remove accounts')
+    .description('Accounts: whose records there are, and who may sign in.')
 
   withOptions(
     account.command('add'),
@@ -69,9 +73,13 @@ export function addAccountCommands(program: Command) {
       say('The tier is set.')
     })
 
-  withOptions(account.command('set-password'), accountOption(), databaseOption())
+  // A password that somebody gives as an argument all the same must not be repeated by an error about arguments.
+  withOptions(account.command('set-password').allowExcessArguments(), accountOption(), databaseOption())
     .description('Sets the password of an account: asked for on a terminal, else the first line of stdin.')
-    .action(async (flags: StoreOptions & { account: string }) => {
+    .action(async (flags: StoreOptions & { account: string }, { args }: Command) => {
+      if (args.length > 0) {
+        throw new UsageError('a password is no argument, which others can see: type it when asked, or pipe it to stdin')
+      }
       await withStore(flags, async store => {
         const { id } = await findAccount(store, flags.account)
         await setPassword(store, id, await askPassword())
@@ -94,7 +102,10 @@ export function addAccountCommands(program: Command) {
 }
 
 export function addLinkCommands(program: Command) {
-  const link = program.command('link').description('Links: who may read whose records.')
+  const link = program
+    .command('link')
+    .summary('let accounts read the records of others')
+    .description('Links: who may read whose records.')
 
   for (const [name, description, change, done] of [
     ['add', 'Lets the partner read the records of the owner.', addLink, 'The link is set.'],

@@ -1,6 +1,7 @@
-import { createReadStream } from 'node:fs'
+import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { once } from 'node:events'
+import { addAbortSignal } from 'node:stream'
 import { progress as progressBar } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../archive/accounts.ts'
@@ -52,12 +53,14 @@ interface ImportFlags extends StoreOptions {
 }
 
 async function importFiles(files: readonly string[], flags: ImportFlags) {
+  // Looked at before anything is stored: a name that is wrong should not leave half of the archives behind.
+  checkNames(files)
   const signal = interruption()
   await withStore(
     flags,
     async store => {
       for (const [index, file] of files.entries()) {
-        const source = await openArchive(file)
+        const source = await openArchive(file, signal)
         const bar = source.size === undefined ? undefined : startBar(file, source.size)
         try {
           const report = await importArchive(store, source.chunks, {
@@ -69,6 +72,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
           printReport(file, report, flags.json)
         } catch (error) {
           bar?.(undefined, 'not stored')
+          signal.throwIfAborted()
           if (error instanceof ImportError) sayErrors(file, error, files.slice(index + 1))
           throw error
         }
@@ -91,22 +95,37 @@ async function exportRecords(flags: StoreOptions & { readonly account?: string }
   })
 }
 
-async function openArchive(file: string): Promise<{ chunks: AsyncIterable<Buffer>; size: number | undefined }> {
-  if (file === '-') return { chunks: process.stdin, size: undefined }
-  try {
-    const handle = await openFile(file)
-    const stats = await handle.stat()
-    if (stats.isDirectory()) throw new UsageError(`${file} is a folder: name the archives in it`)
-    return {
-      chunks: createReadStream(file, { fd: handle, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>,
-      size: stats.isFile() ? stats.size : undefined,
+function checkNames(files: readonly string[]) {
+  if (files.filter(file => file === STDIN).length > 1) throw new UsageError('- is stdin: name it once')
+  for (const file of files) {
+    if (file === STDIN) continue
+    try {
+      if (statSync(file).isDirectory()) throw new UsageError(`${file} is a folder: name the archives in it`)
+      accessSync(file, constants.R_OK)
+    } catch (error) {
+      if (error instanceof UsageError) throw error
+      throw new UsageError(`${file} cannot be read (${codeOf(error)}): nothing was stored`)
     }
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${file} cannot be read (${codeOf(error)})`)
   }
 }
 
+async function openArchive(
+  file: string,
+  signal: AbortSignal,
+): Promise<{ chunks: AsyncIterable<Buffer>; size: number | undefined }> {
+  // Whoever is waited for may never send a byte, so the signal must end the wait itself.
+  if (file === STDIN) return { chunks: addAbortSignal(signal, process.stdin), size: undefined }
+  const handle = await openFile(file)
+  const stats = await handle.stat()
+  const stream = createReadStream(file, { fd: handle, highWaterMark: CHUNK_BYTES })
+  // Without an encoding, a stream of a file gives buffers.
+  return {
+    chunks: addAbortSignal(signal, stream) as AsyncIterable<Buffer>,
+    size: stats.isFile() ? stats.size : undefined,
+  }
+}
+
+const STDIN = '-'
 const CHUNK_BYTES = 256 * 1024
 
 /** A progress bar on a terminal; nothing elsewhere. */

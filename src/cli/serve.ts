@@ -4,12 +4,24 @@ import { importArchive } from '../archive/import.ts'
 import { listAccounts } from '../archive/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
-import { type Service, startServer } from '../http/server.ts'
-import { open, type Store } from '../store/index.ts'
+import { makeLog, writeToStderr } from '../http/log.ts'
+import { startMetrics } from '../http/metrics.ts'
+import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
+import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import { setPassword } from '../store/passwords.ts'
 import { createToken, listTokens, revokeToken } from '../store/tokens.ts'
-import { databaseOption, print, say, type StoreOptions, UsageError, withOptions, withStore } from './terminal.ts'
+import {
+  databaseOption,
+  openStore,
+  print,
+  say,
+  sourceOf,
+  type StoreOptions,
+  UsageError,
+  withOptions,
+  withStore,
+} from './terminal.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -20,7 +32,7 @@ interface ServeFlags extends StoreOptions {
 export function addServeCommands(program: Command) {
   withOptions(
     program.command('serve'),
-    new Option('--host <address>', `address to listen on (${settings.host.env})`),
+    new Option('--host <address>', `address to listen on (${sourceOf(settings.host)})`),
     portOption(),
     databaseOption(),
     new Option('--no-migrate', 'refuse to start on an old schema instead of bringing it up to date'),
@@ -57,9 +69,11 @@ export function addServeCommands(program: Command) {
 
 async function serve(flags: ServeFlags) {
   const config = readConfig(process.env)
-  const store = await open(flags.database ?? config.databaseUrl, {
+  const mayMigrate = flags.migrate !== false
+  const store = await openStore(flags.database ?? config.databaseUrl, {
     patience: SERVER_PATIENCE,
-    schema: flags.migrate === false ? 'current' : 'migrate',
+    create: mayMigrate,
+    schema: mayMigrate ? 'migrate' : 'current',
   })
   const service = await start(store, {
     ...config,
@@ -67,12 +81,12 @@ async function serve(flags: ServeFlags) {
     port: flags.port ?? config.port,
   })
   print(`Listening on ${service.url}`)
-  if ((await listAccounts(store)).length === 0) say(FIRST_STEPS)
+  if ((await listAccounts(store)).length === 0) say(firstSteps(flags.database))
 }
 
 async function demo(flags: { reset?: boolean; port?: number; database: string }) {
   const config = readConfig(process.env)
-  const store = await open(flags.database, { patience: SERVER_PATIENCE })
+  const store = await openStore(flags.database, { patience: SERVER_PATIENCE })
   try {
     await makeSample(store, flags.reset ?? false)
   } catch (error) {
@@ -101,27 +115,35 @@ Try:
 
 /** Listens, on the next free port where that is allowed, until a signal ends it. */
 async function start(store: Store, config: Config, tries = 1): Promise<Service> {
-  const service = await listen(store, config, tries)
-  closeWithGrace({ delay: 10_000, logger: false }, async ({ err }) => {
-    if (err !== undefined) logFailure(err, undefined)
+  const log = makeLog(writeToStderr, config.accessLog)
+  const metrics =
+    config.metricsPort === undefined ? undefined : await startMetrics(config.metricsHost, config.metricsPort)
+  const service = await listen({ store, config, log, metrics }, tries)
+  closeWithGrace({ delay: config.drainDelay + LONGEST_CLOSE, logger: false }, async ({ err }) => {
+    if (err !== undefined) log.failure(err, undefined)
     await service.close()
+    await metrics?.close()
     await store.close()
+    log.flush()
   })
   return service
 }
 
-async function listen(store: Store, config: Config, tries: number): Promise<Service> {
+async function listen(options: ServiceOptions, tries: number): Promise<Service> {
+  const { store, config } = options
   try {
-    return await startServer(store, config, logFailure)
+    return await startServer(options)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EADDRINUSE' && tries > 1) return listen(store, { ...config, port: config.port + 1 }, tries - 1)
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+    if (code === 'EADDRINUSE' && tries > 1) {
+      return listen({ ...options, config: { ...config, port: config.port + 1 } }, tries - 1)
+    }
     await store.close()
     if (code === undefined) throw error
     throw new UsageError(
       code === 'EADDRINUSE'
         ? `port ${config.port} on ${config.host} is taken: choose another one with --port`
-        : `cannot listen on ${config.host}, port ${config.port} (${String(code)}): choose others with --host and --port`,
+        : `cannot listen on ${config.host}, port ${config.port} (${code}): choose others with --host and --port`,
     )
   }
 }
@@ -171,14 +193,8 @@ async function demoToken(store: Store): Promise<string> {
   return createToken(store, { accountId: account.id, name: DEMO_TOKEN, scopes, expiresAt: null }, now)
 }
 
-/** Failures that callers see only as a request id. */
-function logFailure(error: unknown, requestId: string | undefined) {
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-  say(JSON.stringify({ time: new Date().toISOString(), level: 'error', requestId, name, message, stack }))
-}
-
 function portOption(): Option {
-  return new Option('--port <port>', `port to listen on (${settings.port.env})`).argParser(text => {
+  return new Option('--port <port>', `port to listen on (${sourceOf(settings.port)})`).argParser(text => {
     try {
       return settings.port.parse(text)
     } catch {
@@ -189,6 +205,7 @@ function portOption(): Option {
 
 // The server waits inside its event loop, so not for long.
 const SERVER_PATIENCE = 250
+const LONGEST_CLOSE = 10_000
 const PORTS_TO_TRY = 50
 const DEMO_DATABASE = 'sqlite:./data/demo.db'
 const DEMO_USER = 'alex'
@@ -196,8 +213,11 @@ const DEMO_PASSWORD = 'sample data only'
 const DEMO_TOKEN = 'Demo'
 const SAMPLE = 'sample'
 
-const FIRST_STEPS = `
+function firstSteps(database: string | undefined): string {
+  const where = database === undefined ? '' : ` --database '${database}'`
+  return `
 There are no accounts yet. In another terminal:
-  ./lockstep account add --username alex
-  ./lockstep token create --account alex --name 'First script'
-  ./lockstep import records.ndjson`
+  ./lockstep account add --username alex${where}
+  ./lockstep token create --account alex --name 'First script'${where}
+  ./lockstep import records.ndjson${where}`
+}

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { readConfig, settings } from '../config.ts'
-import { open, type OpenOptions, type Store } from '../store/index.ts'
+import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
 
 /** What every command shares: where it works, what it says, and what it asks. */
 
@@ -17,7 +17,7 @@ export class Interrupted extends Error {
 }
 
 export function databaseOption(): Option {
-  return new Option('--database <url>', `where the records are (${settings.databaseUrl.env})`)
+  return new Option('--database <url>', `where the records are (${sourceOf(settings.databaseUrl)})`)
 }
 
 export function jsonOption(): Option {
@@ -34,7 +34,7 @@ export async function withStore<Result>(
   work: (store: Store) => Promise<Result>,
   how: Partial<OpenOptions> = {},
 ): Promise<Result> {
-  const store = await open(database ?? readConfig(process.env).databaseUrl, {
+  const store = await openStore(database ?? readConfig(process.env).databaseUrl, {
     patience: 60_000,
     create: false,
     schema: how.create === true ? 'migrate' : 'current',
@@ -44,6 +44,16 @@ export async function withStore<Result>(
     return await work(store)
   } finally {
     await store.close()
+  }
+}
+
+/** Opens a store. Throws StoreError, with what to do about it. */
+export async function openStore(url: string, options: OpenOptions): Promise<Store> {
+  try {
+    return await open(url, options)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
   }
 }
 
@@ -104,7 +114,7 @@ export async function askPassword(): Promise<string> {
 /** Aborted when the person interrupts. */
 export function interruption(): AbortSignal {
   const controller = new AbortController()
-  process.once('SIGINT', () => controller.abort(new Interrupted('interrupted: nothing was written')))
+  process.once('SIGINT', () => controller.abort(new Interrupted('interrupted: nothing of this archive was stored')))
   return controller.signal
 }
 
@@ -113,6 +123,13 @@ export function withOptions(command: Command, ...options: Option[]): Command {
   for (const option of options) command.addOption(option)
   return command
 }
+
+/** Where a setting comes from when no option gives it, for the help of that option. */
+export function sourceOf({ env, fallback }: { readonly env: string; readonly fallback: string }): string {
+  return `${env}, else ${fallback}`
+}
+
+const STORE_HINT = `(--database or ${settings.databaseUrl.env} say where it is; serve, import and account add make a new one)`
 
 async function firstLine(): Promise<string> {
   for await (const line of createInterface({ input: process.stdin })) return line

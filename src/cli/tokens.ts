@@ -25,7 +25,10 @@ interface CreateFlags extends StoreOptions {
 }
 
 export function addTokenCommands(program: Command) {
-  const token = program.command('token').description('API tokens: what scripts read with.')
+  const token = program
+    .command('token')
+    .summary('create, list and revoke API tokens')
+    .description('API tokens: what scripts read with.')
 
   withOptions(
     token.command('create'),

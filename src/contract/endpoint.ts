@@ -100,6 +100,7 @@ export function page<
         description: 'Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor.',
       }),
     }),
+    item: facts.item,
     listOf,
     check: values => checkPage(values, listOf),
   }
@@ -111,6 +112,8 @@ export interface Page<
   Filters extends Parameters = Parameters,
   Options extends Parameters = Parameters,
 > extends Endpoint<Path, Paging & Filters & Options, PageSchema<Item>> {
+  /** The schema of a record of the list. */
+  readonly item: Item
   /** Names the list that a cursor belongs to: the path and the filters. */
   readonly listOf: (values: object) => string
 }
@@ -134,7 +137,7 @@ const paging = {
   ),
 }
 
-const offsetPagination = Type.Object(
+export const offsetPagination = Type.Object(
   {
     limit: Type.Integer({ description: 'The limit that was applied.' }),
     offset: Type.Integer({ description: 'The offset that was applied.' }),
@@ -142,7 +145,7 @@ const offsetPagination = Type.Object(
   { additionalProperties: false },
 )
 
-const cursorPagination = Type.Object(
+export const cursorPagination = Type.Object(
   {
     limit: Type.Integer({ description: 'The limit that was applied.' }),
     nextCursor: Type.Union([Type.String(), Type.Null()], {

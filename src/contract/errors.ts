@@ -148,23 +148,27 @@ export interface FieldError {
   readonly message: string
 }
 
+interface Details {
+  readonly fieldErrors?: readonly FieldError[]
+  /** Seconds to wait before another try. */
+  readonly retryAfter?: number
+}
+
 /** A refusal a caller may see. Its message never holds anything taken from the request. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number
   readonly fieldErrors: readonly FieldError[] | undefined
+  readonly retryAfter: number | undefined
 
-  constructor(code: ErrorCode, message: string = errors[code].text, fieldErrors?: readonly FieldError[]) {
+  constructor(code: ErrorCode, message: string = errors[code].text, { fieldErrors, retryAfter }: Details = {}) {
     super(message)
     this.name = 'ApiError'
     this.code = code
     this.status = errors[code].status
     this.fieldErrors = fieldErrors
+    this.retryAfter = retryAfter
   }
 }
 
 export const notFound = (noun: string) => new ApiError('not_found', `${noun} not found`)
-
-/** One parameter is wrong: `rule` completes the sentence that its name begins. */
-export const invalidParameter = (field: string, rule: string) =>
-  new ApiError('invalid_parameter', `${field} ${rule}`, [{ field, message: rule }])

@@ -1,22 +1,105 @@
-import type { ServerResponse } from 'node:http'
 import { randomBytes } from 'node:crypto'
-import type { ApiError } from '../contract/errors.ts'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { ApiError, ErrorCode } from '../contract/errors.ts'
+import type { Exchange } from './exchange.ts'
+import type { Limits } from './limits.ts'
 
-/** Headers of every answer of the API, as name and value in turn. */
-export const constantHeaders = [
-  'Cache-Control',
-  'no-store',
-  'X-Content-Type-Options',
-  'nosniff',
-  'Referrer-Policy',
-  'no-referrer',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
-  'Content-Security-Policy',
-  "default-src 'none'; frame-ancestors 'none'",
-] as const
+/** How answers look on the wire: those of the API, and refusals wherever they are raised. */
+export interface Answers {
+  ok(response: ServerResponse, exchange: Exchange, body: string, etag: string, link: string | undefined): void
+  notModified(response: ServerResponse, exchange: Exchange, etag: string, link: string | undefined): void
+  /** Says which methods there are, also to a browser that asks on behalf of a page. */
+  options(response: ServerResponse, exchange: Exchange): void
+  error(response: ServerResponse, exchange: Exchange, error: ApiError): void
+  /** A refusal as bytes, for a request that the parser gave up on. */
+  rawError(exchange: Exchange, error: ApiError): string
+}
+
+interface AnswersOptions {
+  readonly limits: Limits
+  readonly corsOrigins: readonly string[]
+  /** Whether this connection is to end with this answer. */
+  readonly isLast: (response: ServerResponse) => boolean
+}
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): Answers {
+  const constant = [...CONSTANT_HEADERS, ...(corsOrigins.length === 0 ? [] : ['Vary', 'Origin'])]
+
+  const headersOf = (exchange: Exchange): string[] => {
+    const headers = ['X-Request-Id', exchange.requestId, ...constant]
+    const { allowance, head } = exchange
+    if (allowance !== undefined) headers.push(...limits.headers(allowance, exchange.now))
+    const origin = head?.origin
+    if (origin !== undefined && corsOrigins.includes(origin)) {
+      headers.push('Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED)
+    }
+    return headers
+  }
+
+  const send = (
+    response: ServerResponse,
+    exchange: Exchange,
+    status: number,
+    headers: string[],
+    body: string | undefined,
+  ) => {
+    const { code, head } = exchange
+    // Where a body was announced its bytes may still be under way, and nobody is going to read them.
+    if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
+      headers.push('Connection', 'close')
+    }
+    response.writeHead(status, headers)
+    response.end(body)
+  }
+
+  const refusal = (exchange: Exchange, error: ApiError) => {
+    exchange.code = error.code
+    const { code, status, message, fieldErrors } = error
+    const body = JSON.stringify({ ok: false, error: message, code, status, requestId: exchange.requestId, fieldErrors })
+    const headers = headersOf(exchange)
+    headers.push('Content-Type', JSON_TYPE, 'Content-Length', String(Buffer.byteLength(body)))
+    headers.push(...headersOfError(error, exchange.scope))
+    exchange.bytes = Buffer.byteLength(body)
+    return { headers, body }
+  }
+
+  return {
+    ok(response, exchange, body, etag, link) {
+      const headers = headersOf(exchange)
+      const length = Buffer.byteLength(body)
+      exchange.bytes = length
+      headers.push('ETag', etag, 'Content-Type', JSON_TYPE, 'Content-Length', String(length))
+      if (link !== undefined) headers.push('Link', link)
+      send(response, exchange, 200, headers, body)
+    },
+    notModified(response, exchange, etag, link) {
+      const headers = headersOf(exchange)
+      headers.push('ETag', etag)
+      if (link !== undefined) headers.push('Link', link)
+      send(response, exchange, 304, headers, undefined)
+    },
+    options(response, exchange) {
+      const headers = headersOf(exchange)
+      headers.push('Allow', ALLOW)
+      const origin = exchange.head?.origin
+      if (origin !== undefined && corsOrigins.includes(origin)) headers.push(...PREFLIGHT)
+      send(response, exchange, 204, headers, undefined)
+    },
+    error(response, exchange, error) {
+      const { headers, body } = refusal(exchange, error)
+      send(response, exchange, error.status, headers, body)
+    },
+    rawError(exchange, error) {
+      const { headers, body } = refusal(exchange, error)
+      exchange.status = error.status
+      let text = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n`
+      for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`
+      return `${text}Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`
+    },
+  }
+}
 
 /** 16 characters that nobody can guess and no two requests share. */
 export function makeRequestId(): string {
@@ -28,27 +111,32 @@ export function makeRequestId(): string {
   return pool.toString('base64url', used - REQUEST_ID_BYTES, used)
 }
 
-/** The body of a refusal: the same wherever it is raised. */
-export function errorBody({ code, status, message, fieldErrors }: ApiError, requestId: string): string {
-  return JSON.stringify({ ok: false, error: message, code, status, requestId, fieldErrors })
-}
+const CONSTANT_HEADERS = [
+  'Cache-Control',
+  'no-store',
+  'X-Content-Type-Options',
+  'nosniff',
+  'Referrer-Policy',
+  'no-referrer',
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
+  'Content-Security-Policy',
+  "default-src 'none'; frame-ancestors 'none'",
+]
 
-/** Headers that belong to a refusal. */
-export function errorHeaders(error: ApiError, scope: string | undefined): string[] {
-  const { code, status, message } = error
-  if (code === 'missing_token') return ['WWW-Authenticate', 'Bearer realm="api"']
-  if (status === 401) return ['WWW-Authenticate', challenge('invalid_token', `error_description="${message}"`)]
-  if (code === 'invalid_request') return ['WWW-Authenticate', challenge(code, `error_description="${message}"`)]
-  if (code === 'insufficient_scope') return ['WWW-Authenticate', challenge(code, `scope="${scope ?? ''}"`)]
-  if (code === 'method_not_allowed') return ['Allow', ALLOW]
-  if (code === 'unavailable') return ['Retry-After', '1']
-  return []
-}
+const ALLOW = 'GET, HEAD, OPTIONS'
+const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
+const PREFLIGHT = [
+  'Access-Control-Allow-Methods',
+  'GET, HEAD',
+  'Access-Control-Allow-Headers',
+  'Authorization, If-None-Match',
+  'Access-Control-Max-Age',
+  '600',
+]
 
-export const ALLOW = 'GET, HEAD, OPTIONS'
-
-/** After these the state of the connection is in doubt, so it is closed. */
-export const closing: ReadonlySet<string> = new Set([
+/** After these the state of the connection is in doubt. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set([
   'malformed_request',
   'host_invalid',
   'body_not_allowed',
@@ -57,16 +145,21 @@ export const closing: ReadonlySet<string> = new Set([
   'headers_too_large',
 ])
 
-/** Sends an answer with all headers in one write. */
-export function send(response: ServerResponse, status: number, headers: readonly string[], body: string | undefined) {
-  response.writeHead(status, headers as string[])
-  response.end(body)
-}
-
 const REQUEST_ID_BYTES = 12
 let pool = randomBytes(REQUEST_ID_BYTES * 256)
 let used = 0
 
-function challenge(error: string, rest: string): string {
-  return `Bearer realm="api", error="${error}", ${rest}`
+/** Headers that belong to a refusal (RFC 6750, RFC 9110). */
+function headersOfError({ code, status, message, retryAfter }: ApiError, scope = ''): string[] {
+  if (code === 'missing_token') return ['WWW-Authenticate', 'Bearer realm="api"']
+  if (status === 401) return challenge('invalid_token', `error_description="${message}"`)
+  if (code === 'invalid_request') return challenge(code, `error_description="${message}"`)
+  if (code === 'insufficient_scope') return challenge(code, `scope="${scope}"`)
+  if (code === 'method_not_allowed') return ['Allow', ALLOW]
+  if (status === 429 || status === 503) return ['Retry-After', String(retryAfter ?? 1)]
+  return []
+}
+
+function challenge(error: string, rest: string): string[] {
+  return ['WWW-Authenticate', `Bearer realm="api", error="${error}", ${rest}`]
 }

@@ -1,31 +1,19 @@
-import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../contract/endpoint.ts'
-import { ApiError, notFound } from '../contract/errors.ts'
+import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
 import { api } from '../contract/index.ts'
 import type { Caller } from '../resources/answer.ts'
 import { answers } from '../resources/index.ts'
 import type { Reply, Turn } from '../resources/replies.ts'
 import type { Store } from '../store/index.ts'
-import { isEntitled } from '../store/tokens.ts'
-import { ALLOW, constantHeaders, JSON_TYPE, send } from './answers.ts'
+import { type Grant, isEntitled } from '../store/tokens.ts'
+import type { Answers } from './answers.ts'
 import { authenticate, readToken } from './credentials.ts'
-import type { Head } from './head.ts'
+import type { Call } from './exchange.ts'
+import type { Limits } from './limits.ts'
 import { acceptsJson, matchesEtag } from './negotiation.ts'
 import { parseQuery, type Query, readParameters } from './parameters.ts'
 import { makeRouter } from './routes.ts'
-import type { Target } from './target.ts'
 import type { Uses } from './uses.ts'
-
-/** One request on its way to its answer. What becomes known on the way stays for the log. */
-export interface Exchange {
-  readonly response: ServerResponse
-  readonly method: string
-  readonly head: Head
-  readonly target: Target
-  readonly requestId: string
-  readonly now: number
-  endpoint?: Endpoint
-}
 
 interface Route {
   readonly endpoint: Endpoint
@@ -41,68 +29,81 @@ const routes: readonly Route[] = Object.entries<Endpoint>(api).map(([operation, 
 
 interface ApiOptions {
   readonly store: Store
+  readonly send: Answers
+  readonly limits: Limits
   readonly uses: Uses
   /** Where links start; empty for links without a host. */
   readonly publicUrl: string
+  readonly addressOf: (call: Call) => string
+  readonly isOverloaded: () => boolean
 }
 
-/** Answers requests below /api/v1. The order of the steps is the order in which a request is judged. */
-export function makeApi({ store, uses, publicUrl }: ApiOptions) {
+/**
+ * Answers requests below /api/v1. The order of the steps is the order in which a request is judged; the first that
+ * refuses, by an ApiError, decides. Before the credentials nothing is asked of the store.
+ */
+export function makeApi({ store, send, limits, uses, publicUrl, addressOf, isOverloaded }: ApiOptions) {
   const find = makeRouter(routes)
 
-  return async (exchange: Exchange): Promise<void> => {
-    const { response, method, head, target, requestId, now } = exchange
+  const identify = async (call: Call, query: Query): Promise<Grant> => {
+    const { head, target, exchange } = call
+    try {
+      return await authenticate(store, readToken(head.authorization, target, query), exchange.now)
+    } catch (error) {
+      if (error instanceof ApiError && GUESSES.has(error.code)) limits.countFailure(addressOf(call), exchange.now)
+      throw error
+    }
+  }
+
+  return async (call: Call): Promise<void> => {
+    const { response, exchange, head, target } = call
     const match = find(target)
     if (match === undefined) throw new ApiError('no_route')
     const { endpoint, answer } = match.route
-    exchange.endpoint = endpoint
+    exchange.route = endpoint.path
+    exchange.scope = endpoint.scope
 
-    if (method !== 'GET' && method !== 'HEAD') {
-      if (method !== 'OPTIONS') throw new ApiError('method_not_allowed')
-      sendOptions(response, requestId, head.bodyAnnounced)
-      return
-    }
+    if (exchange.method === 'OPTIONS') return send.options(response, exchange)
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new ApiError('method_not_allowed')
     if (!acceptsJson(head.accept)) throw new ApiError('not_acceptable')
+    if (isOverloaded()) throw new ApiError('unavailable')
 
     const query = parseQuery(target.query)
-    const token = readToken(head.authorization, target, query)
-    const grant = await authenticate(store, token, now)
-    uses.note(grant.tokenId, now)
+    const grant = await identify(call, query)
+    exchange.tokenId = grant.tokenId
+    uses.note(grant.tokenId, exchange.now)
+    const allowance = limits.admit(grant.tokenId, exchange.now)
+    exchange.allowance = allowance
+    exchange.admitted = true
 
-    if (endpoint.entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
+    if (endpoint.entitled && !isEntitled(grant, exchange.now)) throw new ApiError('subscription_required')
     if (endpoint.scope !== undefined && !grant.scopes.includes(endpoint.scope)) throw new ApiError('insufficient_scope')
 
     // Parsed with the parameters of this endpoint, so it is what its answer is asked.
     const asked = readParameters(endpoint, query, match.id) as never
-    const reply = await answer({ store, grant, now }, asked)
+    const reply = await answer({ store, grant, now: exchange.now }, asked)
     if (reply === undefined) throw notFound(endpoint.noun ?? 'Record')
 
     const etag = `"${reply.etag}"`
-    const headers = ['X-Request-Id', requestId, 'ETag', etag, ...constantHeaders]
     const link = linkOf(publicUrl, endpoint, query, reply)
-    if (link !== undefined) headers.push('Link', link)
     if (head.ifNoneMatch !== undefined && matchesEtag(head.ifNoneMatch, etag)) {
-      send(response, 304, headers, undefined)
-      return
+      limits.refund(allowance)
+      send.notModified(response, exchange, etag, link)
+    } else {
+      send.ok(response, exchange, `{"ok":true,"data":${reply.data}}`, etag, link)
     }
-    const body = `{"ok":true,"data":${reply.data}}`
-    headers.push('Content-Type', JSON_TYPE, 'Content-Length', String(Buffer.byteLength(body)))
-    send(response, 200, headers, body)
   }
 }
 
-/** Says which methods a path, or the whole service, has. */
-export function sendOptions(response: ServerResponse, requestId: string, close: boolean) {
-  const headers = ['X-Request-Id', requestId, 'Allow', ALLOW, ...constantHeaders]
-  if (close) headers.push('Connection', 'close')
-  send(response, 204, headers, undefined)
-}
+/** Refusals that may be somebody guessing. */
+const GUESSES: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
 
 function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Reply): string | undefined {
+  if (next === undefined && previous === undefined) return undefined
   const links: string[] = []
   if (next !== undefined) links.push(`<${publicUrl}${path}?${turned(query, next)}>; rel="next"`)
   if (previous !== undefined) links.push(`<${publicUrl}${path}?${turned(query, previous)}>; rel="prev"`)
-  return links.length === 0 ? undefined : links.join(', ')
+  return links.join(', ')
 }
 
 /** The query that was sent, with its place in the list exchanged. */

@@ -11,6 +11,8 @@ export interface Head {
   readonly origin: string | undefined
   readonly expect: string | undefined
   readonly bodyAnnounced: boolean
+  /** What the caller calls its request. */
+  readonly requestId: string | undefined
 }
 
 const LONGEST_TARGET = 8192
@@ -31,6 +33,7 @@ export function readHead(request: IncomingMessage): Head {
   let origin: string | undefined
   let expect: string | undefined
   let bodyAnnounced = false
+  let requestId: string | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? ''
     const value = rawHeaders[index + 1] ?? ''
@@ -55,6 +58,9 @@ export function readHead(request: IncomingMessage): Head {
       case 'expect':
         expect = joined(expect, value)
         break
+      case 'x-request-id':
+        requestId = value
+        break
       case 'transfer-encoding':
         bodyAnnounced = true
         break
@@ -70,7 +76,7 @@ export function readHead(request: IncomingMessage): Head {
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1') || (host !== undefined && !isHost(host))) {
     throw new ApiError('host_invalid')
   }
-  return { host, authorization, accept, ifNoneMatch, origin, expect, bodyAnnounced }
+  return { host, authorization, accept, ifNoneMatch, origin, expect, bodyAnnounced, requestId }
 }
 
 /** Of a header line: the colon, the space and the line's end. */

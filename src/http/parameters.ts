@@ -71,7 +71,7 @@ class Findings {
   }
 
   throwIfAny() {
-    if (this.#code !== undefined) throw new ApiError(this.#code, this.#text, this.#errors)
+    if (this.#code !== undefined) throw new ApiError(this.#code, this.#text, { fieldErrors: this.#errors })
   }
 }
 

@@ -7,28 +7,23 @@ export interface Target {
   /** The decoded segments, only where the path has percent-encoding. */
   readonly segments: readonly string[] | undefined
   readonly query: string
+  /** The host that is asked: of the Host header, or of an absolute form where HTTP/1.0 sends none. */
+  readonly host: string | undefined
 }
 
 /**
  * Reads a request target in origin or absolute form. Throws malformed_url for bytes a target cannot have and for
  * percent-encoding that is cut, not UTF-8 or NUL; host_invalid for an absolute form at odds with the Host header.
  */
-export function parseTarget(target: string, host: string | undefined): Target {
+export function parseTarget(target: string, sentHost: string | undefined): Target {
   if (UNWELCOME.test(target)) throw new ApiError('malformed_url')
-  let rest = target
-  if (!rest.startsWith('/')) {
-    const [whole, authority = ''] = ABSOLUTE_FORM.exec(rest) ?? []
-    if (whole === undefined) throw new ApiError('malformed_url')
-    if (host !== undefined && authority.toLowerCase() !== host.toLowerCase()) throw new ApiError('host_invalid')
-    rest = rest.slice(whole.length)
-    if (!rest.startsWith('/')) rest = `/${rest}`
-  }
+  const { rest, host } = target.startsWith('/') ? { rest: target, host: sentHost } : fromAbsolute(target, sentHost)
   const mark = rest.indexOf('?')
   const path = mark === -1 ? rest : rest.slice(0, mark)
   const query = mark === -1 ? '' : rest.slice(mark + 1)
-  if (!rest.includes('%')) return { path, segments: undefined, query }
+  if (!rest.includes('%')) return { path, segments: undefined, query, host }
   decode(query)
-  return { path, segments: path.includes('%') ? path.split('/').map(decode) : undefined, query }
+  return { path, segments: path.includes('%') ? path.split('/').map(decode) : undefined, query, host }
 }
 
 /** Percent-decodes once. Throws malformed_url. */
@@ -53,3 +48,13 @@ export function isHost(text: string): boolean {
 const UNWELCOME = /[^\x21-\x7e]|[#\\<>"]/
 const ABSOLUTE_FORM = /^https?:\/\/([^/?]+)/i
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
+
+function fromAbsolute(target: string, sentHost: string | undefined) {
+  const [whole, authority = ''] = ABSOLUTE_FORM.exec(target) ?? []
+  if (whole === undefined) throw new ApiError('malformed_url')
+  if (!isHost(authority) || (sentHost !== undefined && authority.toLowerCase() !== sentHost.toLowerCase())) {
+    throw new ApiError('host_invalid')
+  }
+  const rest = target.slice(whole.length)
+  return { rest: rest.startsWith('/') ? rest : `/${rest}`, host: sentHost ?? authority }
+}

@@ -7,6 +7,7 @@ import { type Client, makeClient } from '../../src/client.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
+import { makeLog } from '../../src/http/log.ts'
 import { type Service, startServer } from '../../src/http/server.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { createToken, type TokenRequest } from '../../src/store/tokens.ts'
@@ -26,8 +27,8 @@ export interface TestService extends AsyncDisposable {
   fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>
   /** Imports lines, given as objects. */
   import(lines: readonly object[], options?: ImportOptions): Promise<ImportReport>
-  /** What the service reported as its own failures. */
-  readonly failures: readonly unknown[]
+  /** What the service wrote to its log, as far as it was flushed. */
+  readonly log: readonly string[]
 }
 
 export interface Answer {
@@ -41,9 +42,9 @@ export interface Answer {
 export async function startService(lines: readonly object[] = [], settings: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
   const store = await open(`sqlite:${join(folder, 'test.db')}`, { patience: 1000 })
-  const failures: unknown[] = []
+  const log: string[] = []
   const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
-  const service = await startServer(store, config, error => failures.push(error))
+  const service = await startServer({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
   const tokens = new Map<string, string>()
 
   const checkedFetch: typeof globalThis.fetch = async (input, init) => {
@@ -56,7 +57,7 @@ export async function startService(lines: readonly object[] = [], settings: Reco
     store,
     service,
     url: service.url,
-    failures,
+    log,
     async as(username) {
       const token = tokens.get(username) ?? (await self.token(username))
       tokens.set(username, token)

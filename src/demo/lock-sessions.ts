@@ -1,0 +1,139 @@
+import type { LockSegment, LockSession } from '../contract/lock-sessions.ts'
+import { DAY_MS, formatTimestamp } from '../contract/time.ts'
+import { HOUR, type Rules, rules } from './lock-templates.ts'
+import { bubbleId, publicId, type Random, seeded } from './random.ts'
+
+/** A lock session of the sample, and the template it was started from. */
+export interface Locking {
+  readonly templateId: number
+  readonly data: LockSession
+}
+
+/** Every lock session that had begun by `today`, the oldest first. */
+export function lockings(today: number, midnight: number): Locking[] {
+  const stretches = [...alexes(midnight), ...others(midnight)].toSorted((a, b) => a.start - b.start)
+  let segmentId = 0
+  return stretches.map((stretch, index) => {
+    const id = index + 1
+    const { rule, state, duration, start, end, events, ago } = stretch
+    const startDate = formatTimestamp(start)
+    return {
+      templateId: rule.id,
+      data: {
+        id,
+        bubbleId: bubbleId(start, id),
+        publicId: publicId(id),
+        ownerId: rule.ownerId,
+        name: rule.name,
+        lockState: state,
+        duration,
+        startDate,
+        isActive: state === 'locked',
+        LockSegment: untilNow(events, today).map(({ type, at }): LockSegment => {
+          segmentId += 1
+          return {
+            id: segmentId,
+            type,
+            createdAt: formatTimestamp(at),
+            isLocked: type === 'start' || type === 'locked',
+          }
+        }),
+        // The oldest records have neither.
+        ...(ago > 270
+          ? {}
+          : {
+              endDate: state === 'locked' ? null : formatTimestamp(end),
+              createdAt: formatTimestamp(start - (120 + (id % 7) * 30) * 1000),
+            }),
+      },
+    }
+  })
+}
+
+interface Event {
+  readonly type: 'start' | 'break' | 'locked' | 'unlocked'
+  readonly at: number
+}
+
+interface Stretch {
+  readonly rule: Rules
+  readonly state: 'locked' | 'completed' | 'abandoned'
+  readonly ago: number
+  readonly duration: number
+  readonly start: number
+  readonly end: number
+  readonly events: readonly Event[]
+}
+
+const HALF_DAY = 12 * HOUR
+const HOLIDAY = { first: 154, last: 136 }
+const TESTED = 6
+const RUNNING_SINCE = 5
+
+/** A year of lock sessions, one after another with days between, and one that runs. */
+function* alexes(midnight: number): Generator<Stretch> {
+  const random = seeded(44)
+  let ago = 363
+  while (ago > TESTED) {
+    const choices = [rules.weekend, rules.week, rules.random, rules.long].filter(({ made }) => made > ago)
+    const rule = choices[random.whole(0, choices.length - 1)] ?? rules.week
+    const stretch = stretchOf(rule, ago, midnight, random, random.chance(0.12) ? 'abandoned' : 'completed')
+    const next = ago - Math.ceil((stretch.end - stretch.start) / DAY_MS) - random.whole(2, 6)
+    // What would run into the holiday, or into what comes last, is left out.
+    if (next < HOLIDAY.first && ago > HOLIDAY.last) ago = HOLIDAY.last - 1
+    else {
+      if (next > TESTED) yield stretch
+      ago = next
+    }
+  }
+  yield stretchOf(rules.test, TESTED, midnight, random, 'completed')
+  yield stretchOf(rules.long, RUNNING_SINCE, midnight, random, 'locked')
+}
+
+function* others(midnight: number): Generator<Stretch> {
+  const random = seeded(55)
+  for (const ago of [170, 120, 84, 40, 12]) {
+    const rule = ago < rules.robinRandom.made ? rules.robinRandom : rules.robin
+    yield stretchOf(rule, ago, midnight, random, ago === 84 ? 'abandoned' : 'completed')
+  }
+  yield stretchOf(rules.sam, 100, midnight, random, 'completed')
+}
+
+/** A session from its start in the evening to its end, which breaks that run over put off. */
+function stretchOf(rule: Rules, ago: number, midnight: number, random: Random, state: Stretch['state']): Stretch {
+  const start = midnight - ago * DAY_MS + Math.round(random.between(18, 21.5) * HOUR) * 1000
+  const { shortest, longest = shortest } = rule
+  // Whole half days, so that it ends while somebody is awake.
+  const duration = shortest + random.whole(0, (longest - shortest) / HALF_DAY) * HALF_DAY
+  const kept = state === 'abandoned' ? random.between(0.75, 0.95) : 1
+  const events: Event[] = [{ type: 'start', at: start }]
+  let end = start + Math.round(duration * kept) * 1000
+
+  let begin = nextBreak(start, rule, random)
+  while (rule.every > 0 && begin < end) {
+    const isLate = random.chance(0.08)
+    const seconds = Math.round(rule.longestBreak * (isLate ? random.between(1.05, 1.4) : random.between(0.4, 1)))
+    const back = begin + seconds * 1000
+    if (back >= end) break
+    events.push({ type: 'break', at: begin }, { type: 'locked', at: back })
+    if (isLate && state !== 'abandoned') end += rule.penalty * 1000
+    begin = nextBreak(back, rule, random)
+  }
+  events.push({ type: 'unlocked', at: end })
+  return { rule, state, ago, duration, start, end, events }
+}
+
+/** When the next break begins: once it is due and somebody is awake. */
+function nextBreak(since: number, { every }: Rules, random: Random): number {
+  const due = since + every * 1000 + Math.round(random.between(0, HOUR)) * 1000
+  const hour = (due % DAY_MS) / 1000 / HOUR
+  if (hour >= 6.5 && hour < 22.5) return due
+  const day = due - (due % DAY_MS) + (hour < 6.5 ? 0 : DAY_MS)
+  return day + Math.round(random.between(6.5, 7.5) * HOUR) * 1000
+}
+
+/** Events up to now. A break that is not over yet has not begun: the session that runs is under lock. */
+function untilNow(events: readonly Event[], today: number): Event[] {
+  const over = events.filter(({ at }) => at <= today)
+  return over.at(-1)?.type === 'break' ? over.slice(0, -1) : over
+}

@@ -1,0 +1,86 @@
+import type { TrainerSegment } from '../contract/training-sessions.ts'
+import { isCounted, isGraded, type Part, type Program, type SegmentKind } from './programs.ts'
+import type { Random } from './random.ts'
+
+export type Result = Omit<TrainerSegment, 'id'>
+
+/** What came with a session: estimates, what every result has, or the optional fields too. */
+export type Upload = 'legacy' | 'plain' | 'detailed'
+
+/**
+ * The results of a session, one for every time a segment of the program was run. `form` is what part of the targets the
+ * account reaches that day.
+ */
+export function resultsOf(program: Program, form: number, upload: Upload, random: Random): Result[] {
+  const results: Result[] = []
+  for (const part of program.parts) {
+    for (let run = 0; run < part.repeat; run += 1) {
+      const isBroken = isGraded(part.type) && random.chance(0.02)
+      const done = isBroken ? random.between(0.1, 0.4) : form + EASE[part.type] + random.noise() * 0.07
+      results.push(resultOf(program, part, Math.min(1, done), upload, results.length + 1, random))
+      // Who breaks off a segment leaves it at that.
+      if (isBroken) return results
+    }
+  }
+  return results
+}
+
+const EASE = { warmup: 0, training: 0.01, repetition: 0.02, endurance: -0.03, freeform: 0, bounce: -0.02 }
+const POINTS = { warmup: 2, training: 10, repetition: 12, endurance: 15, freeform: 4, bounce: 8 }
+
+/** `done` is the part of the target that was reached. */
+function resultOf(
+  program: Program,
+  { type, amount, pace }: Part,
+  done: number,
+  upload: Upload,
+  order: number,
+  random: Random,
+): Result {
+  const repsTarget = isCounted(type) ? amount : type === 'freeform' ? 0 : Math.round((amount * pace) / 60)
+  const durationTarget = isCounted(type) ? Math.round((amount / pace) * 60) : amount
+  const measuredPace = pace * (type === 'training' ? done : random.between(0.9, 1.05))
+
+  // Counted kinds end with the count, holds when they are let go, all others with their time.
+  const seconds = isCounted(type)
+    ? Math.round(((amount * done) / measuredPace) * 60)
+    : Math.round(amount * (type === 'endurance' ? done : 1))
+  const strokes = Math.round(2 * (isCounted(type) ? amount * done : (measuredPace * seconds) / 60))
+  const reps = Math.floor(strokes / 2)
+  const percentGrade = gradeOf(type, type === 'endurance' ? seconds / durationTarget : reps / repsTarget)
+  const passed = !isGraded(type) || percentGrade >= program.passGrade
+
+  const result: Result = {
+    type,
+    passed,
+    percentGrade,
+    points: passed ? Math.round((POINTS[type] * percentGrade) / 100) : 0,
+    durationMeasured: seconds,
+    durationTarget,
+    repsMeasured: reps,
+    repsTarget,
+    distanceTravelled: null,
+  }
+  if (upload === 'legacy') {
+    // Estimated from the count and the configured depth, and without a count of its own not at all.
+    return { ...result, distanceTravelled: repsTarget === 0 ? null : Math.round((reps * 2 * program.depth) / 100) / 10 }
+  }
+  const reach = type === 'bounce' ? program.depth * 0.3 : program.depth
+  const strokeLength = Math.round(reach * random.between(0.94, 1.04))
+  const distanceTravelled = Math.round(strokes * strokeLength * random.between(0.97, 1.03)) / 1000
+  if (upload === 'plain') return { ...result, distanceTravelled }
+  const held = type === 'endurance' ? random.between(0.5, 0.8) : random.between(0.05, 0.2)
+  return {
+    ...result,
+    distanceTravelled,
+    order,
+    // A bounce stays nowhere.
+    longestDeepthroat: type === 'bounce' ? null : Math.round(seconds * 1000 * held),
+    strokeLength,
+    speedMeasured: Math.round((strokes / 2 / seconds) * 600) / 10,
+  }
+}
+
+function gradeOf(type: SegmentKind, reached: number): number {
+  return isGraded(type) ? Math.min(100, Math.round(100 * reached)) : 100
+}

@@ -1,0 +1,115 @@
+import { ApiError } from '../contract/errors.ts'
+import { networkOf } from './addresses.ts'
+
+/** What one token used of its window. */
+export interface Allowance {
+  /** When the window ends, in milliseconds since 1970. */
+  ends: number
+  used: number
+  /** Requests that are not answered yet. */
+  active: number
+}
+
+export interface LimitSettings {
+  /** Requests of a token in a window; 0 for any number. */
+  readonly rateLimit: number
+  /** Requests of a token at once; 0 for any number. */
+  readonly concurrencyLimit: number
+  /** Refused credentials of an address in a window; 0 for any number. */
+  readonly failureLimit: number
+}
+
+/** The limits of this process: other processes count for themselves. Memory is bounded, whoever calls. */
+export interface Limits {
+  /** Charges a request to its token. Throws rate_limited. What was charged must be released. */
+  admit(tokenId: number, now: number): Allowance
+  /** Takes the charge back, for an answer that cost next to nothing. */
+  refund(allowance: Allowance): void
+  release(allowance: Allowance): void
+  /** What is left, as header names and values; empty where there is no limit. */
+  headers(allowance: Allowance, now: number): readonly string[]
+  /** Counts refused credentials. Throws rate_limited once there were too many from this network. */
+  countFailure(address: string, now: number): void
+}
+
+export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitSettings): Limits {
+  const allowances = new Windows<number, Allowance>(ends => ({ ends, used: 0, active: 0 }))
+  const failures = new Windows<string, { ends: number; used: number }>(ends => ({ ends, used: 0 }))
+  const policy = `"default";q=${rateLimit};w=${WINDOW_SECONDS}`
+
+  return {
+    admit(tokenId, now) {
+      const allowance = allowances.get(tokenId, now)
+      if (rateLimit > 0 && allowance.used >= rateLimit)
+        throw new Limited('rate', secondsUntil(allowance.ends, now), allowance)
+      allowance.used += 1
+      if (concurrencyLimit > 0 && allowance.active >= concurrencyLimit) throw new Limited('concurrency', 1, allowance)
+      allowance.active += 1
+      return allowance
+    },
+    refund(allowance) {
+      allowance.used -= 1
+    },
+    release(allowance) {
+      allowance.active -= 1
+    },
+    headers(allowance, now) {
+      if (rateLimit === 0) return []
+      const left = `"default";r=${Math.max(0, rateLimit - allowance.used)};t=${secondsUntil(allowance.ends, now)}`
+      return ['RateLimit-Policy', policy, 'RateLimit', left]
+    },
+    countFailure(address, now) {
+      if (failureLimit === 0) return
+      const failed = failures.get(networkOf(address), now)
+      failed.used += 1
+      if (failed.used > failureLimit) throw new Limited('failures', secondsUntil(failed.ends, now))
+    },
+  }
+}
+
+/** A request over a limit; `allowance` is the one of its token, where it has one. */
+export class Limited extends ApiError {
+  readonly limit: 'rate' | 'concurrency' | 'failures'
+  readonly allowance: Allowance | undefined
+  constructor(limit: Limited['limit'], retryAfter: number, allowance?: Allowance) {
+    super('rate_limited', undefined, { retryAfter })
+    this.limit = limit
+    this.allowance = allowance
+  }
+}
+
+const WINDOW_SECONDS = 60
+const MOST_WINDOWS = 100_000
+
+/** Fixed windows by key, each from the first time it is asked for. */
+class Windows<Key, Window extends { readonly ends: number }> {
+  readonly #windows = new Map<Key, Window>()
+  readonly #make: (ends: number) => Window
+
+  constructor(make: (ends: number) => Window) {
+    this.#make = make
+  }
+
+  get(key: Key, now: number): Window {
+    const known = this.#windows.get(key)
+    if (known !== undefined && known.ends > now) return known
+    const opened = this.#make(now + WINDOW_SECONDS * 1000)
+    // Taken out first, so that windows stand in the order in which they end.
+    this.#windows.delete(key)
+    this.#windows.set(key, opened)
+    this.#prune(now)
+    return opened
+  }
+
+  /** Forgets windows that are over, and the oldest ones where there are too many. */
+  #prune(now: number) {
+    for (const [key, window] of this.#windows) {
+      if (window.ends > now && this.#windows.size <= MOST_WINDOWS) return
+      this.#windows.delete(key)
+    }
+  }
+}
+
+function secondsUntil(instant: number, now: number): number {
+  return Math.max(1, Math.ceil((instant - now) / 1000))
+}

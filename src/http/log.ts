@@ -1,0 +1,74 @@
+import { writeSync } from 'node:fs'
+import { TOKEN_FORM } from '../store/tokens.ts'
+import type { Exchange } from './exchange.ts'
+
+/** JSON lines, one for each request and each failure of our own. */
+export interface Log {
+  request(exchange: Exchange, aborted: boolean): void
+  failure(error: unknown, requestId: string | undefined): void
+  /** Writes what is still held back. */
+  flush(): void
+}
+
+/**
+ * Collects lines and writes many at once. A line never has a token, a header, a query, a value from the path, a name or
+ * an address in it; of what a caller sends only a request id of plain form.
+ */
+export function makeLog(write: (text: string) => void, requests: boolean): Log {
+  let held = ''
+  let timer: NodeJS.Timeout | undefined
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    const text = held
+    held = ''
+    if (text !== '') write(text)
+  }
+  const add = (line: string) => {
+    held += line
+    if (held.length >= HELD_MOST) flush()
+    else timer ??= setTimeout(flush, HELD_FOR).unref()
+  }
+
+  return {
+    request(exchange, aborted) {
+      if (requests) add(requestLine(exchange, aborted))
+    },
+    failure(error, requestId) {
+      const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
+      const reason = cause instanceof Error ? cause.message : undefined
+      add(
+        `${JSON.stringify({ time: new Date().toISOString(), level: 'error', requestId, name, message, reason, stack })}\n`,
+      )
+    },
+    flush,
+  }
+}
+
+/** Writes to stderr at once, also while the process ends. */
+export function writeToStderr(text: string) {
+  try {
+    writeSync(2, text)
+  } catch {
+    // A log that cannot be written must not end the service.
+  }
+}
+
+const HELD_MOST = 64 * 1024
+const HELD_FOR = 200
+
+function requestLine(exchange: Exchange, aborted: boolean): string {
+  const { requestId, method, route, status, bytes, tokenId, code, startedAt, now } = exchange
+  const duration = (performance.now() - startedAt).toFixed(2)
+  let line = `{"time":"${new Date(now).toISOString()}","requestId":"${requestId}","method":"${method}"`
+  line += `,"route":${route === undefined ? 'null' : `"${route}"`},"status":${status}`
+  line += `,"ms":${duration},"bytes":${bytes}`
+  if (tokenId !== undefined) line += `,"token":${tokenId}`
+  if (code !== undefined) line += `,"code":"${code}"`
+  const sent = exchange.head?.requestId
+  if (sent !== undefined && PLAIN_ID.test(sent) && !TOKEN_FORM.test(sent)) line += `,"clientRequestId":"${sent}"`
+  return aborted ? `${line},"aborted":true}\n` : `${line}}\n`
+}
+
+const PLAIN_ID = /^[A-Za-z0-9._-]{1,64}$/

@@ -1,0 +1,99 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { ErrorCode } from '../contract/errors.ts'
+import type { Store } from '../store/index.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Figures for Prometheus. No label holds an identifier. */
+export interface Metrics {
+  request(exchange: Exchange): void
+  /** The same store, with its reads timed. */
+  timed(store: Store): Store
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Collects figures and serves them on a listener of their own, which is not for callers of the API. */
+export async function startMetrics(host: string, port: number): Promise<Metrics> {
+  const registry = new Registry()
+  const registers = [registry]
+  const durations = new Histogram({
+    name: 'lockstep_request_duration_seconds',
+    help: 'Time from the head of a request to the end of its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  })
+  const authentications = new Counter({
+    name: 'lockstep_authentications_total',
+    help: 'Requests with credentials, by what came of them.',
+    labelNames: ['result'],
+    registers,
+  })
+  const limited = new Counter({
+    name: 'lockstep_limited_requests_total',
+    help: 'Requests refused by a limit.',
+    labelNames: ['limit'],
+    registers,
+  })
+  const reads = new Histogram({
+    name: 'lockstep_store_read_duration_seconds',
+    help: 'Time of one read of the store.',
+    buckets: [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.01, 0.1, 1],
+    registers,
+  })
+  new Gauge({
+    name: 'lockstep_build_info',
+    help: 'Always 1; the labels say what runs.',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: packageJson.version, node: process.version }, 1)
+
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    registry.metrics().then(
+      text => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
+      durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
+      if (tokenId !== undefined) authentications.inc({ result: 'ok' })
+      else if (code !== undefined && REFUSED.has(code)) authentications.inc({ result: code })
+      if (limit !== undefined) limited.inc({ limit })
+    },
+    timed(store) {
+      return {
+        ...store,
+        read(query, values) {
+          const start = performance.now()
+          const rows = store.read(query, values)
+          if (!(rows instanceof Promise)) {
+            reads.observe((performance.now() - start) / 1000)
+            return rows
+          }
+          return rows.finally(() => reads.observe((performance.now() - start) / 1000))
+        },
+      }
+    },
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+const REFUSED: ReadonlySet<ErrorCode> = new Set(['missing_token', 'invalid_token', 'token_revoked', 'token_expired'])

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { FieldError } from '../../src/contract/errors.ts'
+import type { Answer } from './service.ts'
+
+/** Holds an answer to exactly these bytes: the envelope of a success around the data, keys in the order given. */
+export function assertData(answer: Answer, data: unknown) {
+  assert.equal(answer.text, JSON.stringify({ ok: true, data }))
+  assert.equal(answer.status, 200)
+}
+
+/** Identifiers of the records on a page, in their order. */
+export function idsOf(answer: Answer): number[] {
+  assert.equal(answer.status, 200, answer.text)
+  return (answer.body.data.data as { id: number }[]).map(({ id }) => id)
+}
+
+interface Refusal {
+  /** The text, where callers know it. */
+  readonly error?: string | undefined
+  readonly fieldErrors?: readonly FieldError[] | undefined
+}
+
+/** Holds a refusal to its status, its code and the bytes of its body. */
+export function assertRefused(answer: Answer, status: number, code: string, { error, fieldErrors }: Refusal = {}) {
+  assert.equal(`${answer.status} ${answer.body?.code}`, `${status} ${code}`, answer.text)
+  const requestId = answer.headers.get('X-Request-Id')
+  assert.match(requestId ?? '', /^[A-Za-z0-9._-]{16,}$/)
+  const found = answer.body as { error: string; fieldErrors?: unknown }
+  assert.equal(
+    answer.text,
+    JSON.stringify({
+      ok: false,
+      error: error ?? found.error,
+      code,
+      status,
+      requestId,
+      fieldErrors: fieldErrors ?? found.fieldErrors,
+    }),
+  )
+  const ofParameters = /_parameter$/.test(code)
+  assert.equal(found.fieldErrors !== undefined, ofParameters, 'fieldErrors belong to errors of parameters, and to no others')
+}
+
+/** What is left of an answer when the request's own name and time are taken off: two of them can be compared. */
+export function withoutRequest({ status, headers, text }: Answer) {
+  const requestId = headers.get('X-Request-Id') ?? ''
+  const rest = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date')
+  return { status, headers: rest, text: text.replace(requestId, '') }
+}
+
+/** The same fields, the last first: what comes in must not decide the order in which they leave. */
+export function backwards<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).toReversed()) as Fields
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertRefused, idsOf } from './answers.ts'
+import { account, partnership } from './records.ts'
+import { startService } from './service.ts'
+
+/** Ann lets Ben read her records. Dee and Eve let each other. Cas is a stranger to all of them. */
+export const people: readonly object[] = [
+  account(1, 'ann'),
+  account(2, 'ben'),
+  account(3, 'cas'),
+  account(4, 'dee'),
+  account(5, 'eve'),
+  partnership(1, 2),
+  partnership(4, 5),
+  partnership(5, 4),
+]
+
+const owners = [1, 2, 3, 4, 5]
+
+/** Whose records each of them reads: always the own ones, and others' only in the direction they were given. */
+const readable: Readonly<Record<string, readonly number[]>> = { ann: [1], ben: [1, 2], cas: [3], dee: [4, 5], eve: [4, 5] }
+
+interface Shared {
+  /** The path of the list; below it is each record by its identifier. */
+  readonly path: string
+  /** What a 404 says was not found. */
+  readonly noun: string
+  readonly record: (id: number, ownerId: number) => object
+}
+
+/** Registers the tests of who sees a record: the same promises for every kind. */
+export function testSharing({ path, noun, record }: Shared) {
+  const name = noun.toLowerCase()
+  const lines = [...people, ...owners.map(owner => record(owner * 11, owner))]
+
+  test(`a ${name} is read by its owner and the owner's partners; to everybody else it does not exist`, async () => {
+    await using service = await startService(lines)
+    for (const [username, owned] of Object.entries(readable)) {
+      const token = await service.token(username)
+      for (const owner of owners) {
+        const answer = await service.fetch(`${path}/${owner * 11}`, token)
+        if (owned.includes(owner)) assert.equal(answer.body.data?.id, owner * 11, `${username} reads ${owner}`)
+        else assertRefused(answer, 404, 'not_found', { error: `${noun} not found` })
+      }
+      assertRefused(await service.fetch(`${path}/1`, token), 404, 'not_found', { error: `${noun} not found` })
+    }
+  })
+
+  test(`a list of ${name}s mixes the caller's own with those of the accounts that gave access`, async () => {
+    await using service = await startService(lines)
+    for (const [username, owned] of Object.entries(readable)) {
+      const ids = idsOf(await service.fetch(path, await service.token(username)))
+      assert.deepEqual(ids.toSorted(), owned.map(owner => owner * 11), username)
+    }
+  })
+
+  test(`ownerId narrows a list of ${name}s to one account, and refuses an account that gave no access`, async () => {
+    await using service = await startService(lines)
+    for (const [username, owned] of Object.entries(readable)) {
+      const token = await service.token(username)
+      for (const owner of [...owners, 6]) {
+        const answer = await service.fetch(`${path}?ownerId=${owner}`, token)
+        if (owned.includes(owner)) assert.deepEqual(idsOf(answer), [owner * 11])
+        else assertRefused(answer, 403, 'owner_not_accessible')
+      }
+    }
+  })
+
+  test(`without any ${name} the list is empty, not absent`, async () => {
+    await using service = await startService(people)
+    const { text } = await service.fetch(path, await service.token('ann'))
+    assert.equal(text, '{"ok":true,"data":{"data":[],"pagination":{"limit":50,"offset":0}}}')
+  })
+}
