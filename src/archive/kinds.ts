@@ -16,6 +16,7 @@ import {
   recordWriter,
   type Write,
 } from './canonical.ts'
+import { lockEvents, SESSION_FIGURES, sessionFigures } from './figures.ts'
 
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
@@ -128,7 +129,7 @@ const trainingTemplate = record('training-template', {
 
 const lockSession = record('lock-session', {
   beside: ['templateId'],
-  columns: ['at', 'lock_state', 'is_active', 'template_id'],
+  columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
   identity: ['etag', 'template_id'],
   read: (data, beside, dropped) => {
     const templateId = beside['templateId'] ?? null
@@ -142,6 +143,8 @@ const lockSession = record('lock-session', {
       lock_state: String(data['lockState'] ?? ''),
       is_active: flag(data, 'isActive'),
       template_id: templateId,
+      ended_at: optionalInstant(data, 'endDate'),
+      events: lockEvents(data),
       ...stored(document),
     }
   },
@@ -155,15 +158,23 @@ const lockSession = record('lock-session', {
 
 const trainingSession = record('training-session', {
   beside: ['ownerId', 'legacyUpload'],
-  columns: ['at', 'passed'],
+  columns: ['at', 'passed', ...SESSION_FIGURES],
   // The owner is not in the document.
   identity: ['etag', 'owner_id'],
   read: (data, beside, dropped) => {
     const id = identifier(data, 'id')
     const ownerId = identifier(beside, 'ownerId')
     if (data['passed'] === null) throw new Unfinished(id)
-    const document = writers.trainingSession(withMetrics(data, isLegacy(data, beside)), dropped)
-    return { id, owner_id: ownerId, at: instant(data, 'created_at'), passed: flag(data, 'passed'), ...stored(document) }
+    const session = withMetrics(data, isLegacy(data, beside))
+    const document = writers.trainingSession(session, dropped)
+    return {
+      id,
+      owner_id: ownerId,
+      at: instant(data, 'created_at'),
+      passed: flag(data, 'passed'),
+      ...sessionFigures(session),
+      ...stored(document),
+    }
   },
   write: row => line('training-session', String(row['document']), `"ownerId":${row['owner_id']}`),
 })

@@ -71,10 +71,23 @@ interface LockSessionTable extends DatedTable {
   lock_state: string
   is_active: number
   template_id: number | null
+  ended_at: number | null
+  /** The events as JSON: `[[<milliseconds since 1970>, <locked: 0 or 1>, <kind>], …]`, in order. */
+  events: string
 }
 
 interface TrainingSessionTable extends DatedTable {
   passed: number
+  settings_id: number
+  segments: number
+  /** The unweighted mean of the grades of its segments, rounded half up; null without segments. */
+  grade: number | null
+  reps: number
+  /** Micrometres; null when unknown. */
+  distance_um: number | null
+  approximate: number
+  /** Its segments by kind as JSON: `[[<kind>, <segments>, <passed>, <sum of grades>], …]`. */
+  kinds: string
 }
 
 interface MigrationTable {
