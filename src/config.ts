@@ -120,6 +120,22 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze(config) as Config
 }
 
+/** The page of the docs that lists every setting. */
+export function settingsPage(): string {
+  const rows = Object.values<Setting<unknown>>(settings).map(
+    ({ env, fallback, help }) => `| \`${env}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${help} |`,
+  )
+  return `# Settings
+
+Settings come from the environment. A value that cannot be used, or a name that is no setting, is told at the start, all of
+them at once. Limits count in each process for itself.
+
+| Setting | Default | Meaning |
+| --- | --- | --- |
+${rows.join('\n')}
+`
+}
+
 function setting<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value> {
   return { env, fallback, help, parse }
 }
