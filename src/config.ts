@@ -14,7 +14,7 @@ export const settings = {
   databaseUrl: setting(
     'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
-    'Where the records are: `sqlite:<path>`.',
+    'Where the records are: `sqlite:<path>` or `postgres://user:password@host:port/database`.',
     text,
   ),
   host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),

@@ -93,10 +93,10 @@ export function newestFirst(
         where ${mine} ${filter === undefined ? sql`` : sql`and ${sql.ref(filter)} = ${slot('filter')}`}
           and at >= ${slot('from')} and (at, id) < (${slot('beforeAt')}, ${slot('beforeId')})`
       return sql`
-        select row.id, row.owner_id, row.${sql.ref(show)} as document, row.etag, place.at
+        select found.id, found.owner_id, found.${sql.ref(show)} as document, found.etag, place.at
         from (${merged(slot, width, arm)}
           order by at desc, id desc limit ${slot('limit')} offset ${slot('offset')}) as place
-        join ${sql.table(table)} as row on row.id = place.id
+        join ${sql.table(table)} as found on found.id = place.id
         order by place.at desc, place.id desc`
     }),
   )
@@ -116,10 +116,10 @@ export function byIdentifier(table: RecordName): (owners: readonly number[]) => 
       const arm = (mine: RawBuilder<boolean>) => sql`
         select id from ${sql.table(table)} where ${mine} and id > ${slot('after')}`
       return sql`
-        select row.id, row.owner_id, row.document, row.etag
+        select found.id, found.owner_id, found.document, found.etag
         from (${merged(slot, width, arm)}
           order by id limit ${slot('limit')} offset ${slot('offset')}) as place
-        join ${sql.table(table)} as row on row.id = place.id
+        join ${sql.table(table)} as found on found.id = place.id
         order by place.id`
     }),
   )

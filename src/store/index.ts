@@ -5,11 +5,11 @@ import { type OpenOptions, type Store, StoreError } from './store.ts'
 export { type Engine, type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
 
 /**
- * Opens the store a URL names: `sqlite:<path>`. Throws StoreError when it cannot be opened, SchemaError when its schema
+ * Opens the store a URL names: `sqlite:<path>` or `postgres://…`. Throws StoreError when it cannot be opened, SchemaError when its schema
  * does not fit.
  */
 export async function open(url: string, options: OpenOptions): Promise<Store> {
-  const store = openEngine(url, options)
+  const store = await openEngine(url, options)
   try {
     const { schema = 'migrate' } = options
     if (schema === 'migrate') await migrate(store.db, store.engine, Date.now())
@@ -23,7 +23,12 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
   }
 }
 
-function openEngine(url: string, options: OpenOptions): Store {
+async function openEngine(url: string, options: OpenOptions): Promise<Store> {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), options)
-  throw new StoreError('the database must be named as sqlite:<path>')
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    // Loaded only when it is asked for: most never do.
+    const { openPostgres } = await import('./postgres.ts')
+    return openPostgres(url, options)
+  }
+  throw new StoreError('the database must be named as sqlite:<path> or postgres://user@host:port/database')
 }

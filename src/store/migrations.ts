@@ -87,6 +87,26 @@ const migrations: readonly Migration[] = [
       'create table note (name text primary key, value text not null) strict',
     ],
   },
+  {
+    name: 'sign-in',
+    statements: [
+      `create table browser_session (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        hash text not null unique,
+        browser text not null,
+        created_at integer not null,
+        seen_at integer not null
+      ) strict`,
+      'create index browser_session_by_account on browser_session (account_id, id)',
+      `create table preference (
+        account_id integer primary key references account (id) on delete cascade,
+        display_name text not null,
+        time_zone text not null,
+        units text not null
+      ) strict`,
+    ],
+  },
 ]
 
 /** The version this program works with. */
@@ -119,6 +139,8 @@ export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
 export async function migrate(db: Kysely<Tables>, engine: Engine, now: number): Promise<string[]> {
   if ((await schemaVersion(db)) === currentVersion) return []
   return db.transaction().execute(async transaction => {
+    // SQLite transactions have the write lock from their start.
+    if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
     // Another program may have migrated before this one got the lock.
     const version = await schemaVersion(transaction)
     if (version === 0) await run(transaction, engine, MIGRATION_TABLE)
@@ -138,6 +160,8 @@ export async function migrate(db: Kysely<Tables>, engine: Engine, now: number): 
     return pending.map(migration => migration.name)
   })
 }
+
+const MIGRATION_LOCK = 5625_001
 
 const MIGRATION_TABLE = `create table if not exists migration (
   version integer primary key,

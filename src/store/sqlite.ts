@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import {
   CompiledQuery,
@@ -21,20 +22,19 @@ import type { Tables } from './tables.ts'
 export function openSqlite(path: string, { patience, create = true, bulk = false }: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
   const writer = connect(path, create)
-  // Records of a few kilobytes waste a third of the pages of 4096 bytes. Only a new file takes the size.
-  writer.exec(`pragma page_size = ${PAGE_SIZE}`)
-  // Without FULL, a commit that was acknowledged can be lost when the machine loses power.
-  writer.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
-    pragma busy_timeout = ${patience}`)
+  // Records of a few kilobytes waste a third of the pages of 4096 bytes. Only a new file takes the size. Without FULL, a
+  // commit that was acknowledged can be lost when the machine loses power.
+  writer.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}; pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal;
+    pragma synchronous = full; pragma foreign_keys = on`)
   if (bulk) {
     writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
   }
-  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(writer)) })
+  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(writer), patience) })
   let reader: DatabaseSync | undefined
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
   const prepare = (query: Query<never, unknown>) => {
-    reader ??= openReader(path, patience)
+    reader ??= openReader(path)
     const compiled = compile(db, 'sqlite', query)
     const prepared = { ...compiled, statement: reader.prepare(compiled.sql) }
     statements.set(query, prepared)
@@ -83,6 +83,9 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
 
 const PAGE_SIZE = 8192
 
+/** Milliseconds that the engine itself waits for a lock; it does so inside the event loop. */
+const BUSY_TIMEOUT = 100
+
 /** What an error of the engine means to the rest of the program. */
 function translate(error: unknown): unknown {
   return error instanceof Error && 'errcode' in error && AWAY.has(Number(error.errcode) & 0xff)
@@ -110,9 +113,9 @@ function connect(path: string, create: boolean): DatabaseSync {
   }
 }
 
-function openReader(path: string, patience: number): DatabaseSync {
+function openReader(path: string): DatabaseSync {
   const reader = new DatabaseSync(path)
-  reader.exec(`pragma query_only = on; pragma busy_timeout = ${patience}`)
+  reader.exec(`pragma query_only = on; pragma busy_timeout = ${BUSY_TIMEOUT}`)
   return reader
 }
 
@@ -157,20 +160,55 @@ function adapt(database: DatabaseSync): SqliteDatabase {
   }
 }
 
-function dialectOf(database: SqliteDatabase): Dialect {
+function dialectOf(database: SqliteDatabase, patience: number): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new ImmediateDriver({ database }),
+    createDriver: () => new PatientDriver(database, patience),
     createIntrospector: db => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
-/** A transaction that reads before it writes must hold the write lock from its start, or another may come between. */
-class ImmediateDriver extends SqliteDriver {
+/**
+ * Waits for another writer without holding up the event loop. A transaction takes the write lock at its start: one that
+ * reads before it writes could otherwise find that another came between.
+ */
+class PatientDriver extends SqliteDriver {
+  readonly #patience: number
+
+  constructor(database: SqliteDatabase, patience: number) {
+    super({ database })
+    this.#patience = patience
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection()
+    return {
+      executeQuery: query => patiently(this.#patience, () => connection.executeQuery(query)),
+      streamQuery: connection.streamQuery.bind(connection),
+    }
+  }
+
   override async beginTransaction(connection: DatabaseConnection) {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
+}
+
+/** Tries again for so many milliseconds while another writer has the lock. */
+async function patiently<Result>(patience: number, work: () => Promise<Result>): Promise<Result> {
+  const deadline = performance.now() + patience
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw translate(error)
+      await sleep(20)
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5
 }
 
 function messageOf(error: unknown): string {

@@ -31,8 +31,10 @@ export class StoreError extends Error {
 }
 
 export interface OpenOptions {
-  /** How long a writer waits for another one, in milliseconds. A server waits inside its event loop: keep it short. */
+  /** How long a writer waits for another one, in milliseconds. */
   readonly patience: number
+  /** How long one statement may take, in milliseconds, where the engine can end it; any time if not given. */
+  readonly statementTimeout?: number
   /** An old schema is brought up to date if not said otherwise; `current` refuses it, `any` leaves it as it is. */
   readonly schema?: 'migrate' | 'current' | 'any'
   /** Whether the database may be made when it is not there. */

@@ -16,6 +16,8 @@ export interface Tables {
   training_session: TrainingSessionTable
   migration: MigrationTable
   note: NoteTable
+  browser_session: BrowserSessionTable
+  preference: PreferenceTable
 }
 
 interface AccountTable {
@@ -101,6 +103,27 @@ interface MigrationTable {
 interface NoteTable {
   name: string
   value: string
+}
+
+/** Somebody signed in with a browser. */
+interface BrowserSessionTable {
+  id: Generated<number>
+  account_id: number
+  hash: string
+  /** What the browser calls itself. */
+  browser: string
+  created_at: number
+  seen_at: number
+}
+
+/** How an account wants the dashboard. */
+interface PreferenceTable {
+  account_id: number
+  /** Empty for the username. */
+  display_name: string
+  /** An IANA name; empty until it is known. */
+  time_zone: string
+  units: string
 }
 
 export type AccountRow = Selectable<AccountTable>

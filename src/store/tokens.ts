@@ -137,7 +137,10 @@ export async function revokeToken(store: Store, id: number, now: number): Promis
   if (numUpdatedRows === 0n) throw new Refused('there is no token with this id')
 }
 
-/** Notes when tokens were last used (milliseconds since 1970, by token id). */
+/**
+ * Notes when tokens were last used (milliseconds since 1970, by token id). What another process noted less than a minute
+ * before stays: each of them notes on its own, and together they must not write more often than one.
+ */
 export async function noteUses(store: Store, uses: ReadonlyMap<number, number>): Promise<void> {
   await store.db.transaction().execute(async transaction => {
     for (const [id, at] of uses) {
@@ -145,11 +148,13 @@ export async function noteUses(store: Store, uses: ReadonlyMap<number, number>):
         .updateTable('token')
         .set({ last_used_at: at })
         .where('id', '=', id)
-        .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<', at)]))
+        .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', at - NOTED_EVERY)]))
         .execute()
     }
   })
 }
+
+const NOTED_EVERY = 60_000
 
 interface GrantRow {
   id: number

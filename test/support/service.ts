@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Value } from 'typebox/value'
 import { importArchive, type ImportOptions, type ImportReport } from '../../src/archive/import.ts'
 import { type Client, makeClient } from '../../src/client.ts'
@@ -13,10 +10,13 @@ import { open, type Store } from '../../src/store/index.ts'
 import { createToken, type TokenRequest } from '../../src/store/tokens.ts'
 import { makeRouter } from '../../src/http/routes.ts'
 import { parseTarget } from '../../src/http/target.ts'
+import { newDatabase } from './databases.ts'
 
 /** A real service on a real store, for as long as a test needs it. */
 export interface TestService extends AsyncDisposable {
   readonly store: Store
+  /** Where the store is, for a second program on the same one. */
+  readonly databaseUrl: string
   readonly service: Service
   readonly url: string
   /** A client with a token of this account (by username); every 200 it sees is held against the contract. */
@@ -39,9 +39,18 @@ export interface Answer {
   readonly body: any
 }
 
-export async function startService(lines: readonly object[] = [], settings: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  const store = await open(`sqlite:${join(folder, 'test.db')}`, { patience: 1000 })
+/** Settings for tests that ask, or fail, more often than one client may, or that keep the process busy. */
+export const unlimited = { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
+
+/** Starts a service on a store of its own, or, as a second program would, on the one of another service. */
+export async function startService(
+  lines: readonly object[] = [],
+  settings: Record<string, string> = {},
+  other?: Pick<TestService, 'databaseUrl'>,
+) {
+  const database = other === undefined ? await newDatabase() : undefined
+  const databaseUrl = other?.databaseUrl ?? database?.url ?? ''
+  const store = await open(databaseUrl, { patience: 1000 })
   const log: string[] = []
   const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
   const service = await startServer({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
@@ -55,6 +64,7 @@ export async function startService(lines: readonly object[] = [], settings: Reco
 
   const self: TestService = {
     store,
+    databaseUrl,
     service,
     url: service.url,
     log,
@@ -91,7 +101,7 @@ export async function startService(lines: readonly object[] = [], settings: Reco
     async [Symbol.asyncDispose]() {
       await service.close()
       await store.close()
-      rmSync(folder, { recursive: true, force: true })
+      await database?.remove()
     },
   }
   if (lines.length > 0) await self.import(lines)

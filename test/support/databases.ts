@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+
+/** An empty database of a test's own. */
+export interface TestDatabase {
+  readonly url: string
+  remove(): Promise<void>
+}
+
+/** Where the run that goes through all tests on PostgreSQL has its server; SQLite files otherwise. */
+export const postgresUrl = process.env['TEST_POSTGRES_URL']
+
+export async function newDatabase(): Promise<TestDatabase> {
+  return postgresUrl === undefined ? newSqlite() : newPostgres(postgresUrl)
+}
+
+export function newSqlite(): TestDatabase {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  return {
+    url: `sqlite:${join(folder, 'test.db')}`,
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** A database on a server, which `server` names together with a role that may make databases. */
+export async function newPostgres(server: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await ask(server, `create database ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, remove: () => ask(server, `drop database ${name} with (force)`) }
+}
+
+/** One statement on a connection of its own. */
+export async function ask(server: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

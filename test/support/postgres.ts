@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A PostgreSQL server of a test's own, on loopback. */
+export interface PostgresServer {
+  readonly url: string
+  readonly port: number
+  readonly folder: string
+  /** Stops it: `fast` as an operator would, `immediate` as a crash would. */
+  stop(how: 'fast' | 'immediate'): void
+  start(): void
+  remove(): void
+}
+
+/** Where the programs of a PostgreSQL server are; undefined where there are none. */
+export const postgresPrograms = findPrograms()
+
+interface ServerOptions {
+  /** More settings, as in postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** The server to follow, as a streaming replica. */
+  readonly follows?: PostgresServer
+}
+
+export async function startPostgres({ settings = {}, follows }: ServerOptions = {}): Promise<PostgresServer> {
+  if (postgresPrograms === undefined) throw new Error('there is no PostgreSQL server on this machine')
+  const parent = mkdtempSync(join(tmpdir(), 'lockstep-postgres-'))
+  const folder = join(parent, 'data')
+  if (process.getuid?.() === 0) run('chown', ['postgres', parent])
+  const port = await freePort()
+  if (follows === undefined) program('initdb', ['-D', folder, '-A', 'trust', '-U', 'postgres', '--no-sync'])
+  else {
+    const source = `host=127.0.0.1 port=${follows.port} user=postgres`
+    program('pg_basebackup', ['-D', folder, '-d', source, '-R', '-X', 'stream', '--no-sync', '-c', 'fast'])
+  }
+  const all = {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    fsync: 'off',
+    max_connections: '200',
+    ...settings,
+  }
+  const options = Object.entries(all)
+    .map(([name, value]) => `-c ${name}='${value}'`)
+    .join(' ')
+  const server: PostgresServer = {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    port,
+    folder,
+    start: () => program('pg_ctl', ['-D', folder, '-w', '-t', '30', '-l', join(folder, 'log'), '-o', options, 'start']),
+    stop: how => program('pg_ctl', ['-D', folder, '-w', '-m', how, 'stop']),
+    remove() {
+      program('pg_ctl', ['-D', folder, '-w', '-m', 'immediate', 'stop'], true)
+      rmSync(parent, { recursive: true, force: true })
+    },
+  }
+  server.start()
+  return server
+}
+
+function findPrograms(): string | undefined {
+  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
+  return versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map(version => `/usr/lib/postgresql/${version}/bin`)
+    .find(folder => existsSync(join(folder, 'initdb')))
+}
+
+function program(name: string, args: readonly string[], mayFail = false) {
+  const path = join(postgresPrograms ?? '', name)
+  // The server refuses to run as root.
+  if (process.getuid?.() === 0) {
+    run('setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args], mayFail)
+  } else run(path, args, mayFail)
+}
+
+function run(command: string, args: readonly string[], mayFail = false) {
+  // The server that pg_ctl leaves behind would hold on to a pipe.
+  const { status, error } = spawnSync(command, args, { stdio: 'ignore', cwd: '/', timeout: 60_000 })
+  if (status !== 0 && !mayFail) throw new Error(`${command} failed: ${String(error ?? status)}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
