@@ -17,6 +17,18 @@ export const settings = {
     'Where the records are: `sqlite:<path>` or `postgres://user:password@host:port/database`.',
     text,
   ),
+  databaseReadUrls: setting(
+    'LOCKSTEP_DATABASE_READ_URLS',
+    '',
+    'PostgreSQL replicas that records are read from while they are no more than five seconds behind, separated by commas.',
+    list,
+  ),
+  primaryGrace: setting(
+    'LOCKSTEP_PRIMARY_GRACE',
+    '60',
+    'Seconds for which a token that is known goes on working while the primary cannot be asked.',
+    seconds,
+  ),
   host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),
   port: setting('LOCKSTEP_PORT', '5625', 'The port to listen on; 0 takes any that is free.', port),
   publicUrl: setting(

@@ -5,7 +5,7 @@ import { listAccounts } from '../archive/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
-import { startMetrics } from '../http/metrics.ts'
+import { type Metrics, startMetrics } from '../http/metrics.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
@@ -116,9 +116,17 @@ Try:
 /** Listens, on the next free port where that is allowed, until a signal ends it. */
 async function start(store: Store, config: Config, tries = 1): Promise<Service> {
   const log = makeLog(writeToStderr, config.accessLog)
-  const metrics =
-    config.metricsPort === undefined ? undefined : await startMetrics(config.metricsHost, config.metricsPort)
-  const service = await listen({ store, config, log, metrics }, tries)
+  let metrics: Metrics | undefined
+  let service: Service
+  try {
+    metrics = await startMetricsOf(config)
+    service = await listen({ store, config, log, metrics }, tries)
+  } catch (error) {
+    // What is left open would keep the process alive.
+    await metrics?.close()
+    await store.close()
+    throw error
+  }
   closeWithGrace({ delay: config.drainDelay + LONGEST_CLOSE, logger: false }, async ({ err }) => {
     if (err !== undefined) log.failure(err, undefined)
     await service.close()
@@ -130,22 +138,39 @@ async function start(store: Store, config: Config, tries = 1): Promise<Service> 
 }
 
 async function listen(options: ServiceOptions, tries: number): Promise<Service> {
-  const { store, config } = options
+  const { config } = options
   try {
     return await startServer(options)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-    if (code === 'EADDRINUSE' && tries > 1) {
+    if (codeOf(error) === 'EADDRINUSE' && tries > 1) {
       return listen({ ...options, config: { ...config, port: config.port + 1 } }, tries - 1)
     }
-    await store.close()
-    if (code === undefined) throw error
-    throw new UsageError(
-      code === 'EADDRINUSE'
-        ? `port ${config.port} on ${config.host} is taken: choose another one with --port`
-        : `cannot listen on ${config.host}, port ${config.port} (${code}): choose others with --host and --port`,
-    )
+    throw cannotListen(error, config.host, config.port, 'choose others with --host and --port')
   }
+}
+
+async function startMetricsOf({ metricsHost, metricsPort }: Config): Promise<Metrics | undefined> {
+  if (metricsPort === undefined) return undefined
+  try {
+    return await startMetrics(metricsHost, metricsPort)
+  } catch (error) {
+    const { metricsHost: host, metricsPort: port } = settings
+    throw cannotListen(error, metricsHost, metricsPort, `choose others for metrics with ${host.env} and ${port.env}`)
+  }
+}
+
+function cannotListen(error: unknown, host: string, port: number, instead: string): unknown {
+  const code = codeOf(error)
+  if (code === undefined) return error
+  return new UsageError(
+    code === 'EADDRINUSE'
+      ? `port ${port} on ${host} is taken: ${instead}`
+      : `cannot listen on ${host}, port ${port} (${code}): ${instead}`,
+  )
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
 /** Makes the sample when it is not of today. Throws UsageError for a database that holds anything else. */
@@ -203,8 +228,9 @@ function portOption(): Option {
   })
 }
 
-// The server waits inside its event loop, so not for long.
-const SERVER_PATIENCE = 250
+/** Milliseconds; an answer is due within five seconds. */
+const SERVER_PATIENCE = 4000
+const STATEMENT_TIMEOUT = 4000
 const LONGEST_CLOSE = 10_000
 const PORTS_TO_TRY = 50
 const DEMO_DATABASE = 'sqlite:./data/demo.db'

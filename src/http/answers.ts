@@ -45,11 +45,14 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     headers: string[],
     body: string | undefined,
   ) => {
+    // Answered already, because it took too long.
+    if (response.writableEnded) return
     const { code, head } = exchange
     // Where a body was announced its bytes may still be under way, and nobody is going to read them.
     if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
-      headers.push('Connection', 'close')
+      response.shouldKeepAlive = false
     }
+    if (exchange.method === 'HEAD') exchange.bytes = 0
     response.writeHead(status, headers)
     response.end(body)
   }

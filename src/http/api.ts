@@ -4,6 +4,7 @@ import { api } from '../contract/index.ts'
 import type { Caller } from '../resources/answer.ts'
 import { answers } from '../resources/index.ts'
 import type { Reply, Turn } from '../resources/replies.ts'
+import type { Grants } from '../store/grants.ts'
 import type { Store } from '../store/index.ts'
 import { type Grant, isEntitled } from '../store/tokens.ts'
 import type { Answers } from './answers.ts'
@@ -29,6 +30,7 @@ const routes: readonly Route[] = Object.entries<Endpoint>(api).map(([operation, 
 
 interface ApiOptions {
   readonly store: Store
+  readonly grants: Grants
   readonly send: Answers
   readonly limits: Limits
   readonly uses: Uses
@@ -42,13 +44,13 @@ interface ApiOptions {
  * Answers requests below /api/v1. The order of the steps is the order in which a request is judged; the first that
  * refuses, by an ApiError, decides. Before the credentials nothing is asked of the store.
  */
-export function makeApi({ store, send, limits, uses, publicUrl, addressOf, isOverloaded }: ApiOptions) {
+export function makeApi({ store, grants, send, limits, uses, publicUrl, addressOf, isOverloaded }: ApiOptions) {
   const find = makeRouter(routes)
 
   const identify = async (call: Call, query: Query): Promise<Grant> => {
     const { head, target, exchange } = call
     try {
-      return await authenticate(store, readToken(head.authorization, target, query), exchange.now)
+      return await authenticate(grants, readToken(head.authorization, target, query), exchange.now)
     } catch (error) {
       if (error instanceof ApiError && GUESSES.has(error.code)) limits.countFailure(addressOf(call), exchange.now)
       throw error
@@ -87,7 +89,7 @@ export function makeApi({ store, send, limits, uses, publicUrl, addressOf, isOve
     const etag = `"${reply.etag}"`
     const link = linkOf(publicUrl, endpoint, query, reply)
     if (head.ifNoneMatch !== undefined && matchesEtag(head.ifNoneMatch, etag)) {
-      limits.refund(allowance)
+      limits.refund(allowance, exchange.now)
       send.notModified(response, exchange, etag, link)
     } else {
       send.ok(response, exchange, `{"ok":true,"data":${reply.data}}`, etag, link)

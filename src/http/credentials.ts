@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts'
-import type { Store } from '../store/index.ts'
-import { findGrant, type Grant, isTokenForm, TOKEN_FORM } from '../store/tokens.ts'
+import type { Grants } from '../store/grants.ts'
+import { type Grant, isTokenForm, TOKEN_FORM } from '../store/tokens.ts'
 import type { Target } from './target.ts'
 import type { Query } from './parameters.ts'
 
@@ -20,9 +20,9 @@ export function readToken(authorization: readonly string[], target: Target, quer
   return value
 }
 
-/** What the token grants now. One look-up. Throws invalid_token, token_revoked, token_expired. */
-export async function authenticate(store: Store, token: string, now: number): Promise<Grant> {
-  const grant = await findGrant(store, token)
+/** What the token grants now. At most one look-up. Throws invalid_token, token_revoked, token_expired. */
+export async function authenticate(grants: Grants, token: string, now: number): Promise<Grant> {
+  const grant = await grants.find(token)
   if (grant === undefined) throw new ApiError('invalid_token')
   if (grant.revokedAt !== null) throw new ApiError('token_revoked')
   if (grant.expiresAt !== null && grant.expiresAt <= now) throw new ApiError('token_expired')

@@ -1,9 +1,14 @@
+import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import fastify, { type FastifyReply } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
+import { openapi } from '../contract/openapi.ts'
 import type { Store } from '../store/index.ts'
-import { currentVersion, schemaVersion } from '../store/migrations.ts'
+import { JSON_TYPE } from './answers.ts'
 import type { Call, Exchange } from './exchange.ts'
+import { matchesEtag } from './negotiation.ts'
+import { makeReference } from './reference.ts'
+import type { Target } from './target.ts'
 
 interface PagesOptions {
   readonly store: Store
@@ -13,46 +18,113 @@ interface PagesOptions {
 
 /** Everything beside the API: health, and the reference. */
 export async function makePages({ store, isDraining, fail }: PagesOptions): Promise<(call: Call) => Promise<void>> {
-  // A request and its exchange belong together; Fastify knows only the request.
-  const exchanges = new WeakMap<object, Exchange>()
-  const exchangeOf = (reply: FastifyReply) => exchanges.get(reply.raw)
   const app = fastify()
+  const paths = new Set<string>()
+  app.addHook('onRoute', ({ url }) => void paths.add(url))
 
+  // A request and what is known of it belong together; Fastify has only the request.
+  const calls = new WeakMap<ServerResponse, Call>()
   const refuse = (reply: FastifyReply, error: unknown) => {
-    const exchange = exchangeOf(reply)
+    const exchange = calls.get(reply.raw)?.exchange
     if (exchange === undefined) throw error
     reply.hijack()
     fail(reply.raw, exchange, error)
   }
   app.setErrorHandler((error, _request, reply) => refuse(reply, error))
-  app.setNotFoundHandler((_request, reply) => refuse(reply, new ApiError('no_route')))
 
   app.addHook('onRequest', async (request, reply) => {
-    const exchange = exchangeOf(reply)
-    if (exchange === undefined) return
-    exchange.route = request.routeOptions.url
-    reply.headers({ ...PAGE_HEADERS, 'X-Request-Id': exchange.requestId })
+    const call = calls.get(reply.raw)
+    if (call === undefined) return
+    reply.headers({ ...HEADERS, 'X-Request-Id': call.exchange.requestId })
+    if (!request.is404) {
+      call.exchange.route = request.routeOptions.url
+      return
+    }
+    // Refused here, because what comes next reads a body.
+    if (!isKnown(call.target, paths)) throw new ApiError('no_route')
+    if (request.method !== 'OPTIONS') throw new ApiError('method_not_allowed')
+    if (call.head.bodyAnnounced) reply.header('Connection', 'close')
+    return reply.code(204).header('Allow', 'GET, HEAD, OPTIONS').send()
+  })
+
+  app.addHook('onResponse', async (_request, reply) => {
+    const call = calls.get(reply.raw)
+    const length = reply.getHeader('Content-Length')
+    if (call !== undefined && length !== undefined) call.exchange.bytes = Number(length)
   })
 
   app.get('/healthz', () => ({ ok: true }))
 
   app.get('/readyz', async () => {
     if (isDraining()) throw new ApiError('unavailable')
-    if ((await schemaVersion(store.db)) !== currentVersion) throw new ApiError('unavailable')
-    return { ok: true }
+    // Only what a load balancer can act on.
+    return (await store.health()) === 'ready' ? { ok: true } : { ok: true, degraded: true }
   })
 
+  const document = once(async () => asset(JSON_TYPE, JSON.stringify(openapi())))
+  app.get('/openapi.json', async (_, reply) => give(reply, await document()))
+
+  const reference = once(async () => {
+    const { page, script, policy } = await makeReference()
+    return {
+      page: asset('text/html; charset=utf-8', page),
+      script: asset('text/javascript; charset=utf-8', script),
+      policy,
+    }
+  })
+  app.get('/docs', async (_, reply) => {
+    const { page, policy } = await reference()
+    return give(reply.header('Content-Security-Policy', policy), page)
+  })
+  app.get('/docs/scalar.js', async (_, reply) => give(reply, (await reference()).script))
+
   await app.ready()
-  return async ({ request, response, exchange, target }) => {
-    exchanges.set(response, exchange)
+  const routable = new Set(app.supportedMethods)
+  return async call => {
+    const { request, response, exchange, target } = call
+    // To the router such methods do not exist at all.
+    if (!routable.has(exchange.method)) throw new ApiError(isKnown(target, paths) ? 'method_not_allowed' : 'no_route')
+    calls.set(response, call)
     request.url = target.path
     app.routing(request, response)
   }
 }
 
-const PAGE_HEADERS = {
+const HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+function isKnown({ path, segments }: Target, paths: ReadonlySet<string>): boolean {
+  if (segments === undefined) return paths.has(path)
+  return !segments.some(segment => segment.includes('/')) && paths.has(segments.join('/'))
+}
+
+/** Something that stays as it is while the service runs. */
+interface Asset {
+  readonly type: string
+  readonly body: Buffer
+  readonly etag: string
+}
+
+function asset(type: string, content: string | Uint8Array): Asset {
+  const body = Buffer.from(content)
+  return { type, body, etag: `"${hash('sha1', body, 'base64url')}"` }
+}
+
+/** Sends an asset, unless the browser still has it. It asks every time, so it never shows one of an older version. */
+function give(reply: FastifyReply, { type, body, etag }: Asset) {
+  reply.headers({ 'Cache-Control': 'no-cache', ETag: etag })
+  const kept = reply.request.headers['if-none-match']
+  if (kept !== undefined && matchesEtag(kept, etag)) return reply.code(304).send()
+  return reply.type(type).send(body)
+}
+
+/** Does the work when it is first asked for. */
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let result: Promise<Result> | undefined
+  return () => (result ??= work())
 }

@@ -1,8 +1,10 @@
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { type AddressInfo, Server as Listener, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
+import { makeGrants } from '../store/grants.ts'
 import { type Store, StoreUnavailable } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
 import { makeAnswers, makeRequestId } from './answers.ts'
@@ -14,7 +16,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { watchLoop } from './overload.ts'
 import { faultOf } from './faults.ts'
-import { isHost, parseTarget } from './target.ts'
+import { parseTarget } from './target.ts'
 import { makeUses } from './uses.ts'
 
 /** The service, listening. */
@@ -46,10 +48,13 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
   const send = makeAnswers({
     limits,
     corsOrigins: config.corsOrigins,
-    isLast: response => closing && lineOf(response.socket).pending <= 1,
+    isLast,
   })
+  const watched = metrics?.timed(store) ?? store
+  const grants = makeGrants(watched, config.primaryGrace)
   const api = makeApi({
-    store: metrics?.timed(store) ?? store,
+    store: watched,
+    grants,
     send,
     limits,
     uses,
@@ -61,8 +66,15 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
   // Looked at when a page is asked for.
   pages.catch(() => {})
 
+  /** Whether this answer is to be the last of its connection: while closing, that to the newest request. */
+  function isLast(response: ServerResponse): boolean {
+    return closing && lineOf(response.req.socket).waiting.at(-1) === response
+  }
+
   /** Answers with what a caller may see of a failure. */
   function fail(response: ServerResponse, exchange: Exchange, thrown: unknown) {
+    // Answered already, because it took too long.
+    if (response.writableEnded) return
     const error = seen(thrown)
     if (error.status >= 500 && error !== thrown) log.failure(thrown, exchange.requestId)
     if (error instanceof Limited) {
@@ -80,30 +92,39 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
   }
 
   function onClose(this: Response) {
+    clearTimeout(this.deadline)
+    const { socket } = this.req
+    const line = lineOf(socket)
+    const place = line.waiting.indexOf(this)
+    if (place === -1) return
+    line.waiting.splice(place, 1)
     const { exchange } = this
-    if (exchange === undefined) return
-    exchange.status = this.statusCode
+    exchange.status = this.headersSent ? this.statusCode : 0
     finish(exchange, !this.writableFinished)
-    const line = lineOf(this.req.socket)
-    line.pending -= 1
-    if (line.pending === 0) line.afterwards?.()
+    if (line.waiting.length > 0) return
+    if (line.afterwards !== undefined) line.afterwards()
+    else if (closing && socket.writable) closeGently.call(socket)
   }
 
   const handle = (request: IncomingMessage, response: Response) => {
-    const exchange = new Exchange(makeRequestId(), request.method ?? '')
-    response.exchange = exchange
+    const { socket } = request
+    const { waiting } = lineOf(socket)
+    // What follows the last answer of a connection is not answered, only read, so that this answer arrives.
+    if (!socket.writable || waiting.at(-1)?.shouldKeepAlive === false) return
+    const { exchange } = response
     response.on('close', onClose)
-    lineOf(request.socket).pending += 1
+    waiting.push(response)
     try {
       const head = readHead(request)
       exchange.head = head
-      if (request.url === '*' && exchange.method === 'OPTIONS') {
+      const isStar = request.url === '*' && exchange.method === 'OPTIONS'
+      const target = parseTarget(isStar ? '/' : (request.url ?? ''), head.host)
+      exchange.target = target
+      if (!isAllowed(target.host, config.allowedHosts)) throw new ApiError('misdirected_request')
+      if (isStar) {
         send.options(response, exchange)
         return
       }
-      const target = parseTarget(request.url ?? '', head.host)
-      exchange.target = target
-      if (!isAllowed(target.host, config.allowedHosts)) throw new ApiError('misdirected_request')
       if (head.bodyAnnounced && (exchange.method === 'GET' || exchange.method === 'HEAD')) {
         throw new ApiError('body_not_allowed')
       }
@@ -111,7 +132,13 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
         throw new ApiError('expectation_failed')
       }
       const call: Call = { request, response, exchange, head, target }
-      const answered = isApi(target.segments?.[1] ?? target.path) ? api(call) : pages.then(open => open(call))
+      const forApi = isApi(target.segments?.[1] ?? target.path)
+      if (!forApi && isLast(response)) response.shouldKeepAlive = false
+      // Reads of an embedded store end by themselves, and before anything else could be done.
+      if (store.engine !== 'sqlite') {
+        response.deadline = setTimeout(() => fail(response, exchange, new StoreUnavailable('too late')), ANSWER_WITHIN)
+      }
+      const answered = forApi ? api(call) : pages.then(open => open(call))
       answered.catch((error: unknown) => fail(response, exchange, error))
     } catch (error) {
       fail(response, exchange, error)
@@ -129,6 +156,8 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
     connectionsCheckingInterval: Math.min(1000, config.headersTimeout),
   })
   server.maxHeadersCount = 0
+  // Who ends its side after a request still gets the answer. Not in the documentation, so a test holds it.
+  Object.assign(server, { httpAllowHalfOpen: true })
   // Somebody who does not read an answer must not hold on to it for ever.
   server.timeout = config.requestTimeout
   server.on('request', handle)
@@ -140,26 +169,36 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
   const refuse = (thrown: Error, socket: Socket) => {
     const line = lineOf(socket)
     const code = faultOf(thrown)
-    if (code === undefined || !socket.writable) {
+    if (code === undefined) {
       socket.destroy()
       return
     }
     if (line.afterwards !== undefined) return
     line.afterwards = () => {
+      if (!socket.writable) return
       const exchange = new Exchange(makeRequestId(), '')
-      socket.end(send.rawError(exchange, new ApiError(code)))
+      socket.write(send.rawError(exchange, new ApiError(code)))
+      closeGently.call(socket)
       finish(exchange, false)
-      setTimeout(() => socket.destroy(), LINGER).unref()
     }
-    if (line.pending === 0) line.afterwards()
+    if (line.waiting.length === 0) line.afterwards()
   }
   server.on('clientError', refuse)
-  server.on('connect', (_request, socket) => refuse(new Error('CONNECT'), socket as Socket))
+  server.on('connect', (_request, socket: Socket) => {
+    // From here on the server does not listen for errors of this connection, and one that nobody hears is fatal.
+    socket.on('error', () => socket.destroy())
+    refuse(new Error('CONNECT'), socket)
+  })
 
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    socket.destroySoon = closeGently
+    socket.on('close', () => {
+      sockets.delete(socket)
+      // Of requests in line only the first hears that its connection is gone.
+      for (const response of lineOf(socket).waiting.slice()) onClose.call(response)
+    })
   })
 
   await listen(server, config)
@@ -171,13 +210,19 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
       draining = true
       await sleep(config.drainDelay)
       closing = true
-      const closed = new Promise(resolve => server.close(resolve))
+      const closed = once(server, 'close')
+      // Stops listening, no more: an HTTP server would also cut connections whose next request has just arrived.
+      Listener.prototype.close.call(server)
       // What has arrived but was not read yet is read in the next turns of the loop.
       await sleep(LAST_LOOK)
-      for (const socket of sockets) if (lineOf(socket).pending === 0) socket.end()
-      const deadline = setTimeout(() => server.closeAllConnections(), LONGEST_CLOSE)
+      for (const socket of sockets) if (lineOf(socket).waiting.length === 0) closeGently.call(socket)
+      const deadline = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, LONGEST_CLOSE)
       await closed
       clearTimeout(deadline)
+      // Ends the timer that looks for slow requests.
+      server.close()
       overload.close()
       await uses.close()
       log.flush()
@@ -187,24 +232,36 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
 
 /** A response that knows its exchange, so that one function can finish all of them. */
 class Response extends ServerResponse {
-  exchange: Exchange | undefined
+  readonly exchange = new Exchange(makeRequestId(), this.req.method ?? '')
+  deadline: NodeJS.Timeout | undefined
 }
 
-/** The state of a connection: requests that wait for their answer, and what comes after the last of them. */
+/** The state of a connection: requests that wait for their answer, in order, and what comes after the last of them. */
 interface Line {
-  pending: number
+  readonly waiting: Response[]
   afterwards: (() => void) | undefined
 }
 
+/** Milliseconds from the head of a request to its answer, at the most. */
+const ANSWER_WITHIN = 5000
+
 const LINE = Symbol('line')
 
-function lineOf(socket: (Socket & { [LINE]?: Line }) | null): Line {
-  if (socket === null) return { pending: 0, afterwards: undefined }
-  socket[LINE] ??= { pending: 0, afterwards: undefined }
-  return socket[LINE]
+function lineOf(socket: Socket & { [LINE]?: Line }): Line {
+  return (socket[LINE] ??= { waiting: [], afterwards: undefined })
 }
 
-/** How long a refused connection may stay open for its answer to be read. */
+/** Ends a connection, and reads on for a while: closed at once, it would be reset, and its last answer lost. */
+function closeGently(this: Socket) {
+  this.end()
+  setTimeout(destroy, LINGER, this).unref()
+}
+
+function destroy(socket: Socket) {
+  socket.destroy()
+}
+
+/** How long a connection that was ended may stay open for its last answer to be read. */
 const LINGER = 1000
 const LAST_LOOK = 20
 const LONGEST_CLOSE = 8000

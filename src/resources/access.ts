@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { ApiError } from '../contract/errors.ts'
-import { type Query, query, type Slots } from '../store/query.ts'
+import { type Query, recordQuery, type Slots } from '../store/query.ts'
 import type { Grant } from '../store/tokens.ts'
 import type { RecordName } from '../store/tables.ts'
 
@@ -37,7 +37,7 @@ export function rowById(
   { orPublic = false } = {},
 ): (owners: readonly number[]) => Query<ById, Found> {
   return byWidth(width =>
-    query(slot => {
+    recordQuery(slot => {
       const { mine } = ownedBy(slot, width)
       return sql`
         select id, owner_id, document, etag from ${sql.table(table)}
@@ -48,7 +48,7 @@ export function rowById(
 
 /** The newest row of one account; with a column, the newest in which it is 1. */
 export function newestOf(table: RecordName, column?: 'is_active'): Query<{ owner: number }, Found> {
-  return query(
+  return recordQuery(
     slot => sql`
       select id, owner_id, document, etag from ${sql.table(table)}
       where owner_id = ${slot('owner')} ${column === undefined ? sql`` : sql`and ${sql.ref(column)} = 1`}
@@ -87,7 +87,7 @@ export function newestFirst(
   { filter, show = 'document' }: ListOptions = {},
 ): (owners: readonly number[]) => Query<Stretch, Listed> {
   return byWidth(width =>
-    query(slot => {
+    recordQuery(slot => {
       const arm = (mine: RawBuilder<boolean>) => sql`
         select at, id from ${sql.table(table)}
         where ${mine} ${filter === undefined ? sql`` : sql`and ${sql.ref(filter)} = ${slot('filter')}`}
@@ -112,7 +112,7 @@ export interface IdStretch {
 /** Rows of some accounts, by identifier. */
 export function byIdentifier(table: RecordName): (owners: readonly number[]) => Query<IdStretch, Found> {
   return byWidth(width =>
-    query(slot => {
+    recordQuery(slot => {
       const arm = (mine: RawBuilder<boolean>) => sql`
         select id from ${sql.table(table)} where ${mine} and id > ${slot('after')}`
       return sql`

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { lockTemplates } from '../contract/lock-templates.ts'
-import { query } from '../store/query.ts'
+import { recordQuery } from '../store/query.ts'
 import { newestFirst, ownersOf, rowById } from './access.ts'
 import type { Answers } from './answer.ts'
 import { newestPage } from './lists.ts'
@@ -10,7 +10,7 @@ const templateById = rowById('lock_template')
 const templates = newestFirst('lock_template')
 
 /** Of the active lock sessions of an account, the newest counts. */
-const templateInUse = query<{ owner: number }, { template_id: number | null }>(
+const templateInUse = recordQuery<{ owner: number }, { template_id: number | null }>(
   slot => sql`
     select template_id from lock_session
     where owner_id = ${slot('owner')} and is_active = 1

@@ -32,7 +32,13 @@ export async function beginSession(store: Store, accountId: number, browser: str
       .execute()
     await db
       .insertInto('browser_session')
-      .values({ account_id: accountId, hash: hashOf(secret), browser: browser.slice(0, 300), created_at: now, seen_at: now })
+      .values({
+        account_id: accountId,
+        hash: hashOf(secret),
+        browser: browser.slice(0, 300),
+        created_at: now,
+        seen_at: now,
+      })
       .execute()
   })
   return secret

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
-import type { Engine } from './store.ts'
+import { query } from './query.ts'
+import { type Engine, type Store, StoreUnavailable } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */
@@ -133,6 +134,20 @@ export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
     }
   }
   return applied.length
+}
+
+const newestVersion = query<object, { version: number }>(() => sql`select max(version) as version from migration`)
+
+/** Throws StoreUnavailable unless the store answers and has the schema this program works with. */
+export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
+  let version: number | undefined
+  try {
+    const [row] = await store.read(newestVersion, {})
+    version = row?.version
+  } catch (error) {
+    throw new StoreUnavailable('the schema of the database cannot be read', { cause: error })
+  }
+  if (version !== currentVersion) throw new StoreUnavailable('the schema of the database is not the one expected')
 }
 
 /** Brings the schema up to date in one transaction and returns the names of the steps it took. */

@@ -1,18 +1,54 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
+import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
+import { watchReplicas } from './replicas.ts'
 import type { Tables } from './tables.ts'
 
-/** Opens a PostgreSQL database. Nothing is asked of it before the first statement. */
-export function openPostgres(url: string, { patience, statementTimeout }: OpenOptions): Store {
-  const pool = makePool(url, { statementTimeout, lockTimeout: patience })
+/**
+ * Opens a PostgreSQL database. Nothing is asked of it before the first statement. Reads of records go to a replica that
+ * is alive and current, where there is one, else to the primary; everything else goes to the primary.
+ */
+export function openPostgres(url: string, { patience, statementTimeout, readUrls = [] }: OpenOptions): Store {
+  const timeouts = { statementTimeout, lockTimeout: patience }
+  const pool = makePool(url, timeouts)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const reader = makeReader(db, pool)
+  const readPrimary = makeReader(db, pool)
+  const replicaPools = readUrls.map(readUrl => makePool(readUrl, timeouts))
+  const replicas =
+    replicaPools.length === 0
+      ? undefined
+      : watchReplicas(
+          pool,
+          replicaPools.map(replicaPool => ({ pool: replicaPool, reader: makeReader(db, replicaPool) })),
+        )
+
+  const readRecords: Reader = async (query, values) => {
+    for (const replica of replicas?.current() ?? []) {
+      try {
+        return await replica.reader(query, values)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        replica.fail()
+      }
+    }
+    return readPrimary(query, values)
+  }
+
   return {
     engine: 'postgres',
     db,
-    read: (query, values) => reader(query, values),
+    read: (query, values) => (query.onlyRecords ? readRecords(query, values) : readPrimary(query, values)),
+    async health() {
+      try {
+        await checkVersion({ read: readPrimary })
+        return 'ready'
+      } catch (error) {
+        if (replicas === undefined || replicas.current().length === 0) throw error
+        return 'degraded'
+      }
+    },
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     async locked(connection, work) {
       await sql`begin`.execute(connection)
@@ -28,9 +64,17 @@ export function openPostgres(url: string, { patience, statementTimeout }: OpenOp
       }
     },
     backup: undefined,
-    close: () => db.destroy(),
+    async close() {
+      replicas?.close()
+      await Promise.all(replicaPools.map(replicaPool => replicaPool.end()))
+      // Kysely ends only a pool it has used.
+      await db.destroy()
+      if (!pool.ended) await pool.end()
+    },
   }
 }
+
+type Reader = <Values extends object, Row>(query: Query<Values, Row>, values: Values) => Promise<Row[]>
 
 interface PoolOptions {
   readonly statementTimeout: number | undefined
@@ -43,7 +87,7 @@ const types = {
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
 }
 
-export function makePool(url: string, { statementTimeout, lockTimeout }: PoolOptions): pg.Pool {
+function makePool(url: string, { statementTimeout, lockTimeout }: PoolOptions): pg.Pool {
   if (URL.parse(url) === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
   const pool = new pg.Pool({
     connectionString: url,
@@ -66,7 +110,7 @@ export function makePool(url: string, { statementTimeout, lockTimeout }: PoolOpt
 }
 
 /** Runs compiled reads on a pool, as prepared statements; once more where the connection was lost. */
-export function makeReader(db: Kysely<Tables>, pool: pg.Pool) {
+function makeReader(db: Kysely<Tables>, pool: pg.Pool): Reader {
   const statements = new WeakMap<object, Compiled & { readonly name: string }>()
   let prepared = 0
 
@@ -80,16 +124,22 @@ export function makeReader(db: Kysely<Tables>, pool: pg.Pool) {
     const { name, sql: text, parameters } = statements.get(query) ?? prepare(query as Query<never, unknown>)
     const statement = { name, text, values: parameters(values) }
     try {
-      return (await pool.query(statement)).rows
+      return await run<Row>(pool, statement)
     } catch (error) {
       if (!isConnectionLoss(error)) throw translate(error)
     }
     try {
-      return (await pool.query(statement)).rows
+      return await run<Row>(pool, statement)
     } catch (error) {
       throw translate(error)
     }
   }
+}
+
+async function run<Row>(pool: pg.Pool, statement: pg.QueryConfig<unknown[]>): Promise<Row[]> {
+  // The rows of a query are what its Row says.
+  const { rows } = (await pool.query(statement)) as unknown as { rows: Row[] }
+  return rows
 }
 
 const MOST_CONNECTIONS = 10
@@ -97,7 +147,7 @@ const CONNECTION_TIMEOUT = 2000
 const IMPORT_LOCK = 5625_002
 
 /** What an error of the engine means to the rest of the program. */
-export function translate(error: unknown): unknown {
+function translate(error: unknown): unknown {
   return isConnectionLoss(error) || AWAY.has(codeOf(error)) || isTimeout(error)
     ? new StoreUnavailable('the database does not answer', { cause: error })
     : error

@@ -8,6 +8,8 @@ import type { Tables } from './tables.ts'
  */
 export interface Query<Values, Row> {
   readonly build: (engine: Engine) => RawBuilder<Row>
+  /** Whether it reads nothing but records, which a replica has too. */
+  readonly onlyRecords: boolean
   /** Type only. */
   readonly values?: Values
 }
@@ -30,11 +32,15 @@ export interface Slots<Values> {
   rows<Name extends keyof Values & string>(name: Name): RawBuilder<number>
 }
 
-export function query<Values, Row>(build: (slot: Slots<Values>) => RawBuilder<Row>): Query<Values, Row> {
+export function query<Values, Row>(
+  build: (slot: Slots<Values>) => RawBuilder<Row>,
+  onlyRecords = false,
+): Query<Values, Row> {
   const slot = (name: string) => sql.val(new Placeholder(name))
   const each = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => sql.val(new Placeholder(name, index)))
   return {
+    onlyRecords,
     build: engine => {
       const rows = (name: string) => {
         const json = sql.val(new Placeholder(name, 'json'))
@@ -46,6 +52,11 @@ export function query<Values, Row>(build: (slot: Slots<Values>) => RawBuilder<Ro
       return build(Object.assign(slot, { each, rows }) as unknown as Slots<Values>)
     },
   }
+}
+
+/** A query of records alone: it may be a few seconds behind, like the replica that answers it. */
+export function recordQuery<Values, Row>(build: (slot: Slots<Values>) => RawBuilder<Row>): Query<Values, Row> {
+  return query(build, true)
 }
 
 export interface Compiled {

@@ -15,6 +15,7 @@ import {
   sql,
 } from 'kysely'
 import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
+import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -52,6 +53,10 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
       } catch (error) {
         throw translate(error)
       }
+    },
+    async health() {
+      await checkVersion(this)
+      return 'ready'
     },
     snapshot: work =>
       db.connection().execute(async connection => {

@@ -11,6 +11,8 @@ export interface Store {
   readonly db: Kysely<Tables>
   /** Runs a compiled read; at once on SQLite. Throws StoreUnavailable when the store cannot answer now. */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
+  /** Whether it answers in full, or only what replicas and memory have. Throws StoreUnavailable when it does not answer. */
+  health(): Promise<'ready' | 'degraded'>
   /** Runs reads that all see the store as it is now, without holding up a writer. */
   snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
   /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
@@ -37,6 +39,8 @@ export interface OpenOptions {
   readonly statementTimeout?: number
   /** An old schema is brought up to date if not said otherwise; `current` refuses it, `any` leaves it as it is. */
   readonly schema?: 'migrate' | 'current' | 'any'
+  /** Databases that follow this one, for reads of records. */
+  readonly readUrls?: readonly string[]
   /** Whether the database may be made when it is not there. */
   readonly create?: boolean
   /** Whether much will be written at once, which wants a larger cache. */
