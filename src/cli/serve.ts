@@ -4,9 +4,10 @@ import { importArchive } from '../archive/import.ts'
 import { listAccounts } from '../archive/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
+import type { SampleAccount } from '../dashboard/index.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
-import { type Metrics, startMetrics } from '../http/metrics.ts'
-import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
+import { makeClusterMetrics, makeMetrics, type Metrics, type MetricsListener, serveMetrics } from '../http/metrics.ts'
+import { type Service, type ServiceOptions, startServer, urlOf } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import { setPassword } from '../store/passwords.ts'
@@ -22,10 +23,12 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
+import { isWorker, onRetirement, supervise } from './workers.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
   readonly port?: number
+  readonly workers?: number
   readonly migrate?: boolean
 }
 
@@ -34,6 +37,9 @@ export function addServeCommands(program: Command) {
     program.command('serve'),
     new Option('--host <address>', `address to listen on (${sourceOf(settings.host)})`),
     portOption(),
+    new Option('--workers <count>', 'processes that serve together; SIGHUP exchanges them one by one').argParser(
+      workerCount,
+    ),
     databaseOption(),
     new Option('--no-migrate', 'refuse to start on an old schema instead of bringing it up to date'),
   )
@@ -68,20 +74,34 @@ export function addServeCommands(program: Command) {
 }
 
 async function serve(flags: ServeFlags) {
-  const config = readConfig(process.env)
+  const environment = readConfig(process.env)
+  const config = { ...environment, host: flags.host ?? environment.host, port: flags.port ?? environment.port }
   const mayMigrate = flags.migrate !== false
-  const store = await openStore(flags.database ?? config.databaseUrl, {
-    patience: SERVER_PATIENCE,
-    create: mayMigrate,
-    schema: mayMigrate ? 'migrate' : 'current',
-  })
-  const service = await start(store, {
-    ...config,
-    host: flags.host ?? config.host,
-    port: flags.port ?? config.port,
-  })
-  print(`Listening on ${service.url}`)
-  if ((await listAccounts(store)).length === 0) say(firstSteps(flags.database))
+  const openServed = () =>
+    openStore(flags.database ?? config.databaseUrl, {
+      patience: SERVER_PATIENCE,
+      statementTimeout: STATEMENT_TIMEOUT,
+      readUrls: config.databaseReadUrls,
+      create: mayMigrate,
+      schema: mayMigrate ? 'migrate' : 'current',
+    })
+  if (flags.workers === undefined || isWorker) {
+    const store = await openServed()
+    const { url } = await start(store, config)
+    if (!isWorker) await welcome(store, url, flags)
+    return
+  }
+  const store = await openServed()
+  const log = makeLog(writeToStderr, false)
+  const address = await supervise(flags.workers, error => log.failure(error, undefined))
+  await listenForMetrics(makeClusterMetrics(), config)
+  await welcome(store, urlOf(config.host, address.port), flags)
+  await store.close()
+}
+
+async function welcome(store: Store, url: string, { database }: ServeFlags) {
+  print(`Listening on ${url}`)
+  if ((await listAccounts(store)).length === 0) say(firstSteps(database))
 }
 
 async function demo(flags: { reset?: boolean; port?: number; database: string }) {
@@ -100,9 +120,13 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
       ...config,
       host: '127.0.0.1',
       port: flags.port ?? config.port,
+      // On a terminal that shows what to try, a line for each request would be in the way.
+      accessLog: process.env[settings.accessLog.env] === 'on',
       allowedHosts: ['localhost', '127.0.0.1', '[::1]'],
+      // Links and the cookie belong to this machine, whatever the settings of another service say.
+      publicUrl: '',
     },
-    PORTS_TO_TRY,
+    { sample: { username: DEMO_USER, password: DEMO_PASSWORD }, tries: PORTS_TO_TRY },
   )
   print(`Lockstep with sample data: ${service.url}
 Reference and console:     ${service.url}/docs
@@ -113,27 +137,39 @@ Try:
   curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/dtt/sessions/latest'`)
 }
 
-/** Listens, on the next free port where that is allowed, until a signal ends it. */
-async function start(store: Store, config: Config, tries = 1): Promise<Service> {
+/** Listens, on the next free port where that is allowed, until it is told to stop. */
+async function start(
+  store: Store,
+  config: Config,
+  { sample, tries = 1 }: { sample?: SampleAccount; tries?: number } = {},
+): Promise<Service> {
   const log = makeLog(writeToStderr, config.accessLog)
-  let metrics: Metrics | undefined
+  const metrics = config.metricsPort === undefined ? undefined : makeMetrics()
+  let listener: MetricsListener | undefined
   let service: Service
   try {
-    metrics = await startMetricsOf(config)
-    service = await listen({ store, config, log, metrics }, tries)
+    // Of several processes, the one that supervises them serves their figures.
+    if (metrics !== undefined && !isWorker) listener = await listenForMetrics(metrics, config)
+    service = await listen({ store, config, log, metrics, sample }, tries)
   } catch (error) {
     // What is left open would keep the process alive.
-    await metrics?.close()
+    await listener?.close()
     await store.close()
     throw error
   }
-  closeWithGrace({ delay: config.drainDelay + LONGEST_CLOSE, logger: false }, async ({ err }) => {
-    if (err !== undefined) log.failure(err, undefined)
+  const stop = async () => {
     await service.close()
-    await metrics?.close()
+    await listener?.close()
     await store.close()
     log.flush()
-  })
+  }
+  if (isWorker) onRetirement(stop)
+  else {
+    closeWithGrace({ delay: config.drainDelay + LONGEST_CLOSE, logger: false }, async ({ err }) => {
+      if (err !== undefined) log.failure(err, undefined)
+      await stop()
+    })
+  }
   return service
 }
 
@@ -149,10 +185,13 @@ async function listen(options: ServiceOptions, tries: number): Promise<Service> 
   }
 }
 
-async function startMetricsOf({ metricsHost, metricsPort }: Config): Promise<Metrics | undefined> {
+async function listenForMetrics(
+  metrics: Pick<Metrics, 'text'>,
+  { metricsHost, metricsPort }: Config,
+): Promise<MetricsListener | undefined> {
   if (metricsPort === undefined) return undefined
   try {
-    return await startMetrics(metricsHost, metricsPort)
+    return await serveMetrics(metrics, metricsHost, metricsPort)
   } catch (error) {
     const { metricsHost: host, metricsPort: port } = settings
     throw cannotListen(error, metricsHost, metricsPort, `choose others for metrics with ${host.env} and ${port.env}`)
@@ -216,6 +255,11 @@ async function demoToken(store: Store): Promise<string> {
     if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
   }
   return createToken(store, { accountId: account.id, name: DEMO_TOKEN, scopes, expiresAt: null }, now)
+}
+
+function workerCount(text: string): number {
+  if (!/^[1-9][0-9]?$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99.')
+  return Number(text)
 }
 
 function portOption(): Option {

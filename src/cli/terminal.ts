@@ -132,6 +132,11 @@ export function sourceOf({ env, fallback }: { readonly env: string; readonly fal
 const STORE_HINT = `(--database or ${settings.databaseUrl.env} say where it is; serve, import and account add make a new one)`
 
 async function firstLine(): Promise<string> {
-  for await (const line of createInterface({ input: process.stdin })) return line
-  return ''
+  try {
+    for await (const line of createInterface({ input: process.stdin })) return line
+    return ''
+  } finally {
+    // Whoever pipes it in may keep the pipe open.
+    process.stdin.destroy()
+  }
 }

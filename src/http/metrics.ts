@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Store } from '../store/index.ts'
@@ -11,13 +11,14 @@ export interface Metrics {
   request(exchange: Exchange): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
-  readonly port: number
-  close(): Promise<void>
+  /** All figures, as Prometheus reads them. */
+  text(): Promise<string>
 }
 
-/** Collects figures and serves them on a listener of their own, which is not for callers of the API. */
-export async function startMetrics(host: string, port: number): Promise<Metrics> {
+/** Collects figures of this process; where several serve together, the one that supervises them can ask for them. */
+export function makeMetrics(): Metrics {
   const registry = new Registry()
+  ClusterRegistry.setRegistries([registry])
   const registers = [registry]
   const durations = new Histogram({
     name: 'lockstep_request_duration_seconds',
@@ -51,23 +52,8 @@ export async function startMetrics(host: string, port: number): Promise<Metrics>
     registers,
   }).set({ version: packageJson.version, node: process.version }, 1)
 
-  const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end()
-      return
-    }
-    registry.metrics().then(
-      text => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    )
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
-
   return {
-    port: (server.address() as AddressInfo).port,
+    text: () => registry.metrics(),
     request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
       durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
       if (tokenId !== undefined) authentications.inc({ result: 'ok' })
@@ -88,6 +74,44 @@ export async function startMetrics(host: string, port: number): Promise<Metrics>
         },
       }
     },
+  }
+}
+
+/** Figures of all processes that this one supervises, added up. */
+export function makeClusterMetrics(): Pick<Metrics, 'text'> {
+  const registry = new ClusterRegistry()
+  return { text: () => registry.clusterMetrics() }
+}
+
+/** Where figures are served. */
+export interface MetricsListener {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Serves figures on a listener of their own, which is not for callers of the API. Rejects when it cannot be had. */
+export async function serveMetrics(
+  metrics: Pick<Metrics, 'text'>,
+  host: string,
+  port: number,
+): Promise<MetricsListener> {
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    metrics.text().then(
+      text => response.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+
+  return {
+    port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
 import { makeGrants } from '../store/grants.ts'
+import type { SampleAccount } from '../dashboard/index.ts'
 import { type Store, StoreUnavailable } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
 import { makeAnswers, makeRequestId } from './answers.ts'
@@ -36,10 +37,12 @@ export interface ServiceOptions {
   readonly config: Config
   readonly log: Log
   readonly metrics?: Metrics | undefined
+  /** Whom the sign-in page fills in, where all data is a sample. */
+  readonly sample?: SampleAccount | undefined
 }
 
 /** Starts the service on an open store. Rejects when the address cannot be had. */
-export async function startServer({ store, config, log, metrics }: ServiceOptions): Promise<Service> {
+export async function startServer({ store, config, log, metrics, sample }: ServiceOptions): Promise<Service> {
   let draining = false
   let closing = false
   const limits = makeLimits(config)
@@ -62,7 +65,9 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
     addressOf: ({ request }) => clientAddress(request, config.trustedProxies),
     isOverloaded: overload.isOverloaded,
   })
-  const pages = import('./pages.ts').then(({ makePages }) => makePages({ store, isDraining: () => draining, fail }))
+  const pages = import('./pages.ts').then(({ makePages }) =>
+    makePages({ store, config, log, sample, isDraining: () => draining, fail }),
+  )
   // Looked at when a page is asked for.
   pages.catch(() => {})
 
@@ -204,7 +209,7 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
   await listen(server, config)
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`,
+    url: urlOf(config.host, port),
     port,
     async close() {
       draining = true
@@ -228,6 +233,11 @@ export async function startServer({ store, config, log, metrics }: ServiceOption
       log.flush()
     },
   }
+}
+
+/** The address of a listener, for people. */
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** A response that knows its exchange, so that one function can finish all of them. */
