@@ -93,6 +93,13 @@ export const settings = {
     'Milliseconds the event loop may be behind before requests are refused with 503; 0 for any.',
     count,
   ),
+  dashboard: setting('LOCKSTEP_DASHBOARD', 'on', 'Whether the dashboard is served: `on` or `off`.', onOff),
+  insecureHttp: setting(
+    'LOCKSTEP_INSECURE_HTTP',
+    '0',
+    'Whether people may sign in to the dashboard over plain HTTP from beyond this machine: `1` or `0`.',
+    oneOrZero,
+  ),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
   metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on.', text),
   metricsPort: setting(
@@ -175,6 +182,11 @@ function seconds(value: string): number {
 function onOff(value: string): boolean {
   if (value !== 'on' && value !== 'off') throw new Error('must be on or off')
   return value === 'on'
+}
+
+function oneOrZero(value: string): boolean {
+  if (value !== '1' && value !== '0') throw new Error('must be 1 or 0')
+  return value === '1'
 }
 
 function names(value: string): readonly string[] {

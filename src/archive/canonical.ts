@@ -35,19 +35,21 @@ export interface WriterOptions {
   readonly arrange?: Readonly<Record<string, Arrange>>
   /** Fields that are dealt with elsewhere: neither written nor counted as unknown. */
   readonly aside?: readonly string[]
+  /** How deep in its line the object is: 2 where it is `data`. */
+  readonly depth?: number
 }
 
 export const MOST_ITEMS = 10_000
 export const MOST_DEPTH = 32
 
 /** Makes the writer of a record: the only code that writes a stored document. */
-export function recordWriter(schema: TObject, { arrange = {}, aside = [] }: WriterOptions = {}): Write {
+export function recordWriter(schema: TObject, { arrange = {}, aside = [], depth = 2 }: WriterOptions = {}): Write {
   const required = new Set(schema.required)
   const fields = Object.entries(schema.properties).map(([name, field]) => ({
     name,
     key: `${JSON.stringify(name)}:`,
     optional: !required.has(name),
-    write: writerOf(field, arrange[name]),
+    write: writerOf(field, depth, arrange[name]),
   }))
   const known = new Set([...fields.map(field => field.name), ...aside])
   return (value, dropped) => {
@@ -67,17 +69,16 @@ export function recordWriter(schema: TObject, { arrange = {}, aside = [] }: Writ
         throw error instanceof Invalid ? error.within(name) : error
       }
     }
-    if (Object.keys(value).length !== seen) dropUnknown(value, known, dropped)
+    if (Object.keys(value).length !== seen) dropUnknown(value, known, dropped, depth)
     return `${text}}`
   }
 }
 
 /** Fields that are not kept are still looked at: what is hostile is refused wherever it stands. Throws Invalid. */
-export function dropUnknown(value: JsonObject, known: ReadonlySet<string>, dropped: Dropped): void {
+export function dropUnknown(value: JsonObject, known: ReadonlySet<string>, dropped: Dropped, depth = 2): void {
   for (const [name, item] of Object.entries(value)) {
     if (known.has(name)) continue
-    // A line, its data and, in a list, an item stand around it.
-    checkUnknown(name, item, 3)
+    checkUnknown(name, item, depth + 1)
     dropped(name)
   }
 }
@@ -93,15 +94,32 @@ export function checkText(text: string): string {
   return text
 }
 
-function writerOf(schema: TSchema, arrange?: Arrange): Write {
+/** An integer within its bounds, if any, that every reader holds exactly. `path` is where it stands. Throws Invalid. */
+export function checkInteger(value: unknown, { minimum = LEAST, maximum = MOST }: Bounds = {}, path = ''): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value
+  if (typeof value === 'number' && Math.abs(value) > MOST) throw new Invalid(TOO_LARGE, path)
+  const bounds = maximum < MOST ? ` from ${minimum} to ${maximum}` : minimum > LEAST ? ` of ${minimum} or more` : ''
+  throw new Invalid(`must be an integer${bounds}`, path)
+}
+
+interface Bounds {
+  readonly minimum?: number | undefined
+  readonly maximum?: number | undefined
+}
+
+const LEAST = Number.MIN_SAFE_INTEGER
+const MOST = Number.MAX_SAFE_INTEGER
+const TOO_LARGE = `must be at most ${MOST} either way, as larger numbers are not exact in JSON`
+
+function writerOf(schema: TSchema, depth: number, arrange?: Arrange): Write {
   // JSON Schema of one of the forms in contract/fields.ts; anything else is refused below.
   const { type, anyOf, format, minimum, maximum, ...rest } = schema as TSchema & Partial<JsonSchema>
-  if (anyOf !== undefined) return nullableWriter(anyOf)
+  if (anyOf !== undefined) return nullableWriter(anyOf, depth)
   if ('const' in rest) return constantWriter(rest.const)
   if (rest.enum !== undefined) return choiceWriter(rest.enum)
   switch (type) {
     case 'integer':
-      return integerWriter(minimum ?? Number.MIN_SAFE_INTEGER, maximum ?? Number.MAX_SAFE_INTEGER)
+      return value => String(checkInteger(value, { minimum, maximum }))
     case 'number':
       return writeNumber
     case 'boolean':
@@ -109,9 +127,9 @@ function writerOf(schema: TSchema, arrange?: Arrange): Write {
     case 'string':
       return format === 'date-time' ? writeTimestamp : writeText
     case 'array':
-      return listWriter(schema as TArray, arrange)
+      return listWriter(schema as TArray, depth, arrange)
     case 'object':
-      return recordWriter(schema as TObject)
+      return recordWriter(schema as TObject, { depth: depth + 1 })
     default:
       throw new Error(`a stored record cannot have a field of type ${String(type)}`)
   }
@@ -127,10 +145,10 @@ interface JsonSchema {
   maximum: number
 }
 
-function nullableWriter(variants: readonly TSchema[]): Write {
+function nullableWriter(variants: readonly TSchema[], depth: number): Write {
   const [inner] = variants.filter(variant => !('type' in variant && variant.type === 'null'))
   if (inner === undefined || variants.length !== 2) throw new Error('a union in a stored record must be a type or null')
-  const write = writerOf(inner)
+  const write = writerOf(inner, depth)
   return (value, dropped) => (value === null ? 'null' : write(value, dropped))
 }
 
@@ -150,27 +168,9 @@ function choiceWriter(values: readonly unknown[]): Write {
   }
 }
 
-function integerWriter(minimum: number, maximum: number): Write {
-  const bounds =
-    maximum < Number.MAX_SAFE_INTEGER
-      ? ` from ${minimum} to ${maximum}`
-      : minimum > Number.MIN_SAFE_INTEGER
-        ? ` of ${minimum} or more`
-        : ''
-  return value => {
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum) {
-      throw new Invalid(
-        typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)
-          ? 'must be an integer that is exact in JSON (at most 9007199254740991 either way)'
-          : `must be an integer${bounds}`,
-      )
-    }
-    return String(value)
-  }
-}
-
 function writeNumber(value: unknown): string {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Invalid('must be a finite number')
+  if (typeof value !== 'number') throw new Invalid('must be a number')
+  if (Math.abs(value) > MOST) throw new Invalid(TOO_LARGE)
   return String(value)
 }
 
@@ -194,8 +194,8 @@ function writeTimestamp(value: unknown): string {
   return `"${formatTimestamp(instant)}"`
 }
 
-function listWriter(schema: TArray, arrange?: Arrange): Write {
-  const write = writerOf(schema.items)
+function listWriter(schema: TArray, depth: number, arrange?: Arrange): Write {
+  const write = writerOf(schema.items, depth + 1)
   return (value, dropped) => {
     if (!Array.isArray(value)) throw new Invalid('must be a list')
     if (value.length > MOST_ITEMS) throw new Invalid(`must not have more than ${MOST_ITEMS} items`)

@@ -22,7 +22,8 @@ export async function exportArchive(
   })
 }
 
-const ROWS_AT_ONCE = 500
+// A record can be as long as a line of an archive: these are held in memory.
+const ROWS_AT_ONCE = 50
 
 async function writeRows(db: Kysely<Tables>, kind: Kind, write: (text: string) => Promise<void>, condition: string) {
   const key = kind.key.join(', ')

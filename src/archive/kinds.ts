@@ -8,10 +8,12 @@ import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 import {
   type Arrange,
+  checkInteger,
   checkText,
   type Dropped,
   dropUnknown,
   Invalid,
+  isObject,
   type JsonObject,
   recordWriter,
   type Write,
@@ -51,7 +53,7 @@ export class Unfinished extends Error {
   }
 }
 
-const account: Kind = {
+export const account: Kind = {
   name: 'account',
   table: 'account',
   beside: [],
@@ -89,10 +91,11 @@ const lockTemplate = record('lock-template', {
   columns: ['at'],
   read: (data, _beside, dropped) => {
     const random = data['isRandomDuration'] === true
-    const template = random ? data : { ...data, minDuration: null, maxDuration: null }
-    for (const field of random ? ['minDuration', 'maxDuration'] : []) {
-      if (data[field] === null) throw new Invalid('must be an integer when the duration is random', field)
+    for (const field of ['minDuration', 'maxDuration']) {
+      const value = optionalInteger(data, field)
+      if (random && value === null) throw new Invalid('is required when the duration is random', field)
     }
+    const template = random ? data : { ...data, minDuration: null, maxDuration: null }
     const document = writers.lockTemplate(template, dropped)
     return { ...owned(data), at: instant(data, 'createdAt'), ...stored(document) }
   },
@@ -132,15 +135,12 @@ const lockSession = record('lock-session', {
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
   identity: ['etag', 'template_id'],
   read: (data, beside, dropped) => {
-    const templateId = beside['templateId'] ?? null
-    if (templateId !== null && !(typeof templateId === 'number' && Number.isSafeInteger(templateId))) {
-      throw new Invalid('must be an integer', 'templateId')
-    }
+    const templateId = optionalInteger(beside, 'templateId')
     const document = writers.lockSession(data, dropped)
     return {
       ...owned(data),
       at: instant(data, 'startDate'),
-      lock_state: String(data['lockState'] ?? ''),
+      lock_state: text(data, 'lockState'),
       is_active: flag(data, 'isActive'),
       template_id: templateId,
       ended_at: optionalInstant(data, 'endDate'),
@@ -164,7 +164,11 @@ const trainingSession = record('training-session', {
   read: (data, beside, dropped) => {
     const id = identifier(data, 'id')
     const ownerId = identifier(beside, 'ownerId')
-    if (data['passed'] === null) throw new Unfinished(id)
+    if (data['passed'] === null) {
+      // What is not stored may be incomplete, but not hostile.
+      dropUnknown(data, new Set(), ignore)
+      throw new Unfinished(id)
+    }
     const session = withMetrics(data, isLegacy(data, beside))
     const document = writers.trainingSession(session, dropped)
     return {
@@ -287,30 +291,32 @@ function owned(data: JsonObject) {
  */
 function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
   const { distanceApproximate: _, ...rest } = data
-  const segments: unknown[] = Array.isArray(data['TrainerSegment']) ? data['TrainerSegment'] : []
-  const results = segments.map(segment => {
-    const result = segment as JsonObject | null
-    // The distance of a segment is always sent; a source that had none leaves it out.
-    return typeof result === 'object' && result !== null && result['distanceTravelled'] === undefined
-      ? { ...result, distanceTravelled: null }
-      : result
-  })
+  const given = data['TrainerSegment']
+  const segments: unknown[] = Array.isArray(given) ? given : []
+  // The distance of a segment is always sent; a source that had none leaves it out.
+  const results = segments.map(segment =>
+    isObject(segment) && segment['distanceTravelled'] === undefined ? { ...segment, distanceTravelled: null } : segment,
+  )
   return {
     ...rest,
-    ...(Array.isArray(data['TrainerSegment']) ? { TrainerSegment: results } : {}),
+    ...(Array.isArray(given) ? { TrainerSegment: results } : {}),
     repsMeasured: data['repsMeasured'] ?? sum(results, 'repsMeasured', 1) ?? 0,
-    distanceTravelled: data['distanceTravelled'] ?? sum(results, 'distanceTravelled', 1_000_000),
+    distanceTravelled: data['distanceTravelled'] ?? sum(results, 'distanceTravelled', MICROMETRES),
     ...(legacy ? { distanceApproximate: true } : {}),
   }
 }
 
-function sum(segments: readonly (JsonObject | null)[], field: string, scale: number): number | null {
+const MICROMETRES = 1_000_000
+
+function sum(segments: readonly unknown[], field: string, scale: number): number | null {
   let total: number | null = null
   for (const segment of segments) {
-    const value = segment?.[field]
+    const value = isObject(segment) ? segment[field] : null
     if (typeof value === 'number') total = (total ?? 0) + Math.round(value * scale)
   }
-  return total === null ? null : total / scale
+  if (total === null) return null
+  // A sum that is not exact depends on its order. The writer refuses it, after what is wrong with the segments.
+  return Number.isSafeInteger(total) ? total / scale : Infinity
 }
 
 function isLegacy(data: JsonObject, beside: JsonObject): boolean {
@@ -327,12 +333,13 @@ function zeroes(data: JsonObject, names: readonly string[]): JsonObject {
 }
 
 function identifier(data: JsonObject, field: string): number {
-  const value = data[field]
-  if (value === undefined) throw new Invalid('is missing', field)
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
-    throw new Invalid('must be an integer of 1 or more', field)
-  }
-  return value
+  if (data[field] === undefined) throw new Invalid('is missing', field)
+  return checkInteger(data[field], { minimum: 1 }, field)
+}
+
+function optionalInteger(data: JsonObject, field: string): number | null {
+  const value = data[field] ?? null
+  return value === null ? null : checkInteger(value, {}, field)
 }
 
 function optionalInstant(data: JsonObject, field: string): number | null {
@@ -351,6 +358,11 @@ function whole(data: JsonObject, field: string): number {
 
 function instant(data: JsonObject, field: string): number {
   return parseTimestamp(String(data[field])) ?? 0
+}
+
+function text(data: JsonObject, field: string): string {
+  const value = data[field]
+  return typeof value === 'string' ? value : ''
 }
 
 function flag(data: JsonObject, field: string): number {

@@ -20,7 +20,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const finish = (last: Buffer): Line | undefined => {
     number += 1
-    const tooLong = pendingBytes + last.length > LONGEST_LINE + CARRIAGE_RETURN
+    const tooLong = pendingBytes + last.length > LONGEST_LINE + NOT_COUNTED
     const bytes = pending.length === 0 ? last : Buffer.concat([...pending, last])
     pending = []
     pendingBytes = 0
@@ -38,7 +38,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
     const rest = chunk.subarray(start)
     pendingBytes += rest.length
     // Of a line that is too long only its length matters.
-    if (pendingBytes > LONGEST_LINE + CARRIAGE_RETURN) pending = []
+    if (pendingBytes > LONGEST_LINE + NOT_COUNTED) pending = []
     else if (rest.length > 0) pending.push(rest)
     if (lines.length > 0) yield lines
   }
@@ -49,12 +49,15 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 }
 
 const NEWLINE = 0x0a
-const CARRIAGE_RETURN = 1
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+// A byte-order mark and a carriage return are no part of a line.
+const NOT_COUNTED = BYTE_ORDER_MARK.length + 1
 
 function decode(number: number, bytes: Buffer): Line | undefined {
   let line = bytes
-  if (number === 1 && line.subarray(0, 3).equals(BYTE_ORDER_MARK)) line = line.subarray(3)
+  if (number === 1 && line.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+    line = line.subarray(BYTE_ORDER_MARK.length)
+  }
   if (line.at(-1) === 0x0d) line = line.subarray(0, -1)
   if (line.length > LONGEST_LINE) return fault(number, 'is longer than 1 MiB')
   if (!isUtf8(line)) return fault(number, 'is not valid UTF-8')

@@ -11,7 +11,8 @@ read: its own records, and the records of the accounts that gave it access. It h
 (\`lkbx:read\`, \`dtt:read\`), and its account needs a subscription tier. A token in a URL is refused.
 
 \`\`\`sh
-curl -H "Authorization: Bearer $TOKEN" 'http://127.0.0.1:5625/api/v1/dtt/sessions?limit=10'
+curl -H "Authorization: Bearer $TOKEN" \\
+  'http://127.0.0.1:5625/api/v1/dtt/sessions?limit=10'
 \`\`\`
 
 ## Answers
@@ -22,7 +23,7 @@ their fields in a fixed order, and never more than those listed here.
 - **Units.** Durations and break lengths are seconds, distances metres, grades percent from 0 to 100. Where a field has
   another unit, its description says so.
 - **Timestamps** are UTC, \`2026-02-16T18:00:00Z\`, with milliseconds only when they are not zero.
-- **Numbers** without another bound are integers or decimals that every JSON reader holds exactly: at most 2<sup>53</sup> − 1.
+- **Integers** without other bounds are at most 9007199254740991 in size, so every JSON reader holds them exactly.
 - **Kinds and states** are open sets: expect values that are not listed.
 - **Null and absent.** \`null\` means that there is no value. A field that is not required is absent where the source of the
   record did not have it.
@@ -48,11 +49,12 @@ Every 200 has an \`ETag\` that differs whenever the body differs. A client that 
 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
-  -H "Authorization: Bearer $TOKEN" http://127.0.0.1:5625/api/v1/dtt/sessions
+  -H "Authorization: Bearer $TOKEN" \\
+  http://127.0.0.1:5625/api/v1/dtt/sessions
 \`\`\`
 
 The first run stores the answer and its validator; later runs transfer it again only when it has changed. This is for
-clients that keep answers themselves. HTTP caches must not: answers are private to a token, and carry
+clients that keep answers themselves. HTTP caches must not: answers are private to an account, and carry
 \`Cache-Control: no-store\`.
 
 ## Limits
@@ -67,9 +69,7 @@ get more than the headers say.
 The \`code\` of an error is part of the contract, its text is not. \`requestId\` is also in the header \`X-Request-Id\`: name it
 when you report a problem. A parameter that is unknown, repeated or out of bounds is refused, never ignored.
 
-| Status | \`code\` | When |
-|---|---|---|
 ${Object.entries(errors)
-  .map(([code, { status, meaning }]) => `| ${status} | \`${code}\` | ${meaning} |`)
+  .map(([code, { status, meaning }]) => `- ${status} \`${code}\`: ${meaning}`)
   .join('\n')}
 `

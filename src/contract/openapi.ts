@@ -1,6 +1,7 @@
-import type { TSchema } from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import { devices, LockDevice, TrainingDevice } from './devices.ts'
 import { cursorPagination, type Endpoint, offsetPagination } from './endpoint.ts'
+import { whenKnown } from './fields.ts'
 import { guide } from './guide.ts'
 import { LockSegment, LockSession, lockSessions } from './lock-sessions.ts'
 import { LockTemplate, lockTemplates } from './lock-templates.ts'
@@ -23,7 +24,7 @@ export function openapi() {
     },
     servers: [{ url: '/', description: 'This service' }],
     tags: [...resources, health].map(({ name, description }) => ({ name, description })),
-    paths: Object.fromEntries([...resources.flatMap(pathsOf), ...health.paths]),
+    paths: Object.fromEntries<{ readonly get: object }>([...resources.flatMap(pathsOf), ...health.paths]),
     components: {
       securitySchemes: { token },
       // Copies, because wherever a schema itself stands, a reference to it is written.
@@ -95,7 +96,7 @@ function pathsOf({ name: tag, endpoints }: Resource) {
       operationId: name,
       tags: [tag],
       summary: endpoint.summary,
-      description: [endpoint.description, needs(endpoint)].filter(text => text !== undefined).join(' '),
+      description: describe(endpoint),
       security: [{ token: endpoint.scope === undefined ? [] : [endpoint.scope] }],
       parameters: [
         ...(endpoint.path.endsWith('/:id') ? [{ ...parameter('id', PATH_ID), in: 'path', required: true }] : []),
@@ -108,9 +109,11 @@ function pathsOf({ name: tag, endpoints }: Resource) {
   })
 }
 
-function needs({ scope, entitled }: Endpoint): string | undefined {
-  if (scope !== undefined) return `Needs the scope \`${scope}\`.`
-  return entitled ? 'Any token will do.' : undefined
+function describe({ description, noun, scope, entitled }: Endpoint): string {
+  const told = [description ?? (noun === undefined ? undefined : `One ${noun.toLowerCase()}, by its identifier.`)]
+  if (scope !== undefined) told.push(`Needs the scope \`${scope}\`.`)
+  else if (entitled) told.push('Needs no scope.')
+  return told.filter(sentence => sentence !== undefined).join(' ')
 }
 
 const PATH_ID = id('Identifier of the record.')
@@ -138,25 +141,31 @@ const token = {
   'x-token-pattern': '\\blks_[0-9A-Za-z]{36}\\b',
 }
 
+const degraded = Type.Literal(true, {
+  description: 'Present where only a part of the store answers: records are read, but nothing new is known of tokens.',
+})
+
 const health = {
   name: 'Health',
   description: 'Whether the service runs and can answer. Needs no token, and tells nothing else.',
   paths: [
-    ['/healthz', healthPath('isAlive', 'Tell whether the process is alive', 'Does not ask the store.')],
+    [
+      '/healthz',
+      healthPath('isAlive', 'Tell whether the process is alive', 'Does not ask the store.', healthResponses({})),
+    ],
     [
       '/readyz',
       healthPath(
         'isReady',
         'Tell whether requests can be answered',
-        'The store answers and its schema is current.',
-        503,
+        'Whether the store answers and has the right schema, and the service is not about to stop.',
+        healthResponses({ degraded: whenKnown(degraded) }, 503),
       ),
     ],
   ] as const,
 }
 
-function healthPath(operationId: string, summary: string, description: string, ...statuses: number[]) {
-  const responses = healthResponses(...statuses)
+function healthPath(operationId: string, summary: string, description: string, responses: object) {
   return { get: { operationId, tags: ['Health'], summary, description, security: [], parameters: [], responses } }
 }
 

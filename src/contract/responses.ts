@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import Type, { type TSchema } from 'typebox'
+import Type, { type TProperties, type TSchema } from 'typebox'
 import { encodeCursor } from './cursor.ts'
 import type { Endpoint, Page } from './endpoint.ts'
 import { type ErrorCode, errors, type FieldError } from './errors.ts'
@@ -13,25 +13,29 @@ type Described = Readonly<Record<string, object>>
 export function responsesOf(endpoint: Endpoint): Described {
   const sent = headerRefs([...limited, 'ETag', ...(isPage(endpoint) ? (['Link'] as const) : [])])
   return {
-    200: { description: 'OK', headers: sent, content: json(envelope(endpoint.data), successes(endpoint)) },
+    200: { description: 'OK', headers: sent, content: json(envelope({ data: endpoint.data }), successes(endpoint)) },
     304: { description: 'The answer that the client kept is still right', headers: sent },
     ...refusalsOf(endpoint),
   }
 }
 
-/** Every answer of a path that tells only whether the service can work; `also` are statuses beside the usual ones. */
-export function healthResponses(...also: readonly number[]): Described {
+/** Every answer of a path that tells whether the service can work: what it may tell beside `ok`, and what else it answers. */
+export function healthResponses(told: TProperties, ...statuses: readonly number[]): Described {
   return {
-    200: { description: 'OK', headers: headerRefs(always), content: json(envelope(), { ok: { value: { ok: true } } }) },
+    200: {
+      description: 'OK',
+      headers: headerRefs(always),
+      content: json(envelope(told), { ok: { value: { ok: true } } }),
+    },
     ...refusalsOf(undefined),
-    ...Object.fromEntries(also.map(status => [status, { $ref: `#/components/responses/${responseName(status)}` }])),
+    ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/${responseName(status)}` }])),
   }
 }
 
 const codes = Object.keys(errors) as ErrorCode[]
 
 export const Refusal = record('Why a request was refused.', {
-  ok: Type.Literal(false),
+  ok: Type.Literal(false, { description: 'False in every refusal.' }),
   error: Text('The reason, for people. Its wording may change.'),
   code: Type.Enum([...codes], { type: 'string', description: 'The reason, for programs.' }),
   status: Type.Integer({ description: 'The status of the answer.', minimum: 400, maximum: 599 }),
@@ -51,7 +55,7 @@ export const Refusal = record('Why a request was refused.', {
 const reach: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint: Endpoint) => boolean)>> = {
   invalid_request: 'api',
   invalid_parameter: endpoint => parametersOf(endpoint).length > 0,
-  unknown_parameter: () => true,
+  unknown_parameter: 'api',
   repeated_parameter: ({ query }) => Object.keys(query).length > 0,
   malformed_url: 'any',
   malformed_request: 'any',
@@ -104,8 +108,10 @@ function refusalsOf(endpoint: Endpoint | undefined): Described {
 }
 
 function refusal(status: number, examples: readonly (readonly [ErrorCode, object])[]) {
+  const names = examples.map(([code]) => `\`${code}\``).join(', ')
+  const [only] = examples.length === 1 ? examples : []
   return {
-    description: examples.map(([code]) => `\`${code}\``).join(', '),
+    description: only === undefined ? names : `${names}: ${errors[only[0]].meaning}`,
     headers: headerRefs(headersByStatus[status] ?? always),
     content: json(Refusal, Object.fromEntries(examples)),
   }
@@ -146,8 +152,11 @@ function parametersOf({ path, query }: Endpoint): (readonly [name: string, rule:
 }
 
 function example(code: ErrorCode, error: string, fieldErrors?: readonly FieldError[]) {
-  const { status, meaning } = errors[code]
-  return { summary: meaning, value: { ok: false, error, code, status, requestId: REQUEST_ID, fieldErrors } }
+  const { status, text } = errors[code]
+  return {
+    summary: text,
+    value: { ok: false, error, code, status, requestId: REQUEST_ID, fieldErrors },
+  }
 }
 
 const REQUEST_ID = 'kZ3rT9bQm2Xw7LpA'
@@ -159,23 +168,23 @@ function successes(endpoint: Endpoint): Described {
     const data = [exampleOf(endpoint.item)]
     const nextCursor = encodeCursor(Date.parse('2026-02-16T18:00:00Z'), 1207, endpoint.listOf({}))
     return {
-      by_offset: { summary: 'A page by offset.', ...success({ data, pagination: { limit: 1, offset: 0 } }) },
-      by_cursor: { summary: 'A page by cursor.', ...success({ data, pagination: { limit: 1, nextCursor } }) },
+      by_offset: { summary: 'A page by offset', ...success({ data, pagination: { limit: 1, offset: 0 } }) },
+      by_cursor: { summary: 'A page by cursor', ...success({ data, pagination: { limit: 1, nextCursor } }) },
     }
   }
   const { anyOf } = endpoint.data as { anyOf?: readonly TSchema[] }
   const [some = endpoint.data, none] = anyOf ?? []
-  const found = { summary: 'What was asked for.', ...success(exampleOf(some)) }
-  return none === undefined ? { found } : { found, none: { summary: 'There is none.', ...success(null) } }
+  const found = { summary: 'What was asked for', ...success(exampleOf(some)) }
+  return none === undefined ? { found } : { found, none: { summary: 'There is none', ...success(null) } }
 }
 
 function isPage(endpoint: Endpoint): endpoint is Page {
   return 'listOf' in endpoint
 }
 
-function envelope(data?: TSchema): TSchema {
-  const ok = Type.Literal(true)
-  return Type.Object(data === undefined ? { ok } : { ok, data }, { additionalProperties: false })
+function envelope(properties: TProperties): TSchema {
+  const ok = Type.Literal(true, { description: 'True in every success.' })
+  return Type.Object({ ok, ...properties }, { additionalProperties: false })
 }
 
 function json(schema: TSchema, examples: Described) {

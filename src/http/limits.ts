@@ -1,7 +1,7 @@
 import { ApiError } from '../contract/errors.ts'
 import { networkOf } from './addresses.ts'
 
-/** What one token used of its window. */
+/** What one token, or one network, used of its window. */
 export interface Allowance {
   /** When the window ends, in milliseconds since 1970. */
   ends: number
@@ -23,8 +23,8 @@ export interface LimitSettings {
 export interface Limits {
   /** Charges a request to its token. Throws rate_limited. What was charged must be released. */
   admit(tokenId: number, now: number): Allowance
-  /** Takes the charge back, for an answer that cost next to nothing. */
-  refund(allowance: Allowance): void
+  /** Takes the charge of a request made at `now` back, for an answer that cost next to nothing. */
+  refund(allowance: Allowance, now: number): void
   release(allowance: Allowance): void
   /** What is left, as header names and values; empty where there is no limit. */
   headers(allowance: Allowance, now: number): readonly string[]
@@ -33,22 +33,24 @@ export interface Limits {
 }
 
 export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitSettings): Limits {
-  const allowances = new Windows<number, Allowance>(ends => ({ ends, used: 0, active: 0 }))
-  const failures = new Windows<string, { ends: number; used: number }>(ends => ({ ends, used: 0 }))
-  const policy = `"default";q=${rateLimit};w=${WINDOW_SECONDS}`
+  const allowances = new Windows<number>()
+  const failures = new Windows<string>()
+  const policy = `"default";q=${rateLimit};w=${WINDOW / 1000}`
 
   return {
     admit(tokenId, now) {
       const allowance = allowances.get(tokenId, now)
-      if (rateLimit > 0 && allowance.used >= rateLimit)
+      if (rateLimit > 0 && allowance.used >= rateLimit) {
         throw new Limited('rate', secondsUntil(allowance.ends, now), allowance)
+      }
       allowance.used += 1
       if (concurrencyLimit > 0 && allowance.active >= concurrencyLimit) throw new Limited('concurrency', 1, allowance)
       allowance.active += 1
       return allowance
     },
-    refund(allowance) {
-      allowance.used -= 1
+    refund(allowance, now) {
+      // Unless the window in which it was charged is over.
+      if (allowance.ends - now <= WINDOW && allowance.used > 0) allowance.used -= 1
     },
     release(allowance) {
       allowance.active -= 1
@@ -78,33 +80,31 @@ export class Limited extends ApiError {
   }
 }
 
-const WINDOW_SECONDS = 60
+const WINDOW = 60_000
 const MOST_WINDOWS = 100_000
 
 /** Fixed windows by key, each from the first time it is asked for. */
-class Windows<Key, Window extends { readonly ends: number }> {
-  readonly #windows = new Map<Key, Window>()
-  readonly #make: (ends: number) => Window
+class Windows<Key> {
+  readonly #windows = new Map<Key, Allowance>()
 
-  constructor(make: (ends: number) => Window) {
-    this.#make = make
-  }
-
-  get(key: Key, now: number): Window {
-    const known = this.#windows.get(key)
-    if (known !== undefined && known.ends > now) return known
-    const opened = this.#make(now + WINDOW_SECONDS * 1000)
+  get(key: Key, now: number): Allowance {
+    let window = this.#windows.get(key)
+    if (window !== undefined && window.ends > now) return window
+    // The same one again, because its requests that are not answered yet still count.
+    window ??= { ends: 0, used: 0, active: 0 }
+    window.ends = now + WINDOW
+    window.used = 0
     // Taken out first, so that windows stand in the order in which they end.
     this.#windows.delete(key)
-    this.#windows.set(key, opened)
+    this.#windows.set(key, window)
     this.#prune(now)
-    return opened
+    return window
   }
 
   /** Forgets windows that are over, and the oldest ones where there are too many. */
   #prune(now: number) {
     for (const [key, window] of this.#windows) {
-      if (window.ends > now && this.#windows.size <= MOST_WINDOWS) return
+      if (this.#windows.size <= MOST_WINDOWS && (window.ends > now || window.active > 0)) return
       this.#windows.delete(key)
     }
   }

@@ -1,23 +1,30 @@
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import fastify, { type FastifyReply } from 'fastify'
+import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
 import { openapi } from '../contract/openapi.ts'
+import { registerDashboard, type SampleAccount } from '../dashboard/index.ts'
 import type { Store } from '../store/index.ts'
 import { JSON_TYPE } from './answers.ts'
 import type { Call, Exchange } from './exchange.ts'
+import type { Log } from './log.ts'
 import { matchesEtag } from './negotiation.ts'
 import { makeReference } from './reference.ts'
 import type { Target } from './target.ts'
 
 interface PagesOptions {
   readonly store: Store
+  readonly config: Config
+  readonly log: Log
+  readonly sample?: SampleAccount | undefined
   readonly isDraining: () => boolean
   readonly fail: (response: ServerResponse, exchange: Exchange, thrown: unknown) => void
 }
 
-/** Everything beside the API: health, and the reference. */
-export async function makePages({ store, isDraining, fail }: PagesOptions): Promise<(call: Call) => Promise<void>> {
+/** Everything beside the API: health, the reference, and the dashboard. */
+export async function makePages(options: PagesOptions): Promise<(call: Call) => Promise<void>> {
+  const { store, config, log, sample, isDraining, fail } = options
   const app = fastify()
   const paths = new Set<string>()
   app.addHook('onRoute', ({ url }) => void paths.add(url))
@@ -78,6 +85,10 @@ export async function makePages({ store, isDraining, fail }: PagesOptions): Prom
   })
   app.get('/docs/scalar.js', async (_, reply) => give(reply, (await reference()).script))
 
+  if (config.dashboard) {
+    registerDashboard(app, { store, config, sample, callOf: reply => calls.get(reply.raw), refuse, log })
+  }
+
   await app.ready()
   const routable = new Set(app.supportedMethods)
   return async call => {
@@ -110,7 +121,7 @@ interface Asset {
   readonly etag: string
 }
 
-function asset(type: string, content: string | Uint8Array): Asset {
+function asset(type: string, content: string | Buffer): Asset {
   const body = Buffer.from(content)
   return { type, body, etag: `"${hash('sha1', body, 'base64url')}"` }
 }
@@ -123,8 +134,14 @@ function give(reply: FastifyReply, { type, body, etag }: Asset) {
   return reply.type(type).send(body)
 }
 
-/** Does the work when it is first asked for. */
+/** Does the work when it is first asked for; again only where it failed. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined
-  return () => (result ??= work())
+  return () => {
+    result ??= work().catch((error: unknown) => {
+      result = undefined
+      throw error
+    })
+    return result
+  }
 }

@@ -37,16 +37,26 @@ export function assertRefused(answer: Answer, status: number, code: string, { er
       fieldErrors: fieldErrors ?? found.fieldErrors,
     }),
   )
-  const ofParameters = /_parameter$/.test(code)
-  assert.equal(found.fieldErrors !== undefined, ofParameters, 'fieldErrors belong to errors of parameters, and to no others')
+  const ofParameters = code.endsWith('_parameter')
+  assert.equal(
+    found.fieldErrors !== undefined,
+    ofParameters,
+    'fieldErrors belong to errors of parameters, and to no others',
+  )
 }
 
-/** What is left of an answer when the request's own name and time are taken off: two of them can be compared. */
+/** What is left of an answer when the request's own name, time and connection are taken off: two of them can be compared. */
 export function withoutRequest({ status, headers, text }: Answer) {
   const requestId = headers.get('X-Request-Id') ?? ''
-  const rest = [...headers].filter(([name]) => name !== 'x-request-id' && name !== 'date')
-  return { status, headers: rest, text: text.replace(requestId, '') }
+  return {
+    status,
+    headers: [...headers].filter(([name]) => !OF_THE_REQUEST.has(name)),
+    text: text.replace(requestId, ''),
+  }
 }
+
+// Node's fetch ends the connection after HEAD; whether it ends says nothing about the answer.
+const OF_THE_REQUEST = new Set(['x-request-id', 'date', 'connection', 'keep-alive'])
 
 /** The same fields, the last first: what comes in must not decide the order in which they leave. */
 export function backwards<Fields extends object>(fields: Fields): Fields {

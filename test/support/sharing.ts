@@ -19,7 +19,13 @@ export const people: readonly object[] = [
 const owners = [1, 2, 3, 4, 5]
 
 /** Whose records each of them reads: always the own ones, and others' only in the direction they were given. */
-const readable: Readonly<Record<string, readonly number[]>> = { ann: [1], ben: [1, 2], cas: [3], dee: [4, 5], eve: [4, 5] }
+const readable: Readonly<Record<string, readonly number[]>> = {
+  ann: [1],
+  ben: [1, 2],
+  cas: [3],
+  dee: [4, 5],
+  eve: [4, 5],
+}
 
 interface Shared {
   /** The path of the list; below it is each record by its identifier. */
@@ -51,7 +57,11 @@ export function testSharing({ path, noun, record }: Shared) {
     await using service = await startService(lines)
     for (const [username, owned] of Object.entries(readable)) {
       const ids = idsOf(await service.fetch(path, await service.token(username)))
-      assert.deepEqual(ids.toSorted(), owned.map(owner => owner * 11), username)
+      assert.deepEqual(
+        ids.toSorted((a, b) => a - b),
+        owned.map(owner => owner * 11),
+        username,
+      )
     }
   })
 

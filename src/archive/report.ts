@@ -1,0 +1,67 @@
+/** What to do with a record that the store has with other content. */
+export type OnConflict = 'fail' | 'skip' | 'replace'
+export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
+
+export interface ImportReport {
+  /** Of each kind, in the order of an export. */
+  readonly kinds: readonly KindReport[]
+  /** Sessions without a result, which are not stored: the first of `unfinishedCount`. */
+  readonly unfinished: readonly { readonly line: number; readonly id: number }[]
+  readonly unfinishedCount: number
+  /** Fields that are not part of a record, by kind and name, with how often they occurred. */
+  readonly dropped: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
+}
+
+export interface KindReport {
+  readonly kind: string
+  readonly added: number
+  readonly replaced: number
+  readonly unchanged: number
+  /** Left as the store has them, by `onConflict: 'skip'`. */
+  readonly skipped: number
+}
+
+export interface LineError {
+  readonly line: number
+  readonly reason: string
+}
+
+/** Nothing was written. `errors` are the first of `count`, by line. */
+export class ImportError extends Error {
+  override readonly name = 'ImportError'
+  readonly errors: readonly LineError[]
+  readonly count: number
+  constructor(errors: readonly LineError[], count: number) {
+    super(`the archive has ${count} ${count === 1 ? 'error' : 'errors'}`)
+    this.errors = errors
+    this.count = count
+  }
+}
+
+/** How many errors, unfinished sessions and unknown fields are listed; the others are counted. */
+export const MOST_LISTED = 100
+
+/** Collects errors in whatever order they are found, in memory for those that will be listed. */
+export class Errors {
+  #first: LineError[] = []
+  count = 0
+
+  add(line: number, reason: string) {
+    this.addAll([line], 1, reason)
+  }
+
+  /** Of `count` lines that share a reason, the first. */
+  addAll(lines: readonly number[], count: number, reason: string) {
+    this.count += count
+    for (const line of lines) this.#first.push({ line, reason })
+    if (this.#first.length > 2 * MOST_LISTED) this.#first = this.#listed()
+  }
+
+  throwIfAny() {
+    if (this.count > 0) throw new ImportError(this.#listed(), this.count)
+  }
+
+  #listed() {
+    return this.#first.toSorted((a, b) => a.line - b.line).slice(0, MOST_LISTED)
+  }
+}

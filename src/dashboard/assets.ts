@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Everything a page loads beside itself, by the name it has below /assets/. A file that is not named here is not served. */
+const files = {
+  'style.css': ours('style.css'),
+  'dashboard.js': ours('dashboard.js'),
+  'charts.js': ours('charts.js'),
+  'favicon.svg': ours('favicon.svg'),
+} satisfies Record<string, string>
+
+export type AssetName = keyof typeof files
+
+export interface Asset {
+  readonly type: string
+  readonly body: Buffer
+  readonly version: string
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const loaded = new Map<AssetName, Asset>()
+
+/** An asset as it is while the service runs. */
+export function asset(name: AssetName): Asset {
+  const known = loaded.get(name)
+  if (known !== undefined) return known
+  const body = readFileSync(files[name])
+  const made = {
+    type: types[extname(name)] ?? 'application/octet-stream',
+    body,
+    version: hash('sha1', body, 'hex').slice(0, 12),
+  }
+  loaded.set(name, made)
+  return made
+}
+
+/** Where a page finds an asset. The address changes with its content, so a browser may keep it. */
+export function assetUrl(name: AssetName): string {
+  return `/assets/${name}?v=${asset(name).version}`
+}
+
+export function isAsset(name: string): name is AssetName {
+  return Object.hasOwn(files, name)
+}
+
+function ours(name: string): string {
+  return fileURLToPath(new URL(`assets/${name}`, import.meta.url))
+}

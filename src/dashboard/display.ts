@@ -1,0 +1,16 @@
+/** How somebody wants the pages in this browser: kept in cookies, so that the server draws them so from the start. */
+export interface Display {
+  readonly theme: Theme
+  /** Whether names, kinds and texts are replaced by plain ones. */
+  readonly discreet: boolean
+}
+
+export const themes = ['auto', 'light', 'dark'] as const
+export type Theme = (typeof themes)[number]
+
+export function readDisplay(cookies: ReadonlyMap<string, string>): Display {
+  return {
+    theme: themes.find(theme => theme === cookies.get('theme')) ?? 'auto',
+    discreet: cookies.get('discreet') === '1',
+  }
+}

@@ -1,0 +1,169 @@
+import { groupByPeriod, lastPeriods, type Periods } from './periods.ts'
+
+/** Segments of one kind within a session. */
+export interface KindFigures {
+  readonly kind: string
+  readonly segments: number
+  readonly passed: number
+  /** The sum of the grades of its segments. */
+  readonly grades: number
+}
+
+/** What is known of a training session without opening its record. */
+export interface SessionFigures {
+  readonly id: number
+  readonly at: number
+  readonly passed: boolean
+  /** The identifier of its program. */
+  readonly program: number
+  readonly segments: number
+  /** The unweighted mean of the grades of its segments, rounded half up; null without segments. */
+  readonly grade: number | null
+  readonly reps: number
+  /** Micrometres; null when unknown. */
+  readonly distance: number | null
+  /** Whether the distance may have been estimated. */
+  readonly approximate: boolean
+  readonly kinds: readonly KindFigures[]
+}
+
+/** How many of how many. */
+export interface Rate {
+  readonly passed: number
+  readonly total: number
+}
+
+/** The mean, rounded half up; null of nothing. */
+export function mean(sum: number, count: number): number | null {
+  return count === 0 ? null : Math.floor(sum / count + 0.5)
+}
+
+/** The mean grade of the segments of one kind within a session; null when it has none. */
+export function gradeOfKind({ kinds }: Pick<SessionFigures, 'kinds'>, kind: string): number | null {
+  const figures = kinds.find(one => one.kind === kind)
+  return figures === undefined ? null : mean(figures.grades, figures.segments)
+}
+
+/** For each value the mean of it and the known ones before it, `width` of them at most; null where there is none. */
+export function movingAverage(values: readonly (number | null)[], width = 7): (number | null)[] {
+  const window: number[] = []
+  let sum = 0
+  return values.map(value => {
+    if (value === null) return null
+    window.push(value)
+    sum += value
+    if (window.length > width) sum -= window.shift() ?? 0
+    return sum / window.length
+  })
+}
+
+export function passRate(sessions: readonly Pick<SessionFigures, 'passed'>[]): Rate {
+  return { passed: sessions.filter(({ passed }) => passed).length, total: sessions.length }
+}
+
+export interface KindTotals extends Rate {
+  readonly kind: string
+  readonly grade: number | null
+}
+
+/** Segments by kind, the most frequent first. */
+export function totalsByKind(sessions: readonly Pick<SessionFigures, 'kinds'>[]): KindTotals[] {
+  const totals = new Map<string, { passed: number; total: number; grades: number }>()
+  for (const { kinds } of sessions) {
+    for (const { kind, segments, passed, grades } of kinds) {
+      const sums = totals.get(kind) ?? { passed: 0, total: 0, grades: 0 }
+      totals.set(kind, sums)
+      sums.passed += passed
+      sums.total += segments
+      sums.grades += grades
+    }
+  }
+  return [...totals]
+    .map(([kind, { passed, total, grades }]) => ({ kind, passed, total, grade: mean(grades, total) }))
+    .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
+}
+
+/** What was done in some time. */
+export interface Totals {
+  readonly sessions: number
+  readonly passed: number
+  readonly segments: number
+  readonly reps: number
+  /** Micrometres: measured, and possibly estimated. */
+  readonly measured: number
+  readonly approximate: number
+  /** The mean of the grades of the sessions, rounded half up. */
+  readonly grade: number | null
+}
+
+export function totalsOf(sessions: readonly SessionFigures[]): Totals {
+  let passed = 0
+  let segments = 0
+  let reps = 0
+  let measured = 0
+  let approximate = 0
+  let grades = 0
+  let graded = 0
+  for (const session of sessions) {
+    passed += session.passed ? 1 : 0
+    segments += session.segments
+    reps += session.reps
+    if (session.approximate) approximate += session.distance ?? 0
+    else measured += session.distance ?? 0
+    if (session.grade === null) continue
+    grades += session.grade
+    graded += 1
+  }
+  return { sessions: sessions.length, passed, segments, reps, measured, approximate, grade: mean(grades, graded) }
+}
+
+/** What was done in each of the periods. */
+export function totalsByPeriod(sessions: readonly SessionFigures[], periods: Periods): Totals[] {
+  return groupByPeriod(sessions, periods).map(totalsOf)
+}
+
+/** This week so far, and a week of the four before it on average; null when nothing is older than this week. */
+export interface Comparison {
+  readonly current: Totals
+  readonly before: Totals | null
+}
+
+export function compareWeeks(sessions: readonly SessionFigures[], now: number, zone: string): Comparison {
+  const weeks = groupByPeriod(sessions, lastPeriods('week', 5, now, zone))
+  const earlier = weeks.slice(0, 4).flat()
+  const { grade, ...sums } = totalsOf(earlier)
+  return {
+    current: totalsOf(weeks[4] ?? []),
+    before:
+      earlier.length === 0
+        ? null
+        : {
+            sessions: sums.sessions / 4,
+            passed: sums.passed / 4,
+            segments: sums.segments / 4,
+            reps: sums.reps / 4,
+            measured: sums.measured / 4,
+            approximate: sums.approximate / 4,
+            grade,
+          },
+  }
+}
+
+export interface Filters {
+  readonly kind?: string | undefined
+  readonly program?: number | undefined
+  readonly passed?: boolean | undefined
+}
+
+/** Sessions that fit; of a kind are those with any segment of it. */
+export function filtered(
+  sessions: readonly SessionFigures[],
+  { kind, program, passed }: Filters,
+): readonly SessionFigures[] {
+  return sessions.filter(
+    session =>
+      (kind === undefined || session.kinds.some(figures => figures.kind === kind)) &&
+      (program === undefined || session.program === program) &&
+      (passed === undefined || session.passed === passed),
+  )
+}

@@ -1,0 +1,144 @@
+/**
+ * Every field of the contract as a plain word. Pages use only these; the names of fields are seen in JSON views and in
+ * the API reference alone.
+ */
+export const labels: Readonly<Record<string, string>> = {
+  // Any record
+  id: 'Number',
+  ownerId: 'Account',
+  name: 'Name',
+  bubbleId: 'Second identifier',
+  bubble_id: 'Second identifier',
+  publicId: 'Public identifier',
+  createdAt: 'Created',
+  created_at: 'Recorded',
+  createdDate: 'Created',
+  updatedAt: 'Changed',
+  type: 'Kind',
+  order: 'Place',
+
+  // Lock sessions
+  lockState: 'State',
+  startDate: 'Started',
+  endDate: 'Ended',
+  isActive: 'In use',
+  isLocked: 'Locked',
+  LockSegment: 'Events',
+
+  // Lock templates
+  duration: 'Length',
+  isRandomDuration: 'Random length',
+  minDuration: 'Shortest length',
+  maxDuration: 'Longest length',
+  isBreakEnabled: 'Breaks',
+  breakRegularity: 'Time between breaks',
+  breakMaximum: 'Longest break',
+  breakPenalty: 'Added for a late return',
+  breakKeyholderOnly: 'Breaks granted by the keyholder only',
+  isDeepthroatEnabled: 'Task credit',
+  deepthroatTimeReduction: 'Taken off for a task',
+  isShameEnabled: 'Penalty votes',
+  shameTimeAdd: 'Added for a vote',
+  isEmergencyUnlockEnabled: 'Emergency unlock',
+  isPublic: 'Public',
+  isPubliclyListed: 'Publicly listed',
+  isTestLock: 'Test',
+  isTimeDisplayed: 'Remaining time shown',
+
+  // Training programs
+  description: 'Description',
+  tagline: 'Tagline',
+  message: 'Message',
+  handsFreeMode: 'Hands-free',
+  targetDepth: 'Target position',
+  targetWindow: 'Tolerance',
+  toyId: 'Device',
+  toyTagline: 'Device tagline',
+  iconId: 'Icon',
+  Segment: 'Segments',
+  repeat: 'Repeats',
+  speed: 'Pace',
+  passFailEnabled: 'Graded',
+  passGradeThreshold: 'Passing grade',
+  failureText: 'Text when not passed',
+
+  // Training sessions
+  passed: 'Result',
+  trainer_id: 'Device',
+  settings_id: 'Program',
+  TrainerSegment: 'Segments',
+  percentGrade: 'Grade',
+  points: 'Points',
+  durationMeasured: 'Time',
+  durationTarget: 'Target time',
+  repsMeasured: 'Repetitions',
+  repsTarget: 'Target repetitions',
+  distanceTravelled: 'Distance',
+  distanceApproximate: 'Approximate distance',
+  longestDeepthroat: 'Time in the target zone',
+  strokeLength: 'Movement length',
+  speedMeasured: 'Measured pace',
+
+  // Devices
+  macAddress: 'Hardware address',
+  locked: 'Locked',
+  hueShift: 'Colour shift',
+  lastVisited: 'Last seen',
+  serialNumber: 'Serial number',
+  softwareVersion: 'Software version',
+  apiHits: 'Calls',
+
+  // People and keys
+  username: 'Username',
+  accountType: 'Account type',
+  subscriptionTier: 'Tier',
+  subscriptionEndsAt: 'Tier ends',
+  league: 'League',
+  rank: 'Rank',
+  totalPoints: 'Points in total',
+  matchPoints: 'Points from matches',
+  profileImage: 'Picture',
+  profileDescription: 'Profile text',
+  profileTitle: 'Profile title',
+  last4: 'Last four characters',
+  scopes: 'May read',
+  expiresAt: 'Expires',
+  lastUsedAt: 'Last used',
+}
+
+/** The plain word for a field of the contract. */
+export function label(field: string): string {
+  return labels[field] ?? field
+}
+
+/** Kinds of segments that are known today; the set is open. */
+export const kindLabels: Readonly<Record<string, string>> = {
+  warmup: 'Warm-up',
+  training: 'Training',
+  repetition: 'Repetitions',
+  endurance: 'Endurance',
+  freeform: 'Freeform',
+  bounce: 'Bounce',
+}
+
+/** States of a lock session that are known today; the set is open. */
+export const stateLabels: Readonly<Record<string, string>> = {
+  pending: 'Pending',
+  locked: 'Locked',
+  break: 'On a break',
+  completed: 'Completed',
+  abandoned: 'Ended early',
+}
+
+/** Kinds of events in a lock session that are known today; the set is open. */
+export const eventLabels: Readonly<Record<string, string>> = {
+  start: 'Started',
+  locked: 'Locked again',
+  break: 'Break began',
+  unlocked: 'Unlocked',
+}
+
+export const scopeLabels: Readonly<Record<string, string>> = {
+  'lkbx:read': 'Locks',
+  'dtt:read': 'Training',
+}

@@ -1,0 +1,161 @@
+import { assetUrl } from './assets.ts'
+import { html, type Html, type Part, nothing } from './html.ts'
+import type { Display } from './display.ts'
+import { ownName, personName } from './names.ts'
+import { type Section, sections, type View, type Viewer } from './page.ts'
+
+/** A page for somebody who is signed in. `path` is where the switches in its header lead back to. */
+export function page(viewer: Viewer, view: View, path: string): Html {
+  const { title, back, lead, actions, body, charts = false, section } = view
+  return document(
+    viewer,
+    title,
+    html`
+      <a class="skip" href="#main">Skip to content</a>
+      ${header(viewer, section, path)}
+      <main id="main" tabindex="-1">
+        ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
+        <div class="head">
+          <div>
+            <h1>${title}</h1>
+            ${lead === undefined ? nothing : html`<p class="lead">${lead}</p>`}
+          </div>
+          ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}
+        </div>
+        ${body}
+      </main>
+      ${footer(viewer)}
+    `,
+    charts,
+  )
+}
+
+/** A page for anybody: signing in, and what went wrong. */
+export function plainPage(display: Display, title: string, body: Html): Html {
+  return document(
+    display,
+    title,
+    html`
+      <main id="main" class="plain">
+        <p class="brand">${ring} Lockstep</p>
+        ${body}
+      </main>
+    `,
+    false,
+  )
+}
+
+function document({ theme, discreet }: Display, title: string, body: Html, charts: boolean): Html {
+  return html`<!doctype html>
+<html lang="en" data-theme="${theme}"${discreet ? html` data-discreet` : nothing}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="${theme === 'auto' ? 'light dark' : theme}">
+<title>Lockstep – ${title}</title>
+<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('style.css')}">
+<script type="module" src="${assetUrl('dashboard.js')}"></script>
+${charts ? html`<script type="module" src="${assetUrl('charts.js')}"></script>` : nothing}
+</head>
+<body>${body}</body>
+</html>
+`
+}
+
+function header(viewer: Viewer, section: Section, path: string): Html {
+  const links = Object.entries(sections).map(
+    ([name, { title, path }]) =>
+      html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`,
+  )
+  return html`
+    <header class="top">
+      <div class="bar">
+        <a class="brand" href="/">${ring} Lockstep</a>
+        <div class="tools">
+          ${picker(viewer, path)}
+          ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
+            text: 'Discreet',
+            title: 'Discreet mode (D)',
+            pressed: viewer.discreet,
+            shortcut: 'd',
+          })}
+          ${themeToggle(viewer, path)}
+          <details class="menu account">
+            <summary><span>${ownName(viewer)}</span></summary>
+            <div class="sheet">
+              <p class="muted">Signed in as <strong>${ownName(viewer)}</strong></p>
+              <a href="/settings">Settings</a>
+              <form method="post" action="/signout"><button class="link">Sign out</button></form>
+            </div>
+          </details>
+          <details class="menu sections">
+            <summary><span>Menu</span></summary>
+            <nav class="sheet" aria-label="Sections, as a menu"><ul>${links}</ul></nav>
+          </details>
+        </div>
+      </div>
+      <nav class="wide" aria-label="Sections"><ul>${links}</ul></nav>
+    </header>
+  `
+}
+
+/** Whose records are shown; only there where somebody gave access. */
+function picker(viewer: Viewer, path: string): Html {
+  const { readable, subject } = viewer
+  if (readable.length < 2) return nothing
+  return html`
+    <form class="picker" method="post" action="/subject" data-submit-on-change>
+      <input type="hidden" name="back" value="${path}">
+      <label><span class="hidden">Records of</span>
+        <select name="subject">${readable.map(
+          person =>
+            html`<option value="${person.id}"${person.id === subject.id ? html` selected` : nothing}>${personName(viewer, person)}</option>`,
+        )}</select>
+      </label>
+      <button class="small no-script">Show</button>
+    </form>
+  `
+}
+
+interface Toggle {
+  readonly text: Part
+  readonly title: string
+  readonly pressed?: boolean
+  readonly shortcut?: string
+}
+
+/** A button that changes how pages look in this browser. */
+function toggle(path: string, name: string, value: string, { text, title, pressed, shortcut }: Toggle): Html {
+  return html`
+    <form method="post" action="/display" data-display>
+      <input type="hidden" name="back" value="${path}">
+      <button class="tool" name="${name}" value="${value}" title="${title}"${
+        pressed === undefined ? nothing : html` aria-pressed="${String(pressed)}"`
+      }${shortcut === undefined ? nothing : html` data-shortcut="${shortcut}" aria-keyshortcuts="${shortcut.toUpperCase()}"`}>${text}</button>
+    </form>
+  `
+}
+
+function themeToggle({ theme }: Display, path: string): Html {
+  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
+  const text = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
+  return toggle(path, 'theme', next[theme], {
+    text: html`<span class="hidden">Theme: </span>${text[theme]}`,
+    title: `Theme: ${text[theme].toLowerCase()}. Change to ${next[theme]}`,
+  })
+}
+
+function footer({ timeZone }: Viewer): Html {
+  return html`
+    <footer>
+      <p>Times in ${timeZone.replaceAll('_', ' ')} · <a href="/settings">Change</a></p>
+      <p><a href="/docs">API reference</a></p>
+    </footer>
+  `
+}
+
+/** A plain ring. */
+const ring = html`<svg class="ring" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="3"/></svg>`

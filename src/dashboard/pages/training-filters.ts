@@ -1,0 +1,161 @@
+import { segmentKinds } from '../../contract/training-templates.ts'
+import { dayFrom, lastPeriods } from '../figures/periods.ts'
+import type { Filters, SessionFigures } from '../figures/training.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { kindName } from '../names.ts'
+import type { Viewer } from '../page.ts'
+import type { Programs } from '../program-names.ts'
+import { dateText } from '../text.ts'
+
+/** What the training page shows, as its address says it. What an address says wrongly is left out. */
+export interface Asked extends Filters {
+  readonly range: Range
+  /** One day, as `YYYY-MM-DD`, in place of the range. */
+  readonly day?: string | undefined
+  readonly sort: Sort
+  readonly descending: boolean
+  readonly page: number
+}
+
+/** Whole weeks, and the current one so far. */
+export const ranges = {
+  '4w': { title: '4 weeks', weeks: 4 },
+  '12w': { title: '12 weeks', weeks: 12 },
+  '6m': { title: '6 months', weeks: 26 },
+  '1y': { title: '1 year', weeks: 52 },
+  all: { title: 'All', weeks: undefined },
+} as const
+export type Range = keyof typeof ranges
+
+export const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
+export type Sort = (typeof sorts)[number]
+
+const DEFAULT_RANGE = '12w'
+
+export function readAsked(query: URLSearchParams, timeZone: string): Asked {
+  const range = query.get('range') ?? DEFAULT_RANGE
+  const day = query.get('day') ?? ''
+  const program = query.get('program') ?? ''
+  const kind = query.get('kind') ?? ''
+  const result = query.get('result')
+  const page = query.get('page') ?? ''
+  return {
+    range: isRange(range) ? range : DEFAULT_RANGE,
+    day: dayFrom(day, timeZone) === undefined ? undefined : day,
+    kind: kind === '' || kind.length > LONGEST_KIND ? undefined : kind,
+    program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
+    passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
+    sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',
+    descending: query.get('order') !== 'ascending',
+    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
+  }
+}
+
+/** The address of the page that shows this; what is as usual is left out. */
+export function addressOf(asked: Asked, changes: Partial<Asked> = {}, path = '/training'): string {
+  // What changes what is shown begins at its first page.
+  const { range, day, kind, program, passed, sort, descending, page } = { ...asked, page: 1, ...changes }
+  const query = new URLSearchParams()
+  if (day !== undefined) query.set('day', day)
+  else if (range !== DEFAULT_RANGE) query.set('range', range)
+  if (kind !== undefined) query.set('kind', kind)
+  if (program !== undefined) query.set('program', String(program))
+  if (passed !== undefined) query.set('result', passed ? 'passed' : 'not-passed')
+  if (sort !== 'at') query.set('sort', sort)
+  if (!descending) query.set('order', 'ascending')
+  if (page > 1) query.set('page', String(page))
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
+/** The instants that a range or a day covers, and those of the time as long before it; undefined for all there is. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+  readonly before: number
+}
+
+export function spanOf({ range, day }: Asked, now: number, timeZone: string): Span | undefined {
+  const ends = day === undefined ? undefined : dayFrom(day, timeZone)
+  if (ends !== undefined) return { from: ends[0], to: ends[1], before: 2 * ends[0] - ends[1] }
+  const { weeks } = ranges[range]
+  if (weeks === undefined) return undefined
+  const from = lastPeriods('week', weeks + 1, now, timeZone)[0] ?? now
+  return { from, to: now + 1, before: 2 * from - now }
+}
+
+/** The filters, as links and a form that keep each other. */
+export function filterBar(viewer: Viewer, asked: Asked, programs: Programs, sessions: readonly SessionFigures[]): Html {
+  const { range, day, kind, program, passed, sort, descending } = asked
+  const used = new Set(sessions.map(session => session.program))
+  const own = programs.all.filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id).map(({ id }) => id)
+  const choices = [...new Set([...own, ...used, ...(program === undefined ? [] : [program])])]
+  return html`
+    <div class="filters">
+      <nav class="choice" aria-label="Range">${Object.entries(ranges).map(([name, { title }]) =>
+        // The key is one of the ranges.
+        rangeLink(asked, name as Range, title, day === undefined && name === range),
+      )}</nav>
+      ${
+        day === undefined
+          ? nothing
+          : html`<a class="chip" href="${addressOf(asked, { day: undefined })}">${dateText({ timeZone: 'UTC' }, Date.parse(day))}<span aria-hidden="true"> ×</span><span class="hidden">, show the whole range</span></a>`
+      }
+      <form method="get" action="/training" data-submit-on-change>
+        ${hidden({ day, range: day === undefined && range !== DEFAULT_RANGE ? range : undefined, sort: sort === 'at' ? undefined : sort, order: descending ? undefined : 'ascending' })}
+        <label><span class="hidden">Kind</span>
+          <select name="kind">
+            <option value="">All kinds</option>
+            ${kindChoices(sessions, kind).map(name => option(name, kindName(viewer, name), name === kind))}
+          </select>
+        </label>
+        <label><span class="hidden">Program</span>
+          <select name="program">
+            <option value="">All programs</option>
+            ${choices.map(id => option(String(id), programs.nameOf(id), id === program))}
+          </select>
+        </label>
+        <label><span class="hidden">Result</span>
+          <select name="result">
+            <option value="">All results</option>
+            ${option('passed', 'Passed', passed === true)}
+            ${option('not-passed', 'Not passed', passed === false)}
+          </select>
+        </label>
+        <button class="small no-script">Show</button>
+      </form>
+      ${
+        kind === undefined && program === undefined && passed === undefined
+          ? nothing
+          : html`<a class="clear" href="${addressOf(asked, { kind: undefined, program: undefined, passed: undefined })}">Clear filters</a>`
+      }
+    </div>
+  `
+}
+
+const LONGEST_KIND = 64
+
+function isRange(text: string): text is Range {
+  return Object.hasOwn(ranges, text)
+}
+
+function rangeLink(asked: Asked, range: Range, title: string, current: boolean): Html {
+  const address = addressOf(asked, { range, day: undefined })
+  return html`<a href="${address}"${current ? html` aria-current="true"` : nothing}>${title}</a>`
+}
+
+function kindChoices(sessions: readonly SessionFigures[], chosen: string | undefined): string[] {
+  const found = new Set(sessions.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)))
+  if (chosen !== undefined) found.add(chosen)
+  const known = segmentKinds.filter(kind => found.has(kind))
+  return [...known, ...[...found].filter(kind => kind !== '' && !known.includes(kind)).toSorted()]
+}
+
+function option(value: string, title: string, selected: boolean): Html {
+  return html`<option value="${value}"${selected ? html` selected` : nothing}>${title}</option>`
+}
+
+function hidden(values: Readonly<Record<string, string | undefined>>): Html[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [html`<input type="hidden" name="${name}" value="${value}">`],
+  )
+}

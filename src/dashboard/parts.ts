@@ -1,0 +1,134 @@
+import { html, type Html, nothing, type Part } from './html.ts'
+
+/** What pages are put together from. */
+
+/** A titled card. */
+export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
+  return html`
+    <section class="card"${more.id === undefined ? nothing : html` id="${more.id}"`}>
+      <div class="card-head"><h2>${title}</h2>${more.actions}</div>
+      ${body}
+    </section>
+  `
+}
+
+/** What stands where there is nothing yet: what would be there, and how it comes in. */
+export function emptyState(title: string, text: Part): Html {
+  return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
+}
+
+/** A figure with its name; `note` puts it into words. */
+export function figure(name: string, value: Part, note?: Part): Html {
+  return html`<div class="figure"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
+}
+
+export function figures(...items: readonly Html[]): Html {
+  return html`<dl class="figures card">${items}</dl>`
+}
+
+/** Names and values, one below the other. */
+export function facts(rows: readonly (readonly [name: string, value: Part])[]): Html {
+  return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+export interface Column<Row> {
+  readonly title: Part
+  readonly cell: (row: Row) => Part
+  /** Figures stand right. */
+  readonly numeric?: boolean
+}
+
+/** A table that scrolls sideways within itself where it is too wide. `name` says what it shows, for those who hear it. */
+export function table<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[], id?: string): Html {
+  const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="num"` : nothing)
+  return html`
+    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
+      <table${id === undefined ? nothing : html` id="${id}"`}>
+        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}>${column.title}</th>`)}</tr></thead>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+      </table>
+    </div>
+  `
+}
+
+/** Passed is a filled mark, not passed a hollow ring; each also says so in words. */
+export function resultMark(passed: boolean): Html {
+  return html`<span class="mark ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
+}
+
+export interface Tab {
+  readonly name: string
+  readonly title: string
+  readonly body: () => Part
+}
+
+/** Tabs are links, so that each has an address; only the one that is open is drawn. */
+export function tabs(path: string, asked: string | null, all: readonly Tab[]): Html {
+  const [first] = all
+  const open = all.find(({ name }) => name === asked) ?? first
+  if (open === undefined) return nothing
+  return html`
+    <nav class="tabs" aria-label="Views"><ul>${all.map(
+      ({ name, title }) =>
+        html`<li><a href="${name === first?.name ? path : `${path}?view=${name}`}"${name === open.name ? html` aria-current="true"` : nothing}>${title}</a></li>`,
+    )}</ul></nav>
+    ${open.body()}
+  `
+}
+
+/** Text to copy, as it is. */
+export function code(text: string, name: string): Html {
+  return html`
+    <div class="code">
+      <button type="button" class="small copy" data-copy>Copy</button>
+      <pre tabindex="0" aria-label="${name}"><code>${text}</code></pre>
+    </div>
+  `
+}
+
+/** The two views of a record beside its table: the JSON the API sends, and the line that asks for it. */
+export function apiTabs(baseUrl: string, path: string, json: string, discreet: boolean): readonly Tab[] {
+  const hidden = html`<div class="card"><p>This view has names and texts as they are stored, so it stays closed in discreet mode.</p></div>`
+  return [
+    {
+      name: 'json',
+      title: 'JSON',
+      body: () => (discreet ? hidden : html`<div class="card">${code(prettyJson(json), 'JSON of the record')}</div>`),
+    },
+    {
+      name: 'curl',
+      title: 'curl',
+      body: () => html`<div class="card stack">
+        <p>The call that answers with this record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
+        ${code(curlLine(baseUrl, path), 'curl line')}
+      </div>`,
+    },
+  ]
+}
+
+export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN'): string {
+  return `curl -H "Authorization: Bearer ${token}" "${baseUrl}${path}"`
+}
+
+/** The envelope around the JSON text of `data`, indented. */
+function prettyJson(data: string): string {
+  return JSON.stringify(JSON.parse(`{"ok":true,"data":${data}}`), null, 2)
+}
+
+/** Links to the pages before and after, keeping the rest of the query. */
+export function pager(path: string, query: URLSearchParams, { page, pages }: { page: number; pages: number }): Html {
+  if (pages < 2) return nothing
+  const link = (to: number, text: string, rel: string) => {
+    const next = new URLSearchParams(query)
+    if (to === 1) next.delete('page')
+    else next.set('page', String(to))
+    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}">${text}</a>`
+  }
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${page > 1 ? link(page - 1, 'Newer', 'prev') : nothing}
+      <span class="muted">Page ${page} of ${pages}</span>
+      ${page < pages ? link(page + 1, 'Older', 'next') : nothing}
+    </nav>
+  `
+}

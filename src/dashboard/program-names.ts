@@ -1,0 +1,24 @@
+import type { Store } from '../store/index.ts'
+import { type ListedProgram, programsOf } from './figures/history.ts'
+import { thingName } from './names.ts'
+import type { Viewer } from './page.ts'
+
+/** The programs that the viewer may read, and what any program is called: by its number where it is not one of them. */
+export interface Programs {
+  readonly all: readonly ListedProgram[]
+  readonly find: (id: number) => ListedProgram | undefined
+  readonly nameOf: (id: number) => string
+}
+
+export async function readPrograms(store: Store, viewer: Viewer): Promise<Programs> {
+  const all = await programsOf(
+    store,
+    viewer.readable.map(({ id }) => id),
+  )
+  const byId = new Map(all.map(program => [program.id, program]))
+  return {
+    all,
+    find: id => byId.get(id),
+    nameOf: id => thingName(viewer, 'program', { id, name: byId.get(id)?.name ?? '' }),
+  }
+}

@@ -1,0 +1,48 @@
+import { type BrowserSession, findSharers } from '../store/browser-sessions.ts'
+import type { Store } from '../store/index.ts'
+import { readDisplay } from './display.ts'
+import type { Units, Viewer } from './page.ts'
+
+/** Who looks, from the session and what this browser remembers. What somebody may see is looked up each time. */
+export async function viewerOf(
+  store: Store,
+  session: BrowserSession,
+  cookies: ReadonlyMap<string, string>,
+): Promise<Viewer> {
+  const own = { id: session.accountId, username: session.username }
+  const readable = [own, ...(await findSharers(store, session.accountId))]
+  return {
+    ...readDisplay(cookies),
+    session,
+    readable,
+    // Access that was taken back leads home.
+    subject: readable.find(({ id }) => String(id) === cookies.get('subject')) ?? own,
+    timeZone: isTimeZone(session.timeZone) ? session.timeZone : 'UTC',
+    units: isUnits(session.units) ? session.units : 'metric',
+  }
+}
+
+export const unitNames: Readonly<Record<Units, string>> = { metric: 'Metres', imperial: 'Feet' }
+
+export function isUnits(text: string): text is Units {
+  return Object.hasOwn(unitNames, text)
+}
+
+const known = new Map<string, boolean>()
+
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z0-9_+/-]{1,64}$/.test(name)) return false
+  let is = known.get(name)
+  if (is === undefined) {
+    try {
+      // Only names can stand here: offsets have no summer time.
+      is = /^[A-Z]/i.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }).format(0) !== ''
+    } catch {
+      is = false
+    }
+    if (known.size < MOST_KNOWN) known.set(name, is)
+  }
+  return is
+}
+
+const MOST_KNOWN = 1000

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { importArchive } from '../src/archive/import.ts'
+import { createToken, findGrant, isTokenForm } from '../src/store/tokens.ts'
+import { type Folder, makeFolder } from './support/command.ts'
+import { account } from './support/records.ts'
+import { archiveOf } from './support/service.ts'
+
+const DAY = 86_400_000
+
+test('a token is printed alone on stdout, works at once, and is nowhere in the database', async () => {
+  using folder = await makeWorld()
+  const { code, stdout, stderr } = await folder.run(create('ann', 'First script'))
+  assert.equal(code, 0)
+  assert.match(stdout, /^lks_[0-9A-Za-z]{36}\n$/)
+  assert.equal(stderr, 'Keep it now: it is not shown again.\n')
+  const token = stdout.trim()
+  assert.ok(isTokenForm(token))
+
+  await using store = await folder.store()
+  const grant = await findGrant(store, token)
+  assert.deepEqual([grant?.accountId, grant?.scopes], [1, ['lkbx:read', 'dtt:read']])
+  for (const file of readdirSync(folder.file('data'))) {
+    assert.ok(!readFileSync(folder.file(`data/${file}`)).includes(token.slice(4, 34)), `not in ${file}`)
+  }
+})
+
+const expiries: readonly {
+  readonly args: readonly string[]
+  readonly ends: number | ((now: number) => number) | null
+}[] = [
+  { args: [], ends: now => now + 365 * DAY },
+  { args: ['--expires', '30d'], ends: now => now + 30 * DAY },
+  { args: ['--expires', '90s'], ends: now => now + 90_000 },
+  { args: ['--expires', '2y'], ends: now => now + 730 * DAY },
+  { args: ['--expires', 'never'], ends: null },
+  { args: ['--expires', '2099-05-06T07:08:09.010+02:00'], ends: Date.parse('2099-05-06T05:08:09.010Z') },
+  { args: ['--expires', '2099-05-06'], ends: Date.parse('2099-05-07T00:00:00Z') },
+]
+
+test('a token ends in a year, after a span, at an instant, with a day, or never', async t => {
+  for (const { args, ends } of expiries) {
+    await t.test(args.join(' ') || 'nothing said', async () => {
+      using folder = await makeWorld()
+      const { code } = await folder.run([...create('ann', 'x'), ...args])
+      assert.equal(code, 0)
+      const [token] = await list(folder)
+      const now = Date.parse(token?.createdAt ?? '')
+      const expected = typeof ends === 'function' ? ends(now) : ends
+      assert.equal(token?.expiresAt == null ? null : Date.parse(token.expiresAt), expected)
+    })
+  }
+})
+
+test('scopes are the ones asked for, in the order of the contract, or both', async () => {
+  using folder = await makeWorld()
+  await folder.run([...create('ann', 'one'), '--scope', 'dtt:read'])
+  await folder.run([...create('ann', 'two'), '--scope', 'dtt:read', 'lkbx:read'])
+  await folder.run([...create('ann', 'twice'), '--scope', 'lkbx:read', '--scope', 'lkbx:read'])
+  await folder.run(create('ann', 'none said'))
+  assert.deepEqual(
+    (await list(folder)).map(({ scopes }) => scopes),
+    [['dtt:read'], ['lkbx:read', 'dtt:read'], ['lkbx:read'], ['lkbx:read', 'dtt:read']],
+  )
+})
+
+const refused: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
+  { what: 'an empty name', args: create('ann', ''), says: /1 to 64 characters and no control characters/ },
+  { what: 'a name of 65 characters', args: create('ann', 'x'.repeat(65)), says: /1 to 64 characters/ },
+  { what: 'a name with a tab', args: create('ann', 'a\tb'), says: /no control characters/ },
+  { what: 'a name with a C1 control', args: create('ann', 'a\u0085b'), says: /no control characters/ },
+  { what: 'an account without a tier', args: create('ben', 'x'), says: /has no subscription tier/ },
+  { what: 'an account whose tier has ended', args: create('cas', 'x'), says: /has no subscription tier/ },
+  { what: 'an account that is not there', args: create('dan', 'x'), says: /no account with this username/ },
+  { what: 'an end that has passed', args: [...create('ann', 'x'), '--expires', '2020-01-01'], says: /in the future/ },
+  { what: 'revoking a token that is not there', args: ['token', 'revoke', '99'], says: /no token with this id/ },
+  { what: 'listing for nobody', args: ['token', 'list', '--account', '99'], says: /no account with this id/ },
+]
+
+test('what cannot be done with tokens ends with code 1 and the reason on stderr', async t => {
+  using folder = await makeWorld()
+  for (const { what, args, says } of refused) {
+    await t.test(what, async () => {
+      const { code, stdout, stderr } = await folder.run(args)
+      assert.match(stderr, says)
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+    })
+  }
+  assert.deepEqual(await list(folder), [])
+})
+
+test('a name of 64 characters is counted in characters, not in bytes or halves of them', async () => {
+  using folder = await makeWorld()
+  const name = '🔒'.repeat(64)
+  assert.equal((await folder.run(create('1', name))).code, 0)
+  assert.equal((await list(folder))[0]?.name, name)
+})
+
+test('of many commands at once, five make a token and the others are refused', async () => {
+  using folder = await makeWorld()
+  const ended = await Promise.all(
+    Array.from({ length: 7 }, (_, index) => folder.run(create('ann', `at once ${index}`))),
+  )
+  assert.deepEqual(ended.map(({ code }) => code).toSorted(), [0, 0, 0, 0, 0, 1, 1])
+  assert.equal((await list(folder)).length, 5)
+  const late = ended.find(({ code }) => code === 1)
+  assert.match(late?.stderr ?? '', /has 5 active tokens, which is the most: revoke one first/)
+})
+
+test('tokens are listed with the fields of the contract, revoked ones included, all or of one account', async () => {
+  using folder = await makeWorld()
+  await using store = await folder.store()
+  const now = Date.parse('2026-02-16T18:00:00Z')
+  const facts = { name: 'Script', scopes: ['lkbx:read'], expiresAt: null }
+  const secret = await createToken(store, { ...facts, accountId: 1 }, now)
+  await createToken(store, { ...facts, accountId: 4, expiresAt: now + DAY }, now + 1)
+  const revoked = await folder.run(['token', 'revoke', '1'])
+  assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The token is revoked.\n' })
+  const since = (await list(folder))[0]?.revokedAt
+  assert.equal((await folder.run(['token', 'revoke', '1'])).code, 0)
+
+  const { stdout } = await folder.run(['token', 'list', '--json'])
+  assert.equal(
+    JSON.stringify(JSON.parse(stdout)),
+    JSON.stringify([
+      {
+        id: 1,
+        accountId: 1,
+        name: 'Script',
+        last4: secret.slice(-4),
+        scopes: ['lkbx:read'],
+        createdAt: '2026-02-16T18:00:00Z',
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: since,
+      },
+      {
+        id: 2,
+        accountId: 4,
+        name: 'Script',
+        last4: (await list(folder))[1]?.last4,
+        scopes: ['lkbx:read'],
+        createdAt: '2026-02-16T18:00:00.001Z',
+        expiresAt: '2026-02-17T18:00:00Z',
+        lastUsedAt: null,
+        revokedAt: null,
+      },
+    ]),
+    'in this order; revoking twice keeps the first instant',
+  )
+  for (const who of ['fay', '4']) {
+    const own = JSON.parse((await folder.run(['token', 'list', '--account', who, '--json'])).stdout) as Listed[]
+    assert.deepEqual(
+      own.map(({ id }) => id),
+      [2],
+    )
+  }
+  const table = await folder.run(['token', 'list', '--account', 'ann'])
+  assert.equal(table.stderr, '')
+  const [heading = '', row = ''] = table.stdout.split('\n')
+  assert.match(heading, /^id +account +name +token +scopes +created +expires +last used +revoked$/)
+  assert.match(
+    row,
+    new RegExp(`^1 +1 +Script +lks_…${secret.slice(-4)} +lkbx:read +2026-02-16T18:00:00Z +never +never`),
+  )
+})
+
+interface Listed {
+  readonly id: number
+  readonly name: string
+  readonly last4: string
+  readonly scopes: readonly string[]
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  readonly revokedAt: string | null
+}
+
+async function list(folder: Folder): Promise<Listed[]> {
+  return JSON.parse((await folder.run(['token', 'list', '--json'])).stdout) as Listed[]
+}
+
+/** Ann and Fay may have tokens; Ben has no tier, and Cas had one. */
+async function makeWorld(): Promise<Folder> {
+  const folder = makeFolder()
+  await using store = await folder.store()
+  const accounts = [
+    account(1, 'ann'),
+    account(2, 'ben', { subscriptionTier: null }),
+    account(3, 'cas', { subscriptionEndsAt: '2025-01-01T00:00:00Z' }),
+    account(4, 'fay'),
+  ]
+  await importArchive(store, archiveOf(accounts))
+  return folder
+}
+
+function create(who: string, name: string): string[] {
+  return ['token', 'create', '--account', who, '--name', name]
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { exportArchive } from '../../src/archive/export.ts'
+import { importArchive, ImportError, type ImportOptions, type ImportReport } from '../../src/archive/import.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { newDatabase } from './databases.ts'
+
+/** Records going into a store and coming out again, without a service around it. */
+
+/** A line of an archive: an object, or its very text. */
+export type Line = object | string
+
+/** A store of a test's own, for as long as the test needs it. */
+export interface TestStore extends AsyncDisposable {
+  readonly store: Store
+  readonly url: string
+  import(archive: readonly Line[] | Buffer, options?: ImportOptions): Promise<ImportReport>
+  /** Imports what must be refused, and returns the errors. Nothing may have been written. */
+  refuse(archive: readonly Line[] | Buffer, options?: ImportOptions): Promise<ImportError>
+  /** Everything that is stored, or one account with its records, as the text of an archive. */
+  export(accountId?: number): Promise<string>
+}
+
+export async function openStore(archive: readonly Line[] | Buffer = []): Promise<TestStore> {
+  const { url, remove } = await newDatabase()
+  const store = await open(url, { patience: 5000 })
+  const self: TestStore = {
+    store,
+    url,
+    import: (given, options) => importArchive(store, chunksOf(given), options),
+    async refuse(given, options) {
+      const before = await self.export()
+      try {
+        await self.import(given, options)
+      } catch (error) {
+        assert(error instanceof ImportError, String(error))
+        assert.equal(await self.export(), before)
+        return error
+      }
+      throw new assert.AssertionError({ message: 'the archive was accepted' })
+    },
+    async export(accountId) {
+      let text = ''
+      await exportArchive(
+        store,
+        async part => {
+          text += part
+        },
+        accountId,
+      )
+      return text
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await remove()
+    },
+  }
+  await self.import(archive)
+  return self
+}
+
+/** The lines of an archive as the bytes of a file. */
+export function bytesOf(lines: readonly Line[]): Buffer {
+  return Buffer.from(lines.map(line => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
+}
+
+/** Bytes as they might arrive: cut at these places. */
+export async function* cut(bytes: Buffer, places: readonly number[]): AsyncGenerator<Buffer> {
+  let start = 0
+  for (const place of places.toSorted((a, b) => a - b)) {
+    yield bytes.subarray(start, place)
+    start = place
+  }
+  yield bytes.subarray(start)
+}
+
+/** What was imported in all, whatever the kind. */
+export function totals({ kinds }: ImportReport) {
+  const sum = { added: 0, replaced: 0, unchanged: 0, skipped: 0 }
+  for (const kind of kinds) {
+    sum.added += kind.added
+    sum.replaced += kind.replaced
+    sum.unchanged += kind.unchanged
+    sum.skipped += kind.skipped
+  }
+  return sum
+}
+
+function chunksOf(archive: readonly Line[] | Buffer): AsyncGenerator<Buffer> {
+  return cut(Buffer.isBuffer(archive) ? archive : bytesOf(archive), [])
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+
+/** Requests as bytes, and answers taken apart byte by byte: what a client library would hide or repair stays visible. */
+
+export interface RawAnswer {
+  readonly status: number
+  readonly reason: string
+  /** As sent, in their order. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string
+}
+
+/** The one value of a header; undefined when it was not sent. Fails when it was sent more than once. */
+export function header(answer: RawAnswer, name: string): string | undefined {
+  const found = answer.headers.filter(([sent]) => sent.toLowerCase() === name.toLowerCase())
+  assert.ok(found.length <= 1, `${name} was sent ${found.length} times`)
+  return found[0]?.[1]
+}
+
+/** A connection on which a test sends what it likes. */
+export interface Connection extends Disposable {
+  readonly socket: Socket
+  send(bytes: string | Buffer): void
+  /** Ends this side; the other one may still answer. */
+  half(): void
+  /** The next answer. Rejects when the connection ends before it is complete, and when it does not come in time. */
+  answer(method?: string): Promise<RawAnswer>
+  /** Waits until the service has closed the connection; resolves with what it sent besides the answers taken. */
+  closed(): Promise<string>
+  /** Everything that arrived and was not taken as an answer. */
+  rest(): string
+}
+
+const PATIENCE = 5000
+
+export function open(port: number, host = '127.0.0.1'): Connection {
+  let received = Buffer.alloc(0)
+  let ended = false
+  let wake = () => {}
+  const socket = connect({ port, host, noDelay: true, allowHalfOpen: true })
+  socket.on('data', chunk => {
+    received = Buffer.concat([received, chunk])
+    wake()
+  })
+  for (const event of ['end', 'close', 'error']) {
+    socket.on(event, () => {
+      ended = true
+      wake()
+    })
+  }
+
+  /** Waits for the next news of the connection. */
+  const news = (deadline: number, what: string) =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`${what}; so far: ${JSON.stringify(received.toString('latin1').slice(0, 300))}`)),
+        Math.max(0, deadline - performance.now()),
+      )
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  return {
+    socket,
+    send: bytes => void socket.write(bytes),
+    half: () => void socket.end(),
+    async answer(method = 'GET') {
+      const deadline = performance.now() + PATIENCE
+      for (;;) {
+        const taken = takeAnswer(received, method)
+        if (taken !== undefined) {
+          received = received.subarray(taken.length)
+          return taken.answer
+        }
+        assert.ok(!ended, `the connection ended without a whole answer: ${received.toString('latin1').slice(0, 300)}`)
+        await news(deadline, 'no answer came in time')
+      }
+    },
+    async closed() {
+      const deadline = performance.now() + PATIENCE
+      while (!ended) await news(deadline, 'the connection stayed open')
+      socket.destroy()
+      return received.toString('latin1')
+    },
+    rest: () => received.toString('latin1'),
+    [Symbol.dispose]: () => void socket.destroy(),
+  }
+}
+
+/** Sends one request and returns its answer, and whether the connection can be used for another one. */
+export async function exchange(port: number, request: string | Buffer): Promise<RawAnswer & { readonly kept: boolean }> {
+  using connection = open(port)
+  connection.send(request)
+  const answer = await connection.answer(methodOf(request))
+  if (header(answer, 'Connection') === 'close') {
+    assert.equal(await connection.closed(), '', 'after its last answer the service sends nothing')
+    return { ...answer, kept: false }
+  }
+  connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  assert.equal((await connection.answer()).status, 200, 'the connection is said to be kept, so it answers')
+  assert.equal(await connection.closed(), '')
+  return { ...answer, kept: true }
+}
+
+/** All answers to what is sent, until the service closes or has nothing more to say to somebody who said all. */
+export async function answersTo(port: number, bytes: string | Buffer, methods: readonly string[] = []): Promise<RawAnswer[]> {
+  using connection = open(port)
+  connection.send(bytes)
+  connection.half()
+  return parseAnswers(Buffer.from(await connection.closed(), 'latin1'), methods)
+}
+
+/** Takes bytes apart into answers. Fails where something is left over or is not HTTP. */
+export function parseAnswers(bytes: Buffer, methods: readonly string[] = []): RawAnswer[] {
+  const answers: RawAnswer[] = []
+  let left = bytes
+  while (left.length > 0) {
+    const taken = takeAnswer(left, methods[answers.length] ?? 'GET')
+    if (taken === undefined) assert.fail(`no whole answer: ${left.toString('latin1').slice(0, 300)}`)
+    answers.push(taken.answer)
+    left = left.subarray(taken.length)
+  }
+  return answers
+}
+
+function methodOf(request: string | Buffer): string {
+  return /^HEAD /.test(request.toString('latin1')) ? 'HEAD' : 'GET'
+}
+
+/** The first answer of these bytes and its length; undefined while it is not complete. */
+function takeAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length: number } | undefined {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end === -1) return undefined
+  const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
+  const start = /^HTTP\/1\.1 ([1-5]\d\d) ([ -~]*)$/.exec(first)
+  if (start === null) assert.fail(`no status line: ${JSON.stringify(first)}`)
+  const headers = lines.map(line => {
+    const parts = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([ -~]*)$/.exec(line)
+    if (parts === null) assert.fail(`no header line: ${JSON.stringify(line)}`)
+    return [parts[1] ?? '', parts[2] ?? ''] as const
+  })
+  const head = { status: Number(start[1]), reason: start[2] ?? '', headers, body: '' }
+  assert.equal(header(head, 'Transfer-Encoding'), undefined, 'answers say their length')
+  const bodyless = method === 'HEAD' || head.status === 204 || head.status === 304
+  const size = bodyless ? 0 : Number(header(head, 'Content-Length'))
+  assert.ok(Number.isInteger(size), 'an answer with a body says its length')
+  const length = end + 4 + size
+  if (bytes.length < length) return undefined
+  return { answer: { ...head, body: bytes.toString('utf8', end + 4, length) }, length }
+}
