@@ -4,7 +4,7 @@ import { run } from './support/command.ts'
 
 /** Every command, and the options and arguments that the contract gives it. */
 const commands: Readonly<Record<string, readonly string[]>> = {
-  serve: ['--host', '--port', '--no-migrate', '--database'],
+  serve: ['--host', '--port', '--workers', '--no-migrate', '--database'],
   migrate: ['--database'],
   demo: ['--reset', '--port', '--database'],
   import: ['file', '--on-conflict', '--database', '--json'],

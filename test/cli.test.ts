@@ -25,6 +25,7 @@ const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: 'token create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
   { args: 'token create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read/ },
   { args: 'token revoke first', says: /id of a token, as token list shows it/ },
+  { args: 'serve --workers 0', says: /a number from 1 to 99/ },
   { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
 ]
 
@@ -80,7 +81,7 @@ const unusable: readonly { readonly what: string; readonly args: readonly string
   {
     what: 'an engine that is not known',
     args: ['account', 'list', '--database', 'mysql://localhost/x'],
-    says: /must be named as sqlite:<path>/,
+    says: /must be named as sqlite:<path> or postgres:/,
   },
   {
     what: 'a database of a newer program',

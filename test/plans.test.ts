@@ -15,6 +15,8 @@ import {
 } from './support/records.ts'
 import { startService, unlimited } from './support/service.ts'
 
+// engine: sqlite
+
 /** Rows of each kind in the store, over as many accounts. */
 const ROWS = 12_000
 const ACCOUNTS = 400

@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import type { JsonObject } from './canonical.ts'
 import { type Kind, kinds, type Row } from './kinds.ts'
+import { LONGEST_LINE } from './lines.ts'
 
 /**
  * Writes the records of the store as an archive: kinds in their order, rows by identifier, all as they stand at one
@@ -22,6 +24,34 @@ export async function exportArchive(
   })
 }
 
+/**
+ * The line of a row, without the newline. A record can be longer than the line it came from, where that left out what is
+ * filled in: if it no longer fits into a line, the same is left out again.
+ */
+export function writeLine(kind: Kind, row: Row): string {
+  const line = kind.write(row)
+  // A character takes at most three bytes.
+  if (line.length <= LONGEST_LINE / 3 || Buffer.byteLength(line) <= LONGEST_LINE) return line
+  return kind.write({ ...row, document: shorten(kind, row) })
+}
+
+function shorten(kind: Kind, { document, owner_id: ownerId = null }: Row): string {
+  const isSame = (data: JsonObject) => {
+    try {
+      return kind.read(data, { ownerId }, () => {})['document'] === document
+    } catch {
+      return false
+    }
+  }
+  // A document is JSON of an object.
+  let data = JSON.parse(String(document)) as JsonObject
+  for (const name of Object.keys(data)) {
+    const { [name]: _, ...rest } = data
+    if (isSame(rest)) data = rest
+  }
+  return JSON.stringify(data, (key, value: unknown) => (key === 'distanceTravelled' && value === null ? undefined : value))
+}
+
 // A record can be as long as a line of an archive: these are held in memory.
 const ROWS_AT_ONCE = 50
 
@@ -33,7 +63,7 @@ async function writeRows(db: Kysely<Tables>, kind: Kind, write: (text: string) =
       select ${sql.raw(kind.columns.join(', '))} from ${sql.table(kind.table)}
       where ${sql.raw(condition)} ${after === undefined ? sql`` : sql`and (${sql.raw(key)}) > (${sql.join(kind.key.map(column => after?.[column]))})`}
       order by ${sql.raw(key)} limit ${ROWS_AT_ONCE}`.execute(db)
-    if (rows.length > 0) await write(`${rows.map(kind.write).join('\n')}\n`)
+    if (rows.length > 0) await write(`${rows.map(row => writeLine(kind, row)).join('\n')}\n`)
     if (rows.length < ROWS_AT_ONCE) return
     after = rows.at(-1)
   }

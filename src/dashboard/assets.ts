@@ -9,6 +9,8 @@ const files = {
   'dashboard.js': ours('dashboard.js'),
   'charts.js': ours('charts.js'),
   'favicon.svg': ours('favicon.svg'),
+  'd3.js': theirs('d3', 'd3.min.js'),
+  'plot.js': theirs('@observablehq/plot', '../dist/plot.umd.min.js'),
 } satisfies Record<string, string>
 
 export type AssetName = keyof typeof files
@@ -52,4 +54,9 @@ export function isAsset(name: string): name is AssetName {
 
 function ours(name: string): string {
   return fileURLToPath(new URL(`assets/${name}`, import.meta.url))
+}
+
+/** A file of an installed package, beside the one that the package is imported by. */
+function theirs(name: string, file: string): string {
+  return fileURLToPath(new URL(file, import.meta.resolve(name)))
 }

@@ -20,6 +20,7 @@ import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Call } from '../http/exchange.ts'
 import type { Log } from '../http/log.ts'
+import { matchesEtag } from '../http/negotiation.ts'
 import { findSession } from '../store/browser-sessions.ts'
 import { type Store, StoreUnavailable } from '../store/index.ts'
 import { asset, isAsset } from './assets.ts'
@@ -90,10 +91,13 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       if (!isAsset(name)) throw new ApiError('no_route')
       const { type, body, version } = asset(name)
       const asked = new URLSearchParams(callOf(reply)?.target.query).get('v')
-      return reply
-        .type(type)
-        .header('Cache-Control', asked === version ? 'public, max-age=31536000, immutable' : 'no-cache')
-        .send(body)
+      const etag = `"${version}"`
+      reply.headers({
+        ETag: etag,
+        'Cache-Control': asked === version ? 'public, max-age=31536000, immutable' : 'no-cache',
+      })
+      const kept = request.headers['if-none-match']
+      return kept !== undefined && matchesEtag(kept, etag) ? reply.code(304).send() : reply.type(type).send(body)
     })
 
     signIn.register(scope)
@@ -120,7 +124,8 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     const reached = reachedAt(request.raw, hostOf(reply), config)
     const cookies = parseCookies(request.headers.cookie)
     const secret = cookies.get(sessionCookieName(reached))
-    const session = secret === undefined || !reached.maySignIn ? undefined : await findSession(store, secret, exchange.now)
+    const session =
+      secret === undefined || !reached.maySignIn ? undefined : await findSession(store, secret, exchange.now)
     if (session === undefined) return undefined
     const { id = '' } = request.params as { id?: string }
     return {

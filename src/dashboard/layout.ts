@@ -52,7 +52,6 @@ function document({ theme, discreet }: Display, title: string, body: Html, chart
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="${theme === 'auto' ? 'light dark' : theme}">
 <title>Lockstep – ${title}</title>
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
@@ -97,7 +96,7 @@ function header(viewer: Viewer, section: Section, path: string): Html {
           </details>
         </div>
       </div>
-      <nav class="wide" aria-label="Sections"><ul>${links}</ul></nav>
+      <nav class="strip" aria-label="Sections"><ul>${links}</ul></nav>
     </header>
   `
 }

@@ -40,7 +40,7 @@ export interface Column<Row> {
 
 /** A table that scrolls sideways within itself where it is too wide. `name` says what it shows, for those who hear it. */
 export function table<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[], id?: string): Html {
-  const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="num"` : nothing)
+  const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}>
@@ -53,7 +53,7 @@ export function table<Row>(name: string, columns: readonly Column<Row>[], rows: 
 
 /** Passed is a filled mark, not passed a hollow ring; each also says so in words. */
 export function resultMark(passed: boolean): Html {
-  return html`<span class="mark ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
+  return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
 }
 
 export interface Tab {

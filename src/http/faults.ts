@@ -27,7 +27,7 @@ export function faultOf(thrown: Fault): ErrorCode | undefined {
 
 // A header has no space before its colon. Of a line that began in an earlier packet there is only the end.
 const REQUEST_LINE = /^[A-Z-]+ | HTTP\/1\.[01]$/
-const SPACE_IN_TARGET = /^[A-Z-]+ \/\S* .*HTTP\/1\.[01]$/
+const SPACE_IN_TARGET = /^[A-Z-]+ \/\S* .*\S +HTTP\/1\.[01]$/
 
 /** The line in which the parser gave up, as far as it is known. */
 function lineOf({ rawPacket, bytesParsed = 0 }: Fault): string {

@@ -91,7 +91,10 @@ export function open(port: number, host = '127.0.0.1'): Connection {
 }
 
 /** Sends one request and returns its answer, and whether the connection can be used for another one. */
-export async function exchange(port: number, request: string | Buffer): Promise<RawAnswer & { readonly kept: boolean }> {
+export async function exchange(
+  port: number,
+  request: string | Buffer,
+): Promise<RawAnswer & { readonly kept: boolean }> {
   using connection = open(port)
   connection.send(request)
   const answer = await connection.answer(methodOf(request))
@@ -106,7 +109,11 @@ export async function exchange(port: number, request: string | Buffer): Promise<
 }
 
 /** All answers to what is sent, until the service closes or has nothing more to say to somebody who said all. */
-export async function answersTo(port: number, bytes: string | Buffer, methods: readonly string[] = []): Promise<RawAnswer[]> {
+export async function answersTo(
+  port: number,
+  bytes: string | Buffer,
+  methods: readonly string[] = [],
+): Promise<RawAnswer[]> {
   using connection = open(port)
   connection.send(bytes)
   connection.half()

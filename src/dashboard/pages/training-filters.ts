@@ -9,6 +9,8 @@ import { dateText } from '../text.ts'
 
 /** What the training page shows, as its address says it. What an address says wrongly is left out. */
 export interface Asked extends Filters {
+  /** Kinds are not named in addresses either. */
+  readonly discreet: boolean
   readonly range: Range
   /** One day, as `YYYY-MM-DD`, in place of the range. */
   readonly day?: string | undefined
@@ -32,7 +34,7 @@ export type Sort = (typeof sorts)[number]
 
 const DEFAULT_RANGE = '12w'
 
-export function readAsked(query: URLSearchParams, timeZone: string): Asked {
+export function readAsked(query: URLSearchParams, { timeZone, discreet }: Viewer): Asked {
   const range = query.get('range') ?? DEFAULT_RANGE
   const day = query.get('day') ?? ''
   const program = query.get('program') ?? ''
@@ -40,9 +42,10 @@ export function readAsked(query: URLSearchParams, timeZone: string): Asked {
   const result = query.get('result')
   const page = query.get('page') ?? ''
   return {
+    discreet,
     range: isRange(range) ? range : DEFAULT_RANGE,
     day: dayFrom(day, timeZone) === undefined ? undefined : day,
-    kind: kind === '' || kind.length > LONGEST_KIND ? undefined : kind,
+    kind: kind.length > LONGEST_KIND ? undefined : kindOf(kind),
     program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
     passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
     sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',
@@ -54,11 +57,11 @@ export function readAsked(query: URLSearchParams, timeZone: string): Asked {
 /** The address of the page that shows this; what is as usual is left out. */
 export function addressOf(asked: Asked, changes: Partial<Asked> = {}, path = '/training'): string {
   // What changes what is shown begins at its first page.
-  const { range, day, kind, program, passed, sort, descending, page } = { ...asked, page: 1, ...changes }
+  const { discreet, range, day, kind, program, passed, sort, descending, page } = { ...asked, page: 1, ...changes }
   const query = new URLSearchParams()
   if (day !== undefined) query.set('day', day)
   else if (range !== DEFAULT_RANGE) query.set('range', range)
-  if (kind !== undefined) query.set('kind', kind)
+  if (kind !== undefined) query.set('kind', kindIn(kind, discreet))
   if (program !== undefined) query.set('program', String(program))
   if (passed !== undefined) query.set('result', passed ? 'passed' : 'not-passed')
   if (sort !== 'at') query.set('sort', sort)
@@ -87,7 +90,9 @@ export function spanOf({ range, day }: Asked, now: number, timeZone: string): Sp
 export function filterBar(viewer: Viewer, asked: Asked, programs: Programs, sessions: readonly SessionFigures[]): Html {
   const { range, day, kind, program, passed, sort, descending } = asked
   const used = new Set(sessions.map(session => session.program))
-  const own = programs.all.filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id).map(({ id }) => id)
+  const own = programs.all
+    .filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id)
+    .map(({ id }) => id)
   const choices = [...new Set([...own, ...used, ...(program === undefined ? [] : [program])])]
   return html`
     <div class="filters">
@@ -105,7 +110,7 @@ export function filterBar(viewer: Viewer, asked: Asked, programs: Programs, sess
         <label><span class="hidden">Kind</span>
           <select name="kind">
             <option value="">All kinds</option>
-            ${kindChoices(sessions, kind).map(name => option(name, kindName(viewer, name), name === kind))}
+            ${kindChoices(sessions, kind, viewer.discreet).map(name => option(kindIn(name, viewer.discreet), kindName(viewer, name), name === kind))}
           </select>
         </label>
         <label><span class="hidden">Program</span>
@@ -134,6 +139,17 @@ export function filterBar(viewer: Viewer, asked: Asked, programs: Programs, sess
 
 const LONGEST_KIND = 64
 
+/** A kind as an address names it, by its letter in discreet mode. */
+function kindIn(kind: string, discreet: boolean): string {
+  const place = segmentKinds.indexOf(kind)
+  return discreet && place !== -1 ? `type-${String.fromCodePoint(0x61 + place)}` : kind
+}
+
+function kindOf(text: string): string | undefined {
+  if (text === '') return undefined
+  return /^type-[a-z]$/.test(text) ? segmentKinds[(text.codePointAt(5) ?? 0) - 0x61] : text
+}
+
 function isRange(text: string): text is Range {
   return Object.hasOwn(ranges, text)
 }
@@ -143,10 +159,12 @@ function rangeLink(asked: Asked, range: Range, title: string, current: boolean):
   return html`<a href="${address}"${current ? html` aria-current="true"` : nothing}>${title}</a>`
 }
 
-function kindChoices(sessions: readonly SessionFigures[], chosen: string | undefined): string[] {
+function kindChoices(sessions: readonly SessionFigures[], chosen: string | undefined, discreet: boolean): string[] {
   const found = new Set(sessions.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)))
   if (chosen !== undefined) found.add(chosen)
   const known = segmentKinds.filter(kind => found.has(kind))
+  // What is not known has no letter to go by.
+  if (discreet) return known
   return [...known, ...[...found].filter(kind => kind !== '' && !known.includes(kind)).toSorted()]
 }
 

@@ -1,0 +1,98 @@
+import { importArchive } from '../src/archive/import.ts'
+import { open } from '../src/store/index.ts'
+import { createToken, mintToken } from '../src/store/tokens.ts'
+import { account, lockTemplate, trainerSegment, trainingSession } from '../test/support/records.ts'
+
+/** What a benchmark reads: accounts with training sessions of 12 segments each and with lock templates. */
+export interface DataSize {
+  readonly accounts: number
+  readonly sessions: number
+  readonly templates: number
+}
+
+export const SEGMENTS = 12
+
+/** One request of a shape. */
+export interface Shot {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Fills an empty store and returns tokens of up to `tokens` accounts, by account id. Prints the import rate. */
+export async function fill(url: string, size: DataSize, tokens: number): Promise<ReadonlyMap<number, string>> {
+  const store = await open(url, { patience: 60_000, bulk: true })
+  const start = performance.now()
+  await importArchive(store, archive(size))
+  const seconds = (performance.now() - start) / 1000
+  const records = size.accounts * (1 + size.sessions + size.templates)
+  process.stdout.write(`filled ${records} records at ${Math.round(records / seconds)} a second\n`)
+  const made = new Map<number, string>()
+  const step = Math.max(1, Math.floor(size.accounts / tokens))
+  for (let id = 1; id <= size.accounts && made.size < tokens; id += step) {
+    const request = { accountId: id, name: 'bench', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
+    made.set(id, await createToken(store, request, Date.now()))
+  }
+  await store.close()
+  return made
+}
+
+/** Requests of each shape, spread at random (but the same each time) over the accounts that have a token. */
+export function shots(tokens: ReadonlyMap<number, string>, size: DataSize, count: number): Record<string, Shot[]> {
+  const random = seeded(1)
+  const holders = [...tokens]
+  const pick = () => holders[Math.floor(random() * holders.length)] ?? [1, '']
+  const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+  const make = (shot: (id: number, token: string) => Shot) =>
+    Array.from({ length: count }, () => {
+      const [id, token] = pick()
+      return shot(id, token)
+    })
+  const session = (id: number) =>
+    `/api/v1/dtt/sessions/${(id - 1) * size.sessions + 1 + Math.floor(random() * size.sessions)}`
+  return {
+    'S1 one session': make((id, token) => ({ path: session(id), headers: bearer(token) })),
+    'S2 page of 50 templates': make((_, token) => ({ path: '/api/v1/lkbx/templates', headers: bearer(token) })),
+    'S3 unknown token': make(id => ({ path: session(id), headers: bearer(mintToken()) })),
+    'S4 not modified': make((id, token) => ({ path: session(id), headers: bearer(token) })),
+    'S5 page of 20 sessions': make((_, token) => ({ path: '/api/v1/dtt/sessions?limit=20', headers: bearer(token) })),
+  }
+}
+
+async function* archive({ accounts, sessions, templates }: DataSize): AsyncGenerator<Buffer> {
+  const random = seeded(2)
+  const instant = () => new Date(Date.UTC(2025, 0, 1) + Math.floor(random() * 31_536_000) * 1000).toISOString()
+  let lines = ''
+  let segment = 0
+  for (let id = 1; id <= accounts; id += 1) {
+    lines += `${JSON.stringify(account(id, `account-${id}`))}\n`
+    for (let index = 1; index <= sessions; index += 1) {
+      const segments = Array.from({ length: SEGMENTS }, () =>
+        trainerSegment((segment += 1), {
+          percentGrade: Math.floor(random() * 101),
+          distanceTravelled: Math.floor(random() * 20_000) / 1000,
+        }),
+      )
+      const more = { created_at: instant(), TrainerSegment: segments }
+      lines += `${JSON.stringify(trainingSession((id - 1) * sessions + index, id, more))}\n`
+    }
+    for (let index = 1; index <= templates; index += 1) {
+      lines += `${JSON.stringify(lockTemplate((id - 1) * templates + index, id, { createdAt: instant() }))}\n`
+    }
+    if (lines.length > 256 * 1024) {
+      yield Buffer.from(lines)
+      lines = ''
+    }
+  }
+  yield Buffer.from(lines)
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

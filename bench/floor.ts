@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+/** The floor: a bare server that sends the bytes it is given in a file, whatever is asked. */
+const [file = '', port = '0'] = process.argv.slice(2)
+// Written by run.ts beside it.
+const { status, headers, body } = JSON.parse(readFileSync(file, 'utf8')) as {
+  status: number
+  headers: string[]
+  body: string | null
+}
+createServer((_, response) => {
+  response.writeHead(status, headers)
+  response.end(body ?? undefined)
+}).listen(Number(port), '127.0.0.1', () => process.stdout.write('Listening on it\n'))

@@ -1,0 +1,120 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Shot } from './data.ts'
+
+/** What a load measured from outside. */
+export interface Load {
+  readonly requests: number
+  readonly seconds: number
+  readonly p50: number
+  readonly p99: number
+  /** Answers whose status was none of the expected kind. */
+  readonly unexpected: number
+}
+
+const hasWrk = spawnSync('wrk', ['-v']).error === undefined
+/** What makes the load: wrk is lighter than the servers it measures, autocannon is not. */
+export const loader = hasWrk ? 'wrk' : 'autocannon'
+
+/** Puts a program on a core of its own, where that can be done. */
+export function pinned(core: number, command: string, args: readonly string[]): [string, string[]] {
+  return spawnSync('taskset', ['-V']).error === undefined
+    ? ['taskset', ['-c', String(core), command, ...args]]
+    : [command, [...args]]
+}
+
+export function fire(
+  url: string,
+  shots: readonly Shot[],
+  status: number,
+  { seconds, connections, folder }: { seconds: number; connections: number; folder: string },
+): Promise<Load> {
+  return hasWrk
+    ? wrk(url, shots, status, seconds, connections, folder)
+    : autocannon(url, shots, status, seconds, connections)
+}
+
+async function wrk(
+  url: string,
+  shots: readonly Shot[],
+  status: number,
+  seconds: number,
+  connections: number,
+  folder: string,
+): Promise<Load> {
+  const { host } = new URL(url)
+  const requests = shots.map(({ path, headers }) => {
+    const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+    return JSON.stringify(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
+  })
+  const script = join(folder, 'shots.lua')
+  writeFileSync(
+    script,
+    `local shots = {${requests.join(',\n')}}
+local next = 0
+request = function() next = next % #shots + 1 return shots[next] end
+done = function(summary, latency)
+  io.write(string.format('RESULT %d %d %d %d %d\\n', summary.requests, summary.duration, latency:percentile(50),
+    latency:percentile(99), summary.errors.status))
+end`,
+  )
+  const output = await run(
+    ...pinned(1, 'wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]),
+  )
+  const found = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(output)
+  if (found === null) throw new Error(`wrk said: ${output}`)
+  const [total = 0, microseconds = 0, p50 = 0, p99 = 0, errors = 0] = found.slice(1).map(Number)
+  return {
+    requests: total,
+    seconds: microseconds / 1_000_000,
+    p50: p50 / 1000,
+    p99: p99 / 1000,
+    // wrk counts answers of 400 and above.
+    unexpected: status >= 400 ? total - errors : errors,
+  }
+}
+
+async function autocannon(
+  url: string,
+  shots: readonly Shot[],
+  status: number,
+  seconds: number,
+  connections: number,
+): Promise<Load> {
+  const program = createRequire(import.meta.url).resolve('autocannon')
+  const job = `const cannon = require(${JSON.stringify(program)})
+    const { url, shots, seconds, connections } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
+    cannon({ url, connections, duration: seconds, requests: shots.map(shot => ({ method: 'GET', ...shot })) })
+      .then(result => console.log(JSON.stringify(result)))`
+  const output = await run(
+    ...pinned(1, process.execPath, ['-e', job]),
+    JSON.stringify({ url, shots, seconds, connections }),
+  )
+  // As its documentation describes it.
+  const result = JSON.parse(output) as {
+    requests: { total: number }
+    duration: number
+    latency: { p50: number; p99: number }
+    statusCodeStats: Record<string, { count: number }>
+  }
+  return {
+    requests: result.requests.total,
+    seconds: result.duration,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    unexpected: result.requests.total - (result.statusCodeStats[String(status)]?.count ?? 0),
+  }
+}
+
+function run(command: string, args: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.on('data', chunk => (output += String(chunk)))
+    child.on('error', reject)
+    child.on('close', () => resolve(output))
+    child.stdin.end(input)
+  })
+}

@@ -1,0 +1,244 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type DataSize, fill, type Shot, shots } from './data.ts'
+import { fire, type Load, loader, pinned } from './load.ts'
+
+/**
+ * Measures the service as it is shipped, everything on and limits beyond reach, against the floor: a bare server that
+ * sends the same bytes. Candidates take turns in rounds; what is printed are medians. See docs/performance.md.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '32' },
+    accounts: { type: 'string', default: '1000' },
+    sessions: { type: 'string', default: '20' },
+    templates: { type: 'string', default: '50' },
+    /** An empty PostgreSQL database to measure as well. */
+    postgres: { type: 'string' },
+    /** Shapes whose name contains this. */
+    only: { type: 'string', default: '' },
+    workers: { type: 'boolean', default: true },
+  },
+  allowNegative: true,
+})
+
+interface Candidate {
+  readonly name: string
+  readonly start: (shape: Shape) => Promise<Running>
+}
+
+interface Running {
+  readonly url: string
+  readonly process: ChildProcess
+}
+
+interface Shape {
+  readonly name: string
+  readonly status: number
+  readonly shots: readonly Shot[]
+}
+
+interface Measured extends Load {
+  readonly cpu: number
+  readonly memory: number
+}
+
+const size: DataSize = {
+  accounts: Number(flags.accounts),
+  sessions: Number(flags.sessions),
+  templates: Number(flags.templates),
+}
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
+const root = fileURLToPath(new URL('..', import.meta.url))
+const running = new Set<ChildProcess>()
+let nextPort = 18_000
+
+const HEADING =
+  '| shape | candidate | requests/s | of the floor | CPU µs/request | floor CPU/CPU | p50 ms | p99 ms | peak MB |\n' +
+  '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
+
+try {
+  await measureAll()
+} finally {
+  for (const child of running) child.kill('SIGKILL')
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function measureAll() {
+  process.stdout.write(
+    `${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
+      `Node ${process.version}, load by ${loader}; ${size.accounts} accounts\n`,
+  )
+  const stores: [name: string, url: string][] = [['SQLite', `sqlite:${join(folder, 'bench.db')}`]]
+  if (flags.postgres !== undefined) stores.push(['PostgreSQL', flags.postgres])
+  const tokensOf = new Map<string, ReadonlyMap<number, string>>()
+  for (const [name, url] of stores) tokensOf.set(name, await fill(url, size, Math.min(1000, size.accounts)))
+
+  const tables: string[] = []
+  for (const [name, url] of stores) {
+    const all = shots(tokensOf.get(name) ?? new Map(), size, 2000)
+    const candidates: Candidate[] = [
+      { name: 'floor', start: startFloor },
+      { name, start: () => startService(url, []) },
+      ...(flags.workers ? [{ name: `${name}, 2 workers`, start: () => startService(url, ['--workers', '2']) }] : []),
+    ]
+    for (const [shapeName, list] of Object.entries(all)) {
+      if (!shapeName.includes(flags.only)) continue
+      const status = shapeName.startsWith('S3') ? 401 : shapeName.startsWith('S4') ? 304 : 200
+      const shape = { name: shapeName, status, shots: await withValidators(url, list, status) }
+      await noteAnswer(url, shape)
+      tables.push(await measureShape(shape, candidates))
+    }
+  }
+  process.stdout.write(`\n${HEADING}\n${tables.join('\n')}\n`)
+}
+
+/** Measures all candidates of a shape in turns and returns the rows of the table. */
+async function measureShape(shape: Shape, candidates: readonly Candidate[]): Promise<string> {
+  const rounds = new Map<string, Measured[]>()
+  for (let round = 0; round < Number(flags.rounds); round += 1) {
+    for (const candidate of candidates) {
+      const measured = await measure(candidate, shape)
+      if (measured.unexpected > 0) {
+        process.stdout.write(`${shape.name}, ${candidate.name}: void, ${measured.unexpected} unexpected answers\n`)
+        process.exitCode = 1
+      }
+      rounds.set(candidate.name, [...(rounds.get(candidate.name) ?? []), measured])
+      process.stderr.write('.')
+    }
+  }
+  const floor = rounds.get('floor') ?? []
+  const rate = ({ requests, seconds }: Measured) => requests / seconds
+  const perRequest = ({ cpu, requests }: Measured) => (cpu / requests) * 1_000_000
+  return [...rounds]
+    .map(([name, all]) => {
+      const of = (figure: (measured: Measured) => number) => median(all.map(figure))
+      const ofFloor = (figure: (measured: Measured) => number) => median(floor.map(figure))
+      return `| ${[
+        shape.name,
+        name,
+        of(rate).toFixed(0),
+        (of(rate) / ofFloor(rate)).toFixed(2),
+        of(perRequest).toFixed(1),
+        (ofFloor(perRequest) / of(perRequest)).toFixed(2),
+        of(({ p50 }) => p50).toFixed(2),
+        of(({ p99 }) => p99).toFixed(2),
+        of(({ memory }) => memory).toFixed(0),
+      ].join(' | ')} |`
+    })
+    .join('\n')
+}
+
+async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
+  const { url, process: child } = await candidate.start(shape)
+  const settings = { connections: Number(flags.connections), folder }
+  try {
+    await fire(url, shape.shots, shape.status, { ...settings, seconds: 1 })
+    const before = cpuOf(child)
+    const load = await fire(url, shape.shots, shape.status, { ...settings, seconds: Number(flags.seconds) })
+    return { ...load, cpu: cpuOf(child) - before, memory: memoryOf(child) }
+  } finally {
+    const gone = once(child, 'exit')
+    child.kill('SIGTERM')
+    await gone
+    running.delete(child)
+  }
+}
+
+function startFloor(shape: Shape): Promise<Running> {
+  const port = (nextPort += 1)
+  return start([join(root, 'bench/floor.ts'), answerFile(shape), String(port)], port)
+}
+
+function startService(database: string, more: readonly string[]): Promise<Running> {
+  const port = (nextPort += 1)
+  return start([join(root, 'src/cli.ts'), 'serve', '--database', database, '--port', String(port), ...more], port)
+}
+
+async function start(args: readonly string[], port: number): Promise<Running> {
+  const [command, all] = args.includes('--workers') ? [process.execPath, [...args]] : pinned(0, process.execPath, args)
+  const child = spawn(command, all, {
+    // The log goes to a file, as it would.
+    stdio: ['ignore', 'pipe', openSync(join(folder, 'log'), 'w')],
+    env: {
+      ...process.env,
+      LOCKSTEP_RATE_LIMIT: '999999999',
+      LOCKSTEP_CONCURRENCY_LIMIT: '999999999',
+      LOCKSTEP_FAILURE_LIMIT: '999999999',
+    },
+  })
+  running.add(child)
+  await once(child.stdout ?? child, 'data')
+  return { url: `http://127.0.0.1:${port}`, process: child }
+}
+
+/** Answers of a shape, as the floor is to send them. */
+async function noteAnswer(database: string, shape: Shape) {
+  const { url, process: child } = await startService(database, [])
+  const [shot] = shape.shots
+  const response = await fetch(url + (shot?.path ?? ''), { headers: { ...shot?.headers } })
+  const body = await response.text()
+  if (response.status !== shape.status) throw new Error(`${shape.name} answers ${response.status}`)
+  const headers = [...response.headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name))
+  writeFileSync(
+    answerFile(shape),
+    JSON.stringify({ status: response.status, headers: headers.flat(), body: body === '' ? null : body }),
+  )
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  await gone
+}
+
+/** For answers that are not modified: the validator of each. */
+async function withValidators(database: string, list: readonly Shot[], status: number): Promise<readonly Shot[]> {
+  if (status !== 304) return list
+  const { url, process: child } = await startService(database, [])
+  const all: Shot[] = []
+  for (const { path, headers } of list) {
+    const response = await fetch(url + path, { headers })
+    await response.arrayBuffer()
+    all.push({ path, headers: { ...headers, 'If-None-Match': response.headers.get('ETag') ?? '' } })
+  }
+  const gone = once(child, 'exit')
+  child.kill('SIGTERM')
+  await gone
+  return all
+}
+
+function answerFile({ name }: Shape): string {
+  return join(folder, `${name.slice(0, 2)}.json`)
+}
+
+/** Seconds of processor time that a process and those it started have taken. */
+function cpuOf({ pid = 0 }: ChildProcess): number {
+  return family(pid).reduce((sum, member) => {
+    const fields = readFileSync(`/proc/${member}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return sum + (Number(fields[11]) + Number(fields[12])) / 100
+  }, 0)
+}
+
+/** The most memory that a process, or one of those it started, had at a time, in MB. */
+function memoryOf({ pid = 0 }: ChildProcess): number {
+  const peaks = family(pid).map(member => /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${member}/status`, 'utf8'))?.[1])
+  return Math.max(...peaks.map(Number)) / 1024
+}
+
+function family(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap(task =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+  return [pid, ...children.flatMap(family)]
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
+}

@@ -1,0 +1,325 @@
+import { chart, type Column } from '../charts.ts'
+import { type Periods, periodsBetween, wallClock } from '../figures/periods.ts'
+import {
+  gradeOfKind,
+  type KindTotals,
+  mean,
+  movingAverage,
+  type SessionFigures,
+  type Totals,
+  totalsByKind,
+  totalsByPeriod,
+} from '../figures/training.ts'
+import { html, type Html, type Part } from '../html.ts'
+import { kindName } from '../names.ts'
+import type { Viewer } from '../page.ts'
+import { countText, dateText, dateTimeText, distanceIn, NONE, numberText } from '../text.ts'
+
+/** Training sessions as pictures, and the sentences that read them. */
+
+/** Sessions, the oldest first, and the time they were looked for in. */
+export interface Shown {
+  readonly sessions: readonly SessionFigures[]
+  readonly from: number
+  readonly to: number
+  readonly now: number
+}
+
+const NO_SESSIONS = 'No sessions in this time'
+
+/** The grade of each session, and their moving average. */
+export function gradeChart(viewer: Viewer, { sessions, from, to }: Shown, kinds: readonly string[] = []): Html {
+  const { timeZone } = viewer
+  const averages = movingAverage(sessions.map(({ grade }) => grade))
+  const rows = sessions.map((session, index) => ({ ...session, average: averages[index] ?? null }))
+  type Row = (typeof rows)[number]
+  return chart<Row>({
+    id: 'grades',
+    picture: 'grade',
+    title: 'Grade over time',
+    reading: gradeReading(sessions, averages),
+    empty: NO_SESSIONS,
+    wide: true,
+    data: { from: wallClock(from, timeZone), to: wallClock(to, timeZone) },
+    key: [
+      ['filled', 'Passed'],
+      ['hollow', 'Not passed'],
+      ['line', 'Average over seven sessions'],
+    ],
+    columns: [
+      whenColumn(viewer),
+      {
+        key: 'passed',
+        title: 'Result',
+        cell: ({ passed }) => (passed ? 'Passed' : 'Not passed'),
+        value: ({ passed }) => (passed ? 1 : 0),
+      },
+      { key: 'grade', title: 'Grade', numeric: true, cell: ({ grade }) => grade ?? NONE, value: ({ grade }) => grade },
+      {
+        key: 'average',
+        title: 'Average over seven',
+        numeric: true,
+        cell: ({ average }) => (average === null ? NONE : average.toFixed(1)),
+        value: ({ average }) => (average === null ? null : Math.round(average * 10) / 10),
+      },
+      ...kinds.map((kind, index): Column<Row> => ({
+        key: `kind-${index}`,
+        title: kindName(viewer, kind),
+        numeric: true,
+        cell: session => gradeText(session, kind),
+        value: session => gradeOfKind(session, kind),
+        passed: session => allPassed(session, kind),
+      })),
+    ],
+    rows,
+  })
+}
+
+/** The same for each kind of segment. It draws from the table of the chart before it. */
+export function kindCharts(viewer: Viewer, { sessions, from, to }: Shown, kinds: readonly string[]): Html {
+  const { timeZone } = viewer
+  return chart<never>({
+    picture: 'grade-by-kind',
+    title: 'Grade by kind',
+    reading: html`${kindReading(
+      viewer,
+      totalsByKind(sessions).filter(({ kind }) => kinds.includes(kind)),
+    )} Kinds measure different things, so each has a picture of its own; filled is a session in which all segments of the kind were passed. <a href="#grades">The table</a> is the one above.`,
+    empty: NO_SESSIONS,
+    wide: true,
+    data: { from: wallClock(from, timeZone), to: wallClock(to, timeZone) },
+    from: 'grades',
+    columns: [],
+    rows: [],
+  })
+}
+
+interface Week extends Totals {
+  readonly start: number
+  readonly end: number
+  readonly isCurrent: boolean
+}
+
+/** Sums by week over the time that is shown. */
+export function weeksOf({ sessions, from, to, now }: Shown, { timeZone }: Viewer): Week[] {
+  const periods: Periods = periodsBetween('week', from, to - 1, timeZone)
+  return totalsByPeriod(sessions, periods).map((totals, index) => {
+    const [start = 0, end = 0] = periods.slice(index, index + 2)
+    return { ...totals, start, end, isCurrent: start <= now && now < end }
+  })
+}
+
+export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Html {
+  const average = averageOf(weeks, ({ reps }) => reps)
+  const current = weeks.find(({ isCurrent }) => isCurrent)
+  return chart<Week>({
+    picture: 'bars',
+    title: 'Repetitions per week',
+    reading: weekReading(average, current?.reps, value => countText(value, 'repetition')),
+    empty: 'No repetitions in this time',
+    data: { average: average === null ? undefined : Math.round(average) },
+    key: weekKey(average),
+    columns: [
+      ...weekColumns<Week>(viewer),
+      {
+        key: 'reps',
+        title: 'Repetitions',
+        numeric: true,
+        series: 'solid',
+        cell: ({ reps }) => numberText(reps),
+        value: ({ reps }) => reps,
+      },
+    ],
+    rows: weeks,
+  })
+}
+
+export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Html {
+  const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
+  const [, unit] = inUnits(0)
+  const average = averageOf(weeks, ({ measured, approximate }) => measured + approximate)
+  const current = weeks.find(({ isCurrent }) => isCurrent)
+  const isApproximate = weeks.some(({ approximate }) => approximate > 0)
+  const reading = weekReading(
+    average,
+    current === undefined ? undefined : current.measured + current.approximate,
+    value => `${numberText(inUnits(value)[0])} ${unit}`,
+  )
+  return chart<Week>({
+    picture: 'bars',
+    title: 'Distance per week',
+    reading: isApproximate ? `${reading} Hatched light: distances that may have been estimated.` : reading,
+    empty: 'No distance known in this time',
+    data: { average: average === null ? undefined : inUnits(average)[0], unit },
+    key: [...weekKey(average), ...(isApproximate ? ([['approximate', 'Approximate']] as const) : [])],
+    columns: [
+      ...weekColumns<Week>(viewer),
+      {
+        key: 'measured',
+        title: isApproximate ? `Measured (${unit})` : `Distance (${unit})`,
+        numeric: true,
+        series: 'solid',
+        cell: ({ measured }) => numberText(inUnits(measured)[0]),
+        value: ({ measured }) => inUnits(measured)[0],
+      },
+      ...(isApproximate
+        ? [
+            {
+              key: 'approximate',
+              title: `Approximate (${unit})`,
+              numeric: true,
+              series: 'approximate' as const,
+              cell: ({ approximate }: Week) => numberText(inUnits(approximate)[0]),
+              value: ({ approximate }: Week) => inUnits(approximate)[0],
+            },
+          ]
+        : []),
+    ],
+    rows: weeks,
+  })
+}
+
+/** Too few to say much. */
+const FEW = 5
+
+export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Html {
+  return chart<KindTotals>({
+    picture: 'rates',
+    title: 'Pass rate by kind',
+    reading: rateReading(viewer, kinds),
+    empty: 'No segments in this time',
+    key: kinds.some(({ total }) => total < FEW) ? [['few', `Fewer than ${FEW} segments`]] : [],
+    columns: [
+      { key: 'label', title: 'Kind', cell: ({ kind }) => kindName(viewer, kind) },
+      {
+        key: 'passed',
+        title: 'Passed',
+        numeric: true,
+        cell: ({ passed }) => numberText(passed),
+        value: row => row.passed,
+      },
+      {
+        key: 'total',
+        title: 'Segments',
+        numeric: true,
+        cell: ({ total }) => numberText(total),
+        value: row => row.total,
+      },
+      { title: 'Pass rate', numeric: true, cell: ({ passed, total }) => percentText(passed, total) },
+      { title: 'Mean grade', numeric: true, cell: ({ grade }) => grade ?? NONE },
+    ],
+    rows: kinds,
+  })
+}
+
+/** `75 %`; a dash where there is nothing to take a part of. */
+export function percentText(part: number, whole: number): string {
+  return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0} %`
+}
+
+export function whenColumn<Row extends { readonly id: number; readonly at: number }>(viewer: Viewer): Column<Row> {
+  return {
+    key: 'at',
+    title: 'When',
+    cell: ({ id, at }) => html`<a href="/training/${id}">${dateTimeText(viewer, at)}</a>`,
+    value: ({ at }) => wallClock(at, viewer.timeZone),
+  }
+}
+
+function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
+  const { timeZone } = viewer
+  return [
+    {
+      key: 'start',
+      title: 'Week of',
+      cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
+      value: ({ start }) => wallClock(start, timeZone),
+    },
+    // For the picture; what readers want to know of a week is when it begins.
+    {
+      key: 'end',
+      title: 'Until',
+      cell: ({ end }) => dateText(viewer, end - 1),
+      value: ({ end }) => wallClock(end, timeZone),
+    },
+    {
+      key: 'current',
+      title: 'Sessions',
+      numeric: true,
+      cell: ({ sessions }) => numberText(sessions),
+      value: ({ isCurrent }) => (isCurrent ? 1 : 0),
+    },
+  ]
+}
+
+function weekKey(average: number | null) {
+  return [
+    ['so-far', 'This week so far'],
+    ...(average === null ? [] : ([['average', 'Average of whole weeks']] as const)),
+  ] as const
+}
+
+/** Of whole weeks: one that is not over would pull it down. */
+function averageOf(weeks: readonly Week[], value: (week: Week) => number): number | null {
+  const whole = weeks.filter(({ isCurrent }) => !isCurrent)
+  // Weeks before the first session are none without one.
+  const first = whole.findIndex(({ sessions }) => sessions > 0)
+  if (first === -1) return null
+  const counted = whole.slice(first)
+  return counted.reduce((sum, week) => sum + value(week), 0) / counted.length
+}
+
+function weekReading(average: number | null, current: number | undefined, text: (value: number) => string): string {
+  const now = current === undefined ? '' : `${text(current)} this week so far`
+  if (average === null) return now === '' ? 'Nothing in this time.' : `${capital(now)}; no whole week before it.`
+  return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
+}
+
+function gradeReading(sessions: readonly SessionFigures[], averages: readonly (number | null)[]): string {
+  const grades = sessions.flatMap(({ grade }) => (grade === null ? [] : [grade]))
+  const [only] = grades
+  if (only === undefined) return `${NO_SESSIONS}.`
+  if (grades.length === 1) return `One session, with a grade of ${only} %.`
+  const known = averages.filter(average => average !== null)
+  const first = Math.round(known[Math.min(6, known.length - 1)] ?? 0)
+  const last = Math.round(known.at(-1) ?? 0)
+  const sum = grades.reduce((total, grade) => total + grade, 0)
+  const whole = `The mean of ${grades.length} session grades is ${mean(sum, grades.length) ?? 0} %`
+  if (known.length < 14) return `${whole}; each is the mean of the grades of its segments.`
+  const change = first === last ? `stayed at ${last} %` : `went from ${first} to ${last} %`
+  return `${whole}; the average over seven ${change}.`
+}
+
+function kindReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
+  const graded = kinds.filter(({ grade }) => grade !== null).toSorted((a, b) => (b.grade ?? 0) - (a.grade ?? 0))
+  const [best] = graded
+  const last = graded.at(-1)
+  if (best === undefined || last === undefined) return `${NO_SESSIONS}.`
+  const named = ({ kind, grade }: KindTotals) => `${kindName(viewer, kind)} (${grade ?? 0} %)`
+  if (best === last) return `${named(best)} on average.`
+  return `Highest on average is ${named(best)}, lowest ${named(last)}.`
+}
+
+function rateReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
+  const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
+  const [least] = enough
+  if (kinds.length === 0) return 'No segments in this time.'
+  if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
+  if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
+  return `${kindName(viewer, least.kind)} was passed least often: ${least.passed} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)}).`
+}
+
+function gradeText(session: SessionFigures, kind: string): Part {
+  const grade = gradeOfKind(session, kind)
+  if (grade === null) return NONE
+  return `${allPassed(session, kind) ? '●' : '○'} ${grade}`
+}
+
+function allPassed({ kinds }: SessionFigures, kind: string): boolean {
+  const figures = kinds.find(one => one.kind === kind)
+  return figures !== undefined && figures.passed === figures.segments
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,303 @@
+import { formatTimestamp } from '../../contract/time.ts'
+import { csv } from '../csv.ts'
+import { newestTrainings, trainingHistory, trainingRecords } from '../figures/history.ts'
+import { periodsBetween } from '../figures/periods.ts'
+import { filtered, type SessionFigures, totalsByKind, totalsOf } from '../figures/training.ts'
+import { html, type Html } from '../html.ts'
+import { download, type Page, view, type Visit } from '../page.ts'
+import { type Column, emptyState, pager, resultMark, table } from '../parts.ts'
+import { type Programs, readPrograms } from '../program-names.ts'
+import { countText, dateText, dateTimeText, distanceText, NONE, numberText } from '../text.ts'
+import {
+  addressOf,
+  type Asked,
+  filterBar,
+  ranges,
+  readAsked,
+  type Sort,
+  type Span,
+  spanOf,
+} from './training-filters.ts'
+import {
+  distanceChart,
+  gradeChart,
+  kindCharts,
+  percentText,
+  rateChart,
+  repetitionsChart,
+  type Shown,
+  weeksOf,
+} from './training-charts.ts'
+
+export const trainingPages: readonly Page[] = [
+  { path: '/training', answer: showTraining },
+  { path: '/training.csv', answer: downloadCsv },
+  { path: '/training.ndjson', answer: downloadRecords },
+]
+
+async function showTraining(visit: Visit) {
+  const { store, viewer, now, query } = visit
+  const asked = readAsked(query, viewer)
+  const span = spanOf(asked, now, viewer.timeZone)
+  const [history, programs] = await Promise.all([
+    trainingHistory(store, viewer.subject.id, span?.before),
+    readPrograms(store, viewer),
+  ])
+  const within = inside(history, span, now)
+  const sessions = filtered(within, asked)
+  const bar = filterBar(viewer, asked, programs, within)
+  if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
+    return view({ section: 'training', title: 'Training', body: noTraining })
+  }
+  const before = filtered(earlier(history, span), asked)
+  const shown = { sessions, now, ...endsOf(sessions, span, now, viewer.timeZone) }
+  return view({
+    section: 'training',
+    title: 'Training',
+    lead: changeText(viewer, asked, sessions, before),
+    charts: true,
+    body: html`
+      ${bar}
+      ${asked.day === undefined ? charts(visit, asked, shown) : ''}
+      ${sessionsTable(visit, asked, sessions, programs)}
+    `,
+  })
+}
+
+const noTraining = emptyState(
+  'No training sessions yet',
+  html`Here you would see your sessions with their grades, repetitions and distances over time. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
+)
+
+async function isWithout({ store, viewer }: Visit): Promise<boolean> {
+  return (await newestTrainings(store, viewer.subject.id, 1)).length === 0
+}
+
+function inside(history: readonly SessionFigures[], span: Span | undefined, now: number): readonly SessionFigures[] {
+  return span === undefined ? history : history.filter(({ at }) => at >= span.from && at < Math.max(span.to, now))
+}
+
+function earlier(history: readonly SessionFigures[], span: Span | undefined): readonly SessionFigures[] {
+  return span === undefined ? [] : history.filter(({ at }) => at < span.from)
+}
+
+/** From when to when the pictures go: whole weeks where no range says otherwise. */
+function endsOf(sessions: readonly SessionFigures[], span: Span | undefined, now: number, timeZone: string) {
+  if (span !== undefined) return span
+  const first = sessions[0]?.at ?? now
+  return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
+}
+
+/** One sentence that says what changed. */
+function changeText(
+  viewer: Visit['viewer'],
+  { range, day }: Asked,
+  sessions: readonly SessionFigures[],
+  before: readonly SessionFigures[],
+): string {
+  const now = totalsOf(sessions)
+  const then = totalsOf(before)
+  const [first] = sessions
+  const count = `${countText(now.sessions, 'session')}`
+  if (day !== undefined) return `${count} on this day.`
+  if (first === undefined) {
+    return before.length === 0
+      ? 'No sessions in this time.'
+      : `No sessions in this time; ${then.sessions} in the time before.`
+  }
+  const passed = `${percentText(now.passed, now.sessions)} passed`
+  if (range === 'all')
+    return `${count} since ${dateText(viewer, first.at)}, ${passed}, mean grade ${now.grade ?? NONE} %.`
+  const { title } = ranges[range]
+  if (before.length === 0)
+    return `${count} in ${title}, ${passed}, mean grade ${now.grade ?? NONE} %; nothing before that to compare with.`
+  const grade =
+    now.grade === null || then.grade === null
+      ? ''
+      : now.grade === then.grade
+        ? `, the mean grade stayed at ${now.grade} %`
+        : `, the mean grade went from ${then.grade} to ${now.grade} %`
+  return `${count} in ${title}, ${then.sessions} in the time before; ${passed}, before it ${percentText(then.passed, then.sessions)}${grade}.`
+}
+
+function charts({ viewer }: Visit, { kind }: Asked, shown: Shown): Html {
+  const totals = totalsByKind(shown.sessions)
+  const kinds = totals.map(({ kind }) => kind).filter(one => kind === undefined || one === kind)
+  const weeks = weeksOf(shown, viewer)
+  return html`
+    <div class="charts">
+      ${gradeChart(viewer, shown, kinds)}
+      ${kindCharts(viewer, shown, kinds)}
+      ${repetitionsChart(viewer, weeks)}
+      ${distanceChart(viewer, weeks)}
+      ${rateChart(viewer, totals)}
+    </div>
+  `
+}
+
+const PAGE_SIZE = 25
+
+function sessionsTable(
+  { viewer, path, query }: Visit,
+  asked: Asked,
+  sessions: readonly SessionFigures[],
+  programs: Programs,
+): Html {
+  const sorted = sortedBy(asked, sessions, programs)
+  const pages = Math.max(1, Math.ceil(sorted.length / PAGE_SIZE))
+  const page = Math.min(asked.page, pages)
+  const rows = sorted.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)
+  const first = (page - 1) * PAGE_SIZE + 1
+  return html`
+    <section class="card" id="sessions">
+      <div class="card-head">
+        <h2>Sessions</h2>
+        <p class="downloads">
+          <a href="${addressOf(asked, {}, '/training.csv')}" download>CSV</a>
+          <a href="${addressOf(asked, {}, '/training.ndjson')}" download>NDJSON</a>
+        </p>
+      </div>
+      ${
+        rows.length === 0
+          ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
+          : html`
+              ${table('Sessions', sessionColumns(viewer, programs, asked), rows, 'session-table')}
+              <div class="table-foot">
+                <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(sorted.length)}</p>
+                ${pager(path, query, { page, pages })}
+              </div>
+            `
+      }
+    </section>
+  `
+}
+
+/** The columns of a table of sessions; with what is asked for, their headings sort it. */
+export function sessionColumns(
+  viewer: Visit['viewer'],
+  programs: Programs | undefined,
+  asked?: Asked,
+): Column<SessionFigures>[] {
+  const title = (sort: Sort, text: string) => (asked === undefined ? text : sortLink(asked, sort, text))
+  return [
+    {
+      title: title('at', 'When'),
+      cell: ({ id, at }) => html`<a class="when" href="/training/${id}">${dateTimeText(viewer, at)}</a>`,
+    },
+    ...(programs === undefined
+      ? []
+      : [{ title: title('program', 'Program'), cell: ({ program }: SessionFigures) => programs.nameOf(program) }]),
+    { title: title('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
+    { title: title('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade} %`) },
+    { title: title('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
+    { title: title('reps', 'Repetitions'), numeric: true, cell: ({ reps }) => numberText(reps) },
+    { title: title('distance', 'Distance'), numeric: true, cell: session => distanceOf(viewer, session) },
+  ]
+}
+
+/** A distance as a table shows it: marked where it may have been estimated. */
+export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionFigures): string {
+  if (distance === null) return NONE
+  return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
+}
+
+function sortLink(asked: Asked, sort: Sort, text: string): Html {
+  const isSorted = asked.sort === sort
+  const descending = isSorted ? !asked.descending : true
+  const mark = isSorted ? (asked.descending ? '↓' : '↑') : ''
+  const how = isSorted ? (asked.descending ? ', largest or newest first' : ', smallest or oldest first') : ''
+  return html`<a class="sort" href="${addressOf(asked, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
+}
+
+function sortedBy(
+  { sort, descending }: Asked,
+  sessions: readonly SessionFigures[],
+  programs: Programs,
+): SessionFigures[] {
+  const keys: Record<Sort, (session: SessionFigures) => number | string> = {
+    at: ({ at }) => at,
+    program: ({ program }) => programs.nameOf(program).toLowerCase(),
+    result: ({ passed }) => (passed ? 1 : 0),
+    grade: ({ grade }) => grade ?? -1,
+    segments: ({ segments }) => segments,
+    reps: ({ reps }) => reps,
+    distance: ({ distance }) => distance ?? -1,
+  }
+  const key = keys[sort]
+  const order = descending ? -1 : 1
+  return sessions.toSorted((a, b) => {
+    const [left, right] = [key(a), key(b)]
+    if (left !== right) return left < right ? -order : order
+    return b.at - a.at || b.id - a.id
+  })
+}
+
+async function filteredSessions({ store, viewer, now, query }: Visit) {
+  const asked = readAsked(query, viewer)
+  const span = spanOf(asked, now, viewer.timeZone)
+  const history = await trainingHistory(store, viewer.subject.id, span?.from, span?.to)
+  const programs = await readPrograms(store, viewer)
+  return { programs, sessions: sortedBy(asked, filtered(history, asked), programs) }
+}
+
+async function downloadCsv(visit: Visit) {
+  const { sessions, programs } = await filteredSessions(visit)
+  const header = [
+    'Number',
+    'Recorded',
+    'Program number',
+    'Program',
+    'Passed',
+    'Grade',
+    'Segments',
+    'Repetitions',
+    'Distance (m)',
+    'Approximate distance',
+  ]
+  const rows = sessions.map(session => [
+    session.id,
+    formatTimestamp(session.at),
+    session.program,
+    programs.nameOf(session.program),
+    session.passed ? 'yes' : 'no',
+    session.grade,
+    session.segments,
+    session.reps,
+    session.distance === null ? null : session.distance / 1_000_000,
+    session.approximate ? 'yes' : 'no',
+  ])
+  return download({ file: fileName(visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
+}
+
+/** The records as the API sends them, one a line. */
+async function downloadRecords(visit: Visit) {
+  const { sessions } = await filteredSessions(visit)
+  return download({
+    file: fileName(visit, 'ndjson'),
+    type: 'application/x-ndjson',
+    body: recordLines(
+      visit,
+      sessions.map(({ id }) => id),
+    ),
+  })
+}
+
+/** A few at a time: records are large. */
+const RECORDS_AT_ONCE = 200
+
+async function* recordLines({ store, viewer }: Visit, ids: readonly number[]): AsyncGenerator<string> {
+  for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
+    const some = ids.slice(start, start + RECORDS_AT_ONCE)
+    const records = await trainingRecords(store, viewer.subject.id, some)
+    // What was removed meanwhile is left out.
+    yield some
+      .map(id => records.get(id))
+      .filter(record => record !== undefined)
+      .map(record => `${record}\n`)
+      .join('')
+  }
+}
+
+function fileName({ now }: Visit, ending: string): string {
+  return `training-${new Date(now).toISOString().slice(0, 10)}.${ending}`
+}

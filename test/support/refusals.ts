@@ -1,0 +1,692 @@
+import assert from 'node:assert/strict'
+import { type ErrorCode, errors, type FieldError } from '../../src/contract/errors.ts'
+import { mintToken, revokeToken } from '../../src/store/tokens.ts'
+import { header, type RawAnswer } from './raw.ts'
+import { account, trainingSession, world } from './records.ts'
+import type { TestService } from './service.ts'
+
+/** Requests that are refused, as bytes, with what they are promised: the error table in all its disguises. */
+
+export interface Refused {
+  readonly title: string
+  /** Bytes, written as Latin-1. */
+  readonly send: string
+  readonly code: ErrorCode
+  readonly error?: string
+  readonly fieldErrors?: readonly FieldError[]
+  /** Headers of this refusal beside those of all. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether the connection ends; undefined where nothing is promised. */
+  readonly closes?: boolean
+}
+
+/** In everything a client of these tests sends, and so in nothing it may receive or the log may hold. */
+export const MARK = 'Xq7Mark'
+
+/** Records for the table: Ann with a session, Ben who reads hers, Cas a stranger, and Flo without a subscription. */
+export const cast: readonly object[] = [...world, account(4, 'flo'), trainingSession(5, 1), trainingSession(6, 3)]
+
+/** Settings under which only the table decides. */
+export const tableSettings = { LOCKSTEP_RATE_LIMIT: '1000000', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
+
+export interface Tokens {
+  readonly ann: string
+  readonly lkbxOnly: string
+  readonly free: string
+  readonly revoked: string
+  readonly expired: string
+  readonly unknown: string
+}
+
+/** A token of every sort. To be made before any of them is used. */
+export async function makeTokens(service: TestService): Promise<Tokens> {
+  const { db } = service.store
+  const revoked = await service.token('ann', { name: 'revoked' })
+  const expired = await service.token('ann', { name: 'expired' })
+  for (const { id, name } of await db.selectFrom('token').select(['id', 'name']).execute()) {
+    if (name === 'revoked') await revokeToken(service.store, id, Date.now())
+  }
+  await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
+  const free = await service.token('flo')
+  await db.updateTable('account').set({ subscription_tier: null }).where('username', '=', 'flo').execute()
+  return {
+    ann: await service.token('ann'),
+    lkbxOnly: await service.token('ann', { scopes: ['lkbx:read'] }),
+    free,
+    revoked,
+    expired,
+    unknown: mintToken(),
+  }
+}
+
+/** A request line, a host, headers that every client has, and more. */
+export function request(method: string, target: string, ...headers: readonly string[]): string {
+  const sent = ['Host: a', `User-Agent: ${MARK}`, `Cookie: session=${MARK}`, `Referer: http://a/${MARK}`, ...headers]
+  return `${method} ${target} HTTP/1.1\r\n${sent.join('\r\n')}\r\n\r\n`
+}
+
+/** Lines that are a request as they stand. */
+export function lines(...all: readonly string[]): string {
+  return `${all.join('\r\n')}\r\n\r\n`
+}
+
+export const bearer = (token: string) => `Authorization: Bearer ${token}`
+
+const ONE = '/api/v1/dtt/sessions/5'
+const LIST = '/api/v1/dtt/sessions'
+
+export function refusals(tokens: Tokens): readonly Refused[] {
+  return [
+    ...ofCredentials(tokens),
+    ...ofRights(tokens),
+    ...ofNumbers(tokens),
+    ...ofParameters(tokens),
+    ...ofPaths(tokens),
+    ...ofTargets(tokens),
+    ...ofMethods(tokens),
+    ...ofHeaders(tokens),
+    ...ofHosts(tokens),
+    ...ofBodies(tokens),
+    ...ofParsing(tokens),
+  ]
+}
+
+function ofCredentials({ ann, revoked, expired, unknown }: Tokens): Refused[] {
+  const missing = { 'WWW-Authenticate': 'Bearer realm="api"' }
+  const challenge = (error: string, text: string) => ({
+    'WWW-Authenticate': `Bearer realm="api", error="${error}", error_description="${text}"`,
+  })
+  const invalid = challenge('invalid_token', 'Invalid token')
+  const broken = ann.slice(0, -1) + (ann.endsWith('0') ? '1' : '0')
+  return [
+    ...Object.entries({
+      'no header': [],
+      'an empty header': ['Authorization:'],
+      'a header of spaces': ['Authorization:    '],
+      'another scheme': [`Authorization: Basic ${MARK}`],
+      'another scheme with the token': [`Authorization: Token ${ann}`],
+      'the token alone': [`Authorization: ${ann}`],
+      'the scheme alone': ['Authorization: Bearer'],
+      'the scheme and a space': ['Authorization: Bearer '],
+      'no space after the scheme': [`Authorization: Bearer${ann}`],
+      'a tab after the scheme': [`Authorization: Bearer\t${ann}`],
+      'the whole in quotes': [`Authorization: "Bearer ${ann}"`],
+      'the scheme second in a list': [`Authorization: Basic ${MARK}, Bearer ${ann}`],
+      'the token in a cookie': [`Cookie: token=${ann}`],
+      'the token in a header of another name': [`X-Api-Key: ${ann}`],
+    }).map(([title, headers]) => ({
+      title,
+      send: request('GET', ONE, ...headers),
+      code: 'missing_token' as const,
+      error: 'Missing or invalid Authorization header',
+      headers: missing,
+      closes: false,
+    })),
+    ...Object.entries({
+      'text that is no token': MARK,
+      'a token with a wrong checksum': broken,
+      'a token that lacks a character': ann.slice(0, -1),
+      'a token with one character more': `${ann}0`,
+      'a token in capitals': ann.toUpperCase(),
+      'a token in quotes': `"${ann}"`,
+      'a token after a name': `token=${ann}`,
+      'a token twice in a list': `${ann}, Bearer ${ann}`,
+      'a token and a comma': `${ann},`,
+      'a token twice': `${ann} ${ann}`,
+      'a token with a byte that is not ASCII': `${ann}\xe9`,
+      'a very long token': ann + MARK.repeat(1000),
+      'a token that nobody has': unknown,
+    }).map(([title, value]) => ({
+      title,
+      send: request('GET', ONE, bearer(value)),
+      code: 'invalid_token' as const,
+      error: 'Invalid token',
+      headers: invalid,
+      closes: false,
+    })),
+    {
+      title: 'a token that was revoked',
+      send: request('GET', ONE, bearer(revoked)),
+      code: 'token_revoked',
+      error: 'Token has been revoked',
+      headers: challenge('invalid_token', 'Token has been revoked'),
+      closes: false,
+    },
+    {
+      title: 'a token that has expired',
+      send: request('GET', ONE, bearer(expired)),
+      code: 'token_expired',
+      error: 'Token has expired',
+      headers: challenge('invalid_token', 'Token has expired'),
+      closes: false,
+    },
+    ...[
+      ['two equal headers', request('GET', ONE, bearer(ann), bearer(ann))],
+      ['two headers, the second of another scheme', request('GET', ONE, bearer(ann), `Authorization: Basic ${MARK}`)],
+      ['two headers, the first of them empty', request('GET', ONE, 'Authorization:', bearer(ann))],
+    ].map(([title = '', send = '']) => ({
+      title,
+      send,
+      code: 'invalid_request' as const,
+      error: 'Send one Authorization header',
+      headers: challenge('invalid_request', 'Send one Authorization header'),
+      closes: false,
+    })),
+    ...[
+      ['access_token in the query', `${ONE}?access_token=${MARK}`],
+      ['api_key in the query', `${LIST}?limit=5&api_key=`],
+      ['token in the query', `${ONE}?token=${ann}`],
+      ['a name that is token when decoded', `${ONE}?%74oken=${MARK}`],
+      ['a token as the value of anything', `${ONE}?include=${ann}`],
+      ['a token within a value, percent-encoded', `${ONE}?x=my-%6C${unknown.slice(1)}`],
+      ['a token as a name', `${ONE}?${revoked}`],
+      ['a token in the path', `${LIST}/${ann}`],
+      ['a token in the path, percent-encoded', `${LIST}/%6C${ann.slice(1)}`],
+    ].flatMap(([title = '', target = '']) =>
+      [[], [bearer(ann)]].map(headers => ({
+        title: `${title}, ${headers.length === 0 ? 'without' : 'with'} a header`,
+        send: request('GET', target, ...headers),
+        code: 'invalid_request' as const,
+        error: 'Send the token in the Authorization header, never in the URL',
+        headers: challenge('invalid_request', 'Send the token in the Authorization header, never in the URL'),
+        closes: false,
+      })),
+    ),
+  ]
+}
+
+function ofRights({ ann, lkbxOnly, free }: Tokens): Refused[] {
+  return [
+    {
+      title: 'an account without a subscription',
+      send: request('GET', ONE, bearer(free)),
+      code: 'subscription_required',
+      closes: false,
+    },
+    {
+      title: 'a token without the scope of the path',
+      send: request('GET', ONE, bearer(lkbxOnly)),
+      code: 'insufficient_scope',
+      headers: { 'WWW-Authenticate': 'Bearer realm="api", error="insufficient_scope", scope="dtt:read"' },
+      closes: false,
+    },
+    ...['3', '99', '2147483648', '9007199254740993', '9223372036854775808', '1'.repeat(100)].flatMap(id =>
+      [`${LIST}?ownerId=${id}`, `${LIST}/latest?ownerId=${id}`, `/api/v1/lkbx/session/current?targetUserId=${id}`].map(
+        target => ({
+          title: `the records of somebody else: ${target}`,
+          send: request('GET', target, bearer(ann)),
+          code: 'owner_not_accessible' as const,
+          closes: false,
+        }),
+      ),
+    ),
+    ...Object.entries({
+      '/api/v1/lkbx/templates': 'Lock template not found',
+      '/api/v1/lkbx/sessions': 'Lock session not found',
+      '/api/v1/dtt/templates': 'Training template not found',
+      '/api/v1/dtt/sessions': 'Training session not found',
+      '/api/v1/lkbx': 'Lock device not found',
+      '/api/v1/dtt': 'Training device not found',
+      '/api/v1/users': 'User not found',
+    }).flatMap(([path, error]) =>
+      ['6', '2147483647', '2147483648', '4294967296', '9007199254740992', '9223372036854775808', '7'.repeat(100)].map(
+        id => ({
+          title: `nothing to see at ${path}/${id}`,
+          send: request('GET', `${path}/${id}`, bearer(ann)),
+          code: 'not_found' as const,
+          error,
+          closes: false,
+        }),
+      ),
+    ),
+  ]
+}
+
+/** Numbers to a lenient parser, and not to this one; percent-encoded where a target must be. */
+const DISGUISED = [
+  '0x10', '0X10', '0b1', '0o7', '1e1', '1E1', '+5', '-5', '-0', '%2B5', '05', '00', '5.0', '5.', '.5', '5,0', '1_000', '5n',
+  '%205', '5%20', '5%09', '%0A5', '5%0D%0A', '%EF%BB%BF5', '%C2%A05', '%D9%A5', '%EF%BC%95', '%E2%91%A4', '%C2%B2',
+  'Infinity', 'NaN', 'null', 'undefined', 'true', 'five', MARK, '[5]', '%7B%7D', '5%2F6', '%275%27', "5'--", '5;6', '5|6', '*',
+] // prettier-ignore
+
+function ofNumbers({ ann }: Tokens): Refused[] {
+  const wrong = (title: string, target: string, field: string, message: string): Refused => ({
+    title: `${title}: ${target}`,
+    send: request('GET', target, bearer(ann)),
+    code: 'invalid_parameter',
+    error: `${field} ${message}`,
+    fieldErrors: [{ field, message }],
+    closes: false,
+  })
+  const limits = 'must be an integer from 1 to 100'
+  const offsets = 'must be an integer from 0 to 9007199254740991'
+  const ids = 'must be an integer of 1 or more'
+  return [
+    ...DISGUISED.flatMap(text => [
+      wrong('an id in disguise', `${LIST}/${text}`, 'id', ids),
+      wrong('a limit in disguise', `${LIST}?limit=${text}`, 'limit', limits),
+      wrong('an offset in disguise', `${LIST}?offset=${text}`, 'offset', offsets),
+      wrong('an owner in disguise', `${LIST}?ownerId=${text}`, 'ownerId', ids),
+    ]),
+    ...['0', '101', '4294967297', '1'.repeat(20), ''].map(text =>
+      wrong('a limit out of bounds', `${LIST}?limit=${text}`, 'limit', limits),
+    ),
+    ...['9007199254740992', '18446744073709551616', '9'.repeat(400), ''].map(text =>
+      wrong('an offset out of bounds', `${LIST}?offset=${text}`, 'offset', offsets),
+    ),
+    ...['0', ''].map(text => wrong('an owner out of bounds', `${LIST}?ownerId=${text}`, 'ownerId', ids)),
+    wrong('an id of 0', `${LIST}/0`, 'id', ids),
+    wrong('a word in the place of an id, in another case', `${LIST}/LATEST`, 'id', ids),
+    wrong('a word in the place of an id, with a space', `${LIST}/latest%20`, 'id', ids),
+    wrong('half of another path in the place of an id', '/api/v1/lkbx/session', 'id', ids),
+    wrong('the name of a prototype in the place of an id', `${LIST}/__proto__`, 'id', ids),
+    wrong('an encoded slash in the place of an id', `/api/v1/dtt/5%2F6`, 'id', ids),
+  ]
+}
+
+function ofParameters({ ann }: Tokens): Refused[] {
+  const refused = (code: ErrorCode, target: string, ...fieldErrors: FieldError[]): Refused => {
+    const [first] = fieldErrors
+    return {
+      title: `${code}: ${target}`,
+      send: request('GET', target, bearer(ann)),
+      code,
+      error: `${first?.field} ${first?.message}`,
+      fieldErrors,
+      closes: false,
+    }
+  }
+  const templates = '/api/v1/lkbx/templates'
+  const unknown = { field: 'query', message: 'may only have limit, offset, cursor, ownerId' }
+  const repeated = { field: 'limit', message: 'must not be given more than once' }
+  const moment = 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time'
+  const cursor = 'must be empty or a nextCursor of this path with these filters'
+  const names = [
+    MARK, 'Limit', 'LIMIT', 'limits', 'limit[]', 'limit[gte]', 'limit%5B%5D', 'limit%20', '%20limit', 'limit.',
+    '__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__', 'Token', 'page', 'from', 'passed',
+  ] // prettier-ignore
+  return [
+    ...names.map(name => refused('unknown_parameter', `${templates}?${name}=1`, unknown)),
+    refused('unknown_parameter', `${templates}?=1`, unknown),
+    refused('unknown_parameter', `${templates}?limit;offset=1`, unknown),
+    refused('unknown_parameter', `${templates}?${MARK}`, unknown),
+    refused('unknown_parameter', `${templates}??limit=1`, unknown),
+    refused('unknown_parameter', `/api/v1/me?limit=1`, {
+      field: 'query',
+      message: 'must be empty: there are no parameters here',
+    }),
+    refused('repeated_parameter', `${templates}?limit=1&limit=1`, repeated),
+    refused('repeated_parameter', `${templates}?limit=1&%6Cimit=2&limit=3`, repeated),
+    refused('repeated_parameter', `${templates}?limit=1&&limit`, repeated),
+    {
+      ...refused('unknown_parameter', `${templates}?offset=x&limit=1&limit=1&${MARK}=1&ownerId=0`),
+      error: `query ${unknown.message}`,
+      fieldErrors: [
+        { field: 'offset', message: 'must be an integer from 0 to 9007199254740991' },
+        repeated,
+        unknown,
+        { field: 'ownerId', message: 'must be an integer of 1 or more' },
+      ],
+    },
+    {
+      ...refused('repeated_parameter', `${templates}?ownerId=0&limit=1&limit=1`),
+      error: 'limit must not be given more than once',
+      fieldErrors: [{ field: 'ownerId', message: 'must be an integer of 1 or more' }, repeated],
+    },
+    ...['TRUE', '1', 'yes', '', 'true%20'].map(value =>
+      refused('invalid_parameter', `${LIST}?passed=${value}`, { field: 'passed', message: 'must be true or false' }),
+    ),
+    ...['OWNER', 'owners', 'owner,owner', ''].map(value =>
+      refused('invalid_parameter', `${ONE}?include=${value}`, { field: 'include', message: 'must be owner' }),
+    ),
+    ...[
+      '2026-02-30', '2026-2-3', '20260203', '2026-02-16T18:00', '2026-02-16%2018:00:00Z', '1771264800', 'yesterday', '',
+      '2026-02-16T18:00:00+01:00Z', '2026-02-16T24:00:00Z', '+002026-02-16', `${MARK}`,
+    ].map(value => refused('invalid_parameter', `${LIST}?from=${value}`, { field: 'from', message: moment })), // prettier-ignore
+    refused('invalid_parameter', `${LIST}?from=2026-02-17T00:00:01Z&to=2026-02-16`, {
+      field: 'from',
+      message: 'must not be after to',
+    }),
+    ...[MARK, 'AAAA', '%20', 'MC4wLkFBQUFBQUFBQUFBQUFBQUE'].map(value =>
+      refused('invalid_parameter', `${templates}?cursor=${value}`, { field: 'cursor', message: cursor }),
+    ),
+    refused('invalid_parameter', `${templates}?cursor=&offset=0`, {
+      field: 'cursor',
+      message: 'must not be combined with offset',
+    }),
+    refused('invalid_parameter', '/api/v1/lkbx/sessions?lockState=', {
+      field: 'lockState',
+      message: 'must not be empty',
+    }),
+  ]
+}
+
+function ofPaths({ ann }: Tokens): Refused[] {
+  const paths = [
+    '/', '/api', '/api/', '/api/v1', '/api/v1/', '/api/v2/me', `/${MARK}`, `/api/v1/${MARK}`,
+    '/api/v1/me/', '/api/v1//me', '//api/v1/me', '/api//v1/me', '/api/v1/me//', `${ONE}/`, `${LIST}/`, `${LIST}//5`,
+    '/api/v1/ME', '/API/v1/me', '/api/V1/me', '/api/v1/Dtt/sessions',
+    '/api/v1/./me', '/api/v1/../v1/me', '/./api/v1/me', '/api/v1/me/.', '/api/v1/me/..', '/api/v1/dtt/..', `${LIST}/.`, `${LIST}/..`,
+    '/api/v1/%2E/me', '/api/v1/%2e%2e/v1/me', `${LIST}/%2E%2E`, `${LIST}/%2e`,
+    '/api/v1%2Fme', '/api%2Fv1%2Fme', '/api/v1/dtt%2Fsessions/5', '/api/v1/dtt%2Fsessions', '/%2Fapi/v1/me',
+    '/api/v1/%6De%20', '/api/v1/m%2565', '/api/v1/me;v=1', '/api/v1/me,', '/api/v1/*', '/api/v1/:id',
+    '/api/v1/__proto__', '/api/v1/constructor', '/api/v1/toString', '/__proto__', '/constructor/prototype',
+    '/api/v1/lkbx/session/5', '/api/v1/dtt/session/current', `${ONE}/segments`, '/api/v1/dtt/sessions/5/6',
+    '/healthz/', '/Healthz', '//healthz', '/health', '/docs/', '/openapi.yaml', '/.env', '/.git/config', '/favicon.ico', '/robots.txt',
+    '/api/v1/me%01', '/api/v1/me%0A', '/api/v1/me%C3%A9', '/apix', '/api%20/v1/me',
+  ] // prettier-ignore
+  return paths.flatMap(path =>
+    ['GET', 'OPTIONS', 'DELETE'].map(method => ({
+      title: `no such path: ${method} ${path}`,
+      send: request(method, path, bearer(ann)),
+      code: 'no_route' as const,
+      closes: false,
+    })),
+  )
+}
+
+function ofTargets({ ann }: Tokens): Refused[] {
+  const encodings = [
+    '%', '%2', '%a', '%zz', '%G0', '%0g', '%u0041', '%%', '5%', '%C3', '%C3%28', '%FF', '%FE', '%80', '%C0%AF', '%C1%81', '%E0%80%AF',
+    '%ED%A0%80', '%ED%BF%BF', '%ED%A0%BD%ED%B8%80', '%F4%90%80%80', '%F8%88%80%80%80', '%00', 'a%00b', '%E2%82',
+  ] // prettier-ignore
+  const raw = [
+    '#',
+    `#${MARK}`,
+    '\\',
+    '<',
+    '>',
+    '"',
+    '\x01',
+    '\x1f',
+    '\x7f',
+    '\t',
+    ' x',
+    '\xe9',
+    '\xc3\xa9',
+    '\x80',
+    '\xff',
+    '\0',
+  ]
+  const refused = (title: string, target: string): Refused => ({
+    title,
+    send: request('GET', target, bearer(ann)),
+    code: 'malformed_url',
+  })
+  return [
+    ...encodings.flatMap(text => [
+      { ...refused(`${text} in the path`, `${LIST}/${text}`), closes: false },
+      { ...refused(`${text} in a value`, `${LIST}?limit=${text}`), closes: false },
+      { ...refused(`${text} in a name`, `${LIST}?${text}=1`), closes: false },
+      { ...refused(`${text} at an unknown path`, `/${text}`), closes: false },
+    ]),
+    ...raw.flatMap(text => [
+      refused(`${JSON.stringify(text)} in the path`, `${LIST}/5${text}`),
+      refused(`${JSON.stringify(text)} in the query`, `${LIST}?limit=5${text}`),
+      refused(`${JSON.stringify(text)} in the middle`, `/api/v1/dtt/ses${text}sions/5?limit=5`),
+    ]),
+    refused('an asterisk', '*'),
+    refused('no leading slash', MARK),
+    refused('a query alone', '?limit=5'),
+    refused('another scheme', `ftp://a${ONE}`),
+    refused('an absolute form without a host', `http://${ONE}`),
+  ]
+}
+
+function ofMethods({ ann }: Tokens): Refused[] {
+  const refused = (title: string, send: string, closes = false): Refused => ({
+    title,
+    send,
+    code: 'method_not_allowed',
+    headers: { Allow: 'GET, HEAD, OPTIONS' },
+    closes,
+  })
+  const methods = [
+    'POST',
+    'PUT',
+    'PATCH',
+    'DELETE',
+    'TRACE',
+    'PROPFIND',
+    'SEARCH',
+    'QUERY',
+    'M-SEARCH',
+    'LINK',
+    'PURGE',
+  ]
+  return [
+    ...methods.flatMap(method =>
+      [ONE, LIST, '/api/v1/me', '/healthz', '/openapi.json'].map(path =>
+        refused(`${method} ${path}`, request(method, path, bearer(ann), 'X-HTTP-Method-Override: GET')),
+      ),
+    ),
+    ...['POST', 'PUT', 'DELETE'].flatMap(method =>
+      [ONE, '/readyz'].flatMap(path => [
+        refused(
+          `${method} ${path} with a body`,
+          `${request(method, path, bearer(ann), 'Content-Type: application/json', 'Content-Length: 16')}{"id":"${MARK}"}`,
+          true,
+        ),
+        refused(
+          `${method} ${path} with a body in chunks`,
+          `${request(method, path, bearer(ann), 'Transfer-Encoding: chunked')}7\r\n${MARK}\r\n0\r\n\r\n`,
+          true,
+        ),
+        refused(`${method} ${path} with an empty body`, request(method, path, bearer(ann), 'Content-Length: 0')),
+        refused(
+          `${method} ${path} with a body that does not come`,
+          request(method, path, bearer(ann), 'Content-Length: 10'),
+          true,
+        ),
+      ]),
+    ),
+    refused('a form that asks to be another method', request('POST', `${ONE}?_method=GET`, bearer(ann))),
+  ]
+}
+
+function ofHeaders({ ann }: Tokens): Refused[] {
+  const refused = (code: ErrorCode, title: string, closes: boolean, target: string, ...headers: string[]): Refused => ({
+    title,
+    send: request('GET', target, ...headers, bearer(ann)),
+    code,
+    closes,
+  })
+  const many = (count: number) => Array.from({ length: count }, (_, index) => `X-${MARK}-${index}: 1`)
+  return [
+    ...[
+      'text/html',
+      'application/xml',
+      '*/*;q=0',
+      'application/json;q=0',
+      'application/json; q=0.000, */*',
+      'text/*, image/*',
+    ].map(accept => refused('not_acceptable', `Accept: ${accept}`, false, ONE, `Accept: ${accept}`)),
+    ...['200-ok', MARK, '100', '""'].flatMap(expect => [
+      refused('expectation_failed', `Expect: ${expect}`, false, ONE, `Expect: ${expect}`),
+      refused('expectation_failed', `Expect: ${expect} at a page`, false, '/healthz', `Expect: ${expect}`),
+    ]),
+    ...[8193, 9000, 20_000, 40_000, 60_000].flatMap(size => [
+      refused('uri_too_long', `a path of ${size} bytes`, true, `/${MARK}${'a'.repeat(size - 8)}`),
+      refused('uri_too_long', `a query of ${size} bytes`, true, `${LIST}?x=${'a'.repeat(size - LIST.length - 3)}`),
+    ]),
+    ...[17_000, 24_000, 40_000, 60_000].map(size =>
+      refused('headers_too_large', `a header of ${size} bytes`, true, ONE, `X-Long: ${'a'.repeat(size)}`),
+    ),
+    ...[96, 120, 500, 2000].map(count =>
+      refused('headers_too_large', `${count} more headers than usual`, true, ONE, ...many(count)),
+    ),
+    refused('headers_too_large', 'a header with a long name', true, ONE, `X-${'a'.repeat(17_000)}: 1`),
+    refused('headers_too_large', 'large headers together', true, ONE, ...many(90).map(line => line + 'a'.repeat(180))),
+  ]
+}
+
+function ofHosts({ ann }: Tokens): Refused[] {
+  const hosts: Readonly<Record<string, readonly string[]>> = {
+    'no Host': [],
+    'an empty Host': ['Host:'],
+    'two equal Hosts': ['Host: a', 'Host: a'],
+    'two different Hosts': ['Host: a', 'host: b'],
+    'a Host with a path': [`Host: a/${MARK}`],
+    'a Host with a query': ['Host: a?b'],
+    'a Host with a fragment': ['Host: a#b'],
+    'a Host with a user': [`Host: ${MARK}@a`],
+    'a Host with a scheme': ['Host: http://a'],
+    'two names in a Host': ['Host: a b'],
+    'a list in a Host': ['Host: a, b'],
+    'a port that is no number': ['Host: a:http'],
+    'a port out of bounds': ['Host: a:65536'],
+    'two ports': ['Host: a:80:80'],
+    'a port alone': ['Host: :80'],
+    'half an IPv6 address': ['Host: [::1'],
+    'an IPv6 address without brackets': ['Host: ::1'],
+    'a Host that is not ASCII': ['Host: \xe9'],
+    'a Host with a backslash': ['Host: a\\b'],
+    'a Host in quotes': ['Host: "a"'],
+  }
+  const refused = (title: string, send: string): Refused => ({ title, send, code: 'host_invalid', closes: true })
+  return [
+    ...Object.entries(hosts).map(([title, found]) =>
+      refused(title, lines(`GET ${ONE} HTTP/1.1`, ...found, bearer(ann))),
+    ),
+    refused('two Hosts in HTTP/1.0', lines(`GET ${ONE} HTTP/1.0`, 'Host: a', 'Host: a')),
+    refused('an odd Host in HTTP/1.0', lines(`GET ${ONE} HTTP/1.0`, 'Host: a b')),
+    refused('an odd Host at a page', lines('GET /healthz HTTP/1.1', 'Host: a b')),
+    refused('no Host at OPTIONS *', lines('OPTIONS * HTTP/1.1')),
+    refused('an absolute target at odds with the Host', request('GET', `http://b${ONE}`, bearer(ann))),
+    refused('an absolute target with another port', request('GET', `http://a:81${ONE}`, bearer(ann))),
+    refused('an absolute target with a user', request('GET', `http://${MARK}@a${ONE}`, bearer(ann))),
+    refused('an absolute target in HTTP/1.1 without a Host', lines(`GET http://a${ONE} HTTP/1.1`, bearer(ann))),
+  ]
+}
+
+function ofBodies({ ann }: Tokens): Refused[] {
+  const refused = (title: string, send: string): Refused => ({ title, send, code: 'body_not_allowed', closes: true })
+  return ['GET', 'HEAD'].flatMap(method => [
+    refused(`a body with ${method}`, `${request(method, ONE, bearer(ann), 'Content-Length: 7')}${MARK}`),
+    refused(`a body with ${method} at a page`, `${request(method, '/healthz', 'Content-Length: 7')}${MARK}`),
+    refused(`a body with ${method} at no path`, `${request(method, `/${MARK}`, 'Content-Length: 7')}${MARK}`),
+    refused(`half a body with ${method}`, `${request(method, ONE, bearer(ann), 'Content-Length: 100')}${MARK}`),
+    refused(`a long zero with ${method}`, request(method, ONE, bearer(ann), 'Content-Length: 00')),
+    refused(
+      `a body in chunks with ${method}`,
+      `${request(method, ONE, bearer(ann), 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    ),
+    refused(
+      `a request within the body of ${method}`,
+      `${request(method, ONE, bearer(ann), 'Content-Length: 38')}GET /api/v1/me HTTP/1.1\r\nHost: a\r\n\r\n`,
+    ),
+  ])
+}
+
+function ofParsing({ ann }: Tokens): Refused[] {
+  const first = `GET ${ONE} HTTP/1.1`
+  const post = 'POST /api/v1/me HTTP/1.1'
+  const cases: Readonly<Record<string, string>> = {
+    'a method that does not exist': lines(`FOO ${ONE} HTTP/1.1`, 'Host: a'),
+    'a method in small letters': lines(`get ${ONE} HTTP/1.1`, 'Host: a'),
+    'a method of odd characters': lines(`G\x01T ${ONE} HTTP/1.1`, 'Host: a'),
+    'a method of RTSP': lines(`DESCRIBE ${ONE} HTTP/1.1`, 'Host: a'),
+    'a tunnel': lines('CONNECT a:443 HTTP/1.1', 'Host: a:443'),
+    'the preface of HTTP/2': lines('PRI * HTTP/2.0', '', 'SM'),
+    'HTTP/2.0': lines(`GET ${ONE} HTTP/2.0`, 'Host: a', bearer(ann)),
+    'HTTP/1.2': lines(`GET ${ONE} HTTP/1.2`, 'Host: a', bearer(ann)),
+    'HTTP/0.9': lines(`GET ${ONE} HTTP/0.9`, 'Host: a', bearer(ann)),
+    'no version': lines(`GET ${ONE}`, 'Host: a', bearer(ann)),
+    'a version in small letters': lines(`GET ${ONE} http/1.1`, 'Host: a', bearer(ann)),
+    'another protocol': lines(`GET ${ONE} SIP/2.0`, 'Host: a', bearer(ann)),
+    'a folded header': lines(first, 'Host: a', `X-Folded: 1`, ` ${MARK}`, bearer(ann)),
+    'a folded first header': lines(first, ' Host: a', bearer(ann)),
+    'a space before the colon': lines(first, 'Host : a', bearer(ann)),
+    'a header without a colon': lines(first, 'Host: a', MARK, bearer(ann)),
+    'a header without a name': lines(first, 'Host: a', `: ${MARK}`, bearer(ann)),
+    'a name with a space': lines(first, 'Host: a', `X ${MARK}: 1`, bearer(ann)),
+    'a name that is not ASCII': lines(first, 'Host: a', `X-\xe9: 1`, bearer(ann)),
+    'a value with NUL': lines(first, 'Host: a', `X-Odd: ${MARK}\0`, bearer(ann)),
+    'a value with a bare CR': lines(first, 'Host: a', `X-Odd: a\rX-Other: ${MARK}`, bearer(ann)),
+    'lines that end with LF alone': `${first}\nHost: a\n${bearer(ann)}\n\n`,
+    'text that is no request': `${MARK}\r\n\r\n`,
+    'a greeting of TLS': '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03',
+    'bytes of zero': '\0'.repeat(64),
+    'a length and chunks': `${lines(post, 'Host: a', 'Content-Length: 3', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    'chunks and a length': `${lines(post, 'Host: a', 'Transfer-Encoding: chunked', 'Content-Length: 3')}0\r\n\r\n`,
+    'two lengths': `${lines(post, 'Host: a', 'Content-Length: 3', 'Content-Length: 4')}abc`,
+    'the same length twice': `${lines(post, 'Host: a', 'Content-Length: 3', 'Content-Length: 3')}abc`,
+    'a list of lengths': `${lines(post, 'Host: a', 'Content-Length: 3, 3')}abc`,
+    'a length with a sign': `${lines(post, 'Host: a', 'Content-Length: +3')}abc`,
+    'a negative length': lines(post, 'Host: a', 'Content-Length: -1'),
+    'a length in hex': lines(post, 'Host: a', 'Content-Length: 0x3'),
+    'a length that is too long': lines(post, 'Host: a', 'Content-Length: 99999999999999999999999'),
+    'an empty length': lines(post, 'Host: a', 'Content-Length:'),
+    'an encoding that does not end in chunks': lines(post, 'Host: a', 'Transfer-Encoding: chunked, identity'),
+    'an encoding with a space before the colon': lines(post, 'Host: a', 'Transfer-Encoding : chunked'),
+  }
+  return Object.entries(cases).map(([title, send]) => ({ title, send, code: 'malformed_request', closes: true }))
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{16,}$/
+const DATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/
+
+/** Headers of every answer of the API, and of every refusal wherever it is raised. */
+export const EVERYWHERE: Readonly<Record<string, string>> = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+export interface Promised extends Pick<Refused, 'code' | 'error' | 'fieldErrors' | 'headers' | 'closes'> {
+  /** Whether the limit of the token is shown. */
+  readonly limited?: boolean
+  /** Whether it answers HEAD. */
+  readonly head?: boolean
+}
+
+/** Holds a refusal to everything it is promised: status, headers and no others, and the bytes of its body. */
+export function assertPromised(answer: RawAnswer, promised: Promised) {
+  const { code, error, fieldErrors, headers = {}, closes, limited = false, head = false } = promised
+  const { status } = errors[code]
+  assert.equal(answer.status, status, `${answer.status} instead of ${status} ${code}: ${answer.body}`)
+
+  const requestId = header(answer, 'X-Request-Id') ?? ''
+  assert.match(requestId, REQUEST_ID)
+  assert.match(header(answer, 'Date') ?? '', DATE)
+  for (const [name, value] of Object.entries({ ...EVERYWHERE, ...headers }))
+    assert.equal(header(answer, name), value, name)
+  const connection = header(answer, 'Connection')
+  if (closes !== undefined) assert.equal(connection, closes ? 'close' : 'keep-alive')
+  assert.deepEqual(
+    answer.headers.map(([name]) => name).toSorted(),
+    [
+      ...['Connection', 'Content-Length', 'Content-Type', 'Date', 'X-Request-Id'],
+      ...Object.keys(EVERYWHERE),
+      ...Object.keys(headers),
+      ...(connection === 'keep-alive' ? ['Keep-Alive'] : []),
+      ...(limited ? ['RateLimit', 'RateLimit-Policy'] : []),
+    ].toSorted(),
+  )
+  assert.equal(header(answer, 'Content-Type'), 'application/json; charset=utf-8')
+
+  if (head) assert.equal(answer.body, '')
+  else {
+    const { error: text } = JSON.parse(answer.body) as { error: string }
+    const body = { ok: false, error: error ?? text, code, status, requestId, fieldErrors }
+    assert.equal(answer.body, JSON.stringify(body))
+    assert.equal(header(answer, 'Content-Length'), String(Buffer.byteLength(answer.body)))
+    assert.ok(text.length > 0)
+  }
+  const everything = JSON.stringify([answer.reason, answer.headers, answer.body])
+  assert.ok(!everything.includes(MARK) && !everything.includes('lks_'), 'nothing of the request is repeated')
+}
+
+/** Refusals of a caller who is known, and whose limit is shown. */
+export const AFTER_CREDENTIALS: ReadonlySet<ErrorCode> = new Set([
+  'subscription_required',
+  'insufficient_scope',
+  'unknown_parameter',
+  'repeated_parameter',
+  'invalid_parameter',
+  'owner_not_accessible',
+  'not_found',
+])
