@@ -8,7 +8,7 @@ import { lockDevice, lockSession, trainingSession, trainingTemplate, world } fro
 import { archiveOf } from './support/service.ts'
 
 test('an account is added with the next id and the tier ultra, or with those that are given', async () => {
-  using folder = makeFolder()
+  await using folder = await makeFolder()
   const first = await folder.run(['account', 'add', '--username', 'ann'])
   assert.deepEqual(first, { code: 0, stderr: '', stdout: 'id  username  tier   until\n1   ann       ultra  –\n' })
   const second = await folder.run([...words('account add --id 7 --tier none --json'), '--username', 'Ben Ößer'])
@@ -55,7 +55,7 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
 ]
 
 test('what cannot be done to accounts and links ends with code 1 and the reason on stderr', async t => {
-  using folder = await makeWorld()
+  await using folder = await makeWorld()
   const before = await folder.run(['export'])
   for (const { what, args, says } of refused) {
     await t.test(what, async () => {
@@ -69,7 +69,7 @@ test('what cannot be done to accounts and links ends with code 1 and the reason 
 })
 
 test('a tier is set by username or id, until an instant or through a whole day, and taken away', async () => {
-  using folder = await makeWorld()
+  await using folder = await makeWorld()
   const steps = [
     { args: '--account ann --tier pioneer --until 2030-01-01', tier: 'pioneer', ends: '2030-01-02T00:00:00Z' },
     {
@@ -91,7 +91,7 @@ test('a tier is set by username or id, until an instant or through a whole day, 
 })
 
 test('a password is read from the first line of stdin, and kept as argon2id only', async () => {
-  using folder = await makeWorld()
+  await using folder = await makeWorld()
   const password = 'zwölf Zeichen & mehr'
   await using running = folder.start(words('account set-password --account 2'))
   // Whoever pipes it in may not close the pipe.
@@ -119,7 +119,7 @@ test('a password is read from the first line of stdin, and kept as argon2id only
 })
 
 test('a password that is too short, too long, or an argument is refused and not repeated', async () => {
-  using folder = await makeWorld()
+  await using folder = await makeWorld()
   for (const input of ['elevenchars\n', '', `${'x'.repeat(1025)}\n`]) {
     const { code, stderr } = await folder.run(words('account set-password --account ann'), { input })
     assert.equal(stderr, 'lockstep: a password must have 12 to 1024 characters\n')
@@ -136,7 +136,7 @@ test('a password that is too short, too long, or an argument is refused and not 
 })
 
 test('an account is removed with its records, tokens and links, and nobody else loses anything', async () => {
-  using folder = await makeWorld()
+  await using folder = await makeWorld()
   await using store = await folder.store()
   for (const accountId of [1, 2]) {
     await createToken(store, { accountId, name: 'x', scopes: ['dtt:read'], expiresAt: null }, Date.now())
@@ -162,7 +162,7 @@ test('an account is removed with its records, tokens and links, and nobody else 
 })
 
 test('links are added, listed and removed by username or id; adding one twice changes nothing', async () => {
-  using folder = await makeWorld()
+  await using folder = await makeWorld()
   const list = async () => JSON.parse((await folder.run(words('link list --json'))).stdout) as unknown
   const annToBen = { ownerId: 1, owner: 'ann', partnerId: 2, partner: 'ben' }
   const casToAnn = { ownerId: 3, owner: 'cas', partnerId: 1, partner: 'ann' }
@@ -181,7 +181,7 @@ test('links are added, listed and removed by username or id; adding one twice ch
 
 /** Ann has a record of several kinds, Ben one, and Ben may read Ann's. */
 async function makeWorld(): Promise<Folder> {
-  const folder = makeFolder()
+  const folder = await makeFolder()
   await using store = await folder.store()
   const records = [
     lockDevice(1, 1),

@@ -237,3 +237,9 @@ test('dates that cannot be and a range that ends before it begins are refused', 
     )
   }
 })
+
+test('a first day after the last day is refused, also when it is the very next one', async () => {
+  await using service = await startService(world)
+  const answer = await service.fetch('/api/v1/lkbx/sessions?from=2026-02-17&to=2026-02-16', await service.token('ann'))
+  assertRefused(answer, 400, 'invalid_parameter')
+})

@@ -6,21 +6,9 @@ import { type ErrorCode, errors } from '../src/contract/errors.ts'
 import { type Store, StoreUnavailable } from '../src/store/index.ts'
 import { serveAgain } from './support/again.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from './support/raw.ts'
-import {
-  AFTER_CREDENTIALS,
-  assertPromised,
-  bearer,
-  cast,
-  lines,
-  makeTokens,
-  MARK,
-  type Promised,
-  type Refused,
-  refusals,
-  request,
-  tableSettings,
-  type Tokens,
-} from './support/refusals.ts'
+import { AFTER_CREDENTIALS, assertPromised, type Promised } from './support/promised.ts'
+import { type Refused, refusals } from './support/refusals.ts'
+import { bearer, cast, lines, makeTokens, MARK, request, tableSettings, type Tokens } from './support/requests.ts'
 import { startService, type TestService } from './support/service.ts'
 
 let service: TestService

@@ -32,24 +32,25 @@ export function writeLine(kind: Kind, row: Row): string {
   const line = kind.write(row)
   // A character takes at most three bytes.
   if (line.length <= LONGEST_LINE / 3 || Buffer.byteLength(line) <= LONGEST_LINE) return line
-  return kind.write({ ...row, document: shorten(kind, row) })
-}
-
-function shorten(kind: Kind, { document, owner_id: ownerId = null }: Row): string {
-  const isSame = (data: JsonObject) => {
-    try {
-      return kind.read(data, { ownerId }, () => {})['document'] === document
-    } catch {
-      return false
-    }
-  }
-  // A document is JSON of an object.
-  let data = JSON.parse(String(document)) as JsonObject
+  // What was just written is JSON of this shape.
+  const record = JSON.parse(line) as JsonObject & { readonly data: JsonObject }
+  let { data } = record
   for (const name of Object.keys(data)) {
     const { [name]: _, ...rest } = data
-    if (isSame(rest)) data = rest
+    if (isReadAs(kind, row, rest, record)) data = rest
   }
-  return JSON.stringify(data, (key, value: unknown) => (key === 'distanceTravelled' && value === null ? undefined : value))
+  return JSON.stringify({ ...record, data }, (key, value: unknown) =>
+    key === 'distanceTravelled' && value === null ? undefined : value,
+  )
+}
+
+function isReadAs(kind: Kind, row: Row, data: JsonObject, beside: JsonObject): boolean {
+  try {
+    const read = kind.read(data, beside, () => {})
+    return kind.columns.every(column => read[column] === row[column])
+  } catch {
+    return false
+  }
 }
 
 // A record can be as long as a line of an archive: these are held in memory.

@@ -37,7 +37,8 @@ export function sessionFigures(session: JsonObject) {
     // A distance that no integer can hold is none that was travelled.
     distance_um: Number.isSafeInteger(micrometres) ? micrometres : null,
     approximate: session['distanceApproximate'] === true ? 1 : 0,
-    kinds: JSON.stringify([...kinds.values()]),
+    // By name, so that they do not depend on the order in which a source had its segments.
+    kinds: JSON.stringify([...kinds.values()].toSorted(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
 

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander'
-import { DAY_MS, parseDay, parseTimestamp } from '../contract/time.ts'
+import { end } from '../contract/parameters.ts'
+import { DAY_MS } from '../contract/time.ts'
 
 /** An end, as milliseconds since 1970: an RFC 3339 date-time, or a day (UTC) that still belongs. */
 export function parseUntil(text: string): number {
-  const day = parseDay(text)
-  const instant = day === undefined ? parseTimestamp(text) : day + DAY_MS
-  if (instant === undefined) throw new InvalidArgumentError('It must be an RFC 3339 date-time or YYYY-MM-DD.')
-  return instant
+  const until = UNTIL.parse(text)
+  if (until === undefined) throw new InvalidArgumentError('It must be an RFC 3339 date-time or YYYY-MM-DD.')
+  return until.before
 }
 
 /** The end of a token: a span from now, an instant, or null for never. Returns what to add to the clock, or where to end. */
@@ -24,6 +24,8 @@ export function parseExpiry(text: string): (now: number) => number | null {
     throw new InvalidArgumentError('It must be a span such as 30d (s, m, h, d, w, y), never, or an RFC 3339 date-time.')
   }
 }
+
+const UNTIL = end('')
 
 const UNITS: Readonly<Record<string, number>> = {
   s: 1000,

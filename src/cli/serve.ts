@@ -23,7 +23,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { isWorker, onRetirement, supervise } from './workers.ts'
+import { isWorker, leave, onRetirement, supervise } from './workers.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -93,8 +93,9 @@ async function serve(flags: ServeFlags) {
   }
   const store = await openServed()
   const log = makeLog(writeToStderr, false)
-  const address = await supervise(flags.workers, error => log.failure(error, undefined))
+  // First, because an error from here on would leave processes behind.
   await listenForMetrics(makeClusterMetrics(), config)
+  const address = await supervise(flags.workers, error => log.failure(error, undefined))
   await welcome(store, urlOf(config.host, address.port), flags)
   await store.close()
 }
@@ -155,6 +156,7 @@ async function start(
     // What is left open would keep the process alive.
     await listener?.close()
     await store.close()
+    if (isWorker) leave()
     throw error
   }
   const stop = async () => {

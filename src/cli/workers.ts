@@ -102,6 +102,11 @@ export function onRetirement(stop: () => Promise<void>) {
   process.on('disconnect', retire)
 }
 
+/** Lets a worker that cannot start come to its end: the channel to the process that supervises it keeps it alive. */
+export function leave() {
+  process.disconnect()
+}
+
 const DRAIN = 'drain'
 const SHORT_LIFE = 1000
 const PAUSE = 1000

@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
-import { cursor, integer, type Parameters, type Parsed, type Sent } from './parameters.ts'
+import { cursor, type End, integer, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
 /** What a token may be allowed to read. */
 export const scopes = ['lkbx:read', 'dtt:read'] as const
@@ -158,13 +158,14 @@ export const cursorPagination = Type.Object(
 function checkPage(values: object, listOf: (values: object) => string) {
   const found: FieldError[] = []
   // The query of every page has these parameters; of `from` and `to` the lists of sessions have both.
-  const { cursor: sent, offset, from, to } = values as Partial<Parsed<Paging>> & { from?: number; to?: number }
+  const { cursor: sent, offset, from, to } = values as Partial<Parsed<Paging>> & { from?: number; to?: End }
   if (sent !== undefined && offset !== undefined) {
     found.push({ field: 'cursor', message: 'must not be combined with offset' })
   } else if (sent !== undefined && sent !== 'start' && !belongs(sent, listOf(values))) {
     found.push({ field: 'cursor', message: paging.cursor.rule })
   }
-  if (from !== undefined && to !== undefined && from > to) {
+  // A day that begins where the last one ends comes after it.
+  if (from !== undefined && to !== undefined && (from > to.before || (to.isDay && from === to.before))) {
     found.push({ field: 'from', message: 'must not be after to' })
   }
   return found

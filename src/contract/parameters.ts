@@ -100,12 +100,19 @@ export const start = (description: string): Parameter<string, number, undefined>
   parse: value => parseDay(value) ?? parseTimestamp(value),
 })
 
-/** The first instant that no longer belongs: a day stands for the start of the next one. */
-export const end = (description: string): Parameter<string, number, undefined> => ({
+/** Where a stretch of time ends: the first instant that no longer belongs, and whether a whole day was named. */
+export interface End {
+  readonly before: number
+  readonly isDay: boolean
+}
+
+export const end = (description: string): Parameter<string, End, undefined> => ({
   ...moment(description),
   parse: value => {
     const day = parseDay(value)
-    return day === undefined ? parseTimestamp(value) : day + DAY_MS
+    if (day !== undefined) return { before: day + DAY_MS, isDay: true }
+    const before = parseTimestamp(value)
+    return before === undefined ? undefined : { before, isDay: false }
   },
 })
 

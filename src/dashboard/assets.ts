@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 /** Everything a page loads beside itself, by the name it has below /assets/. A file that is not named here is not served. */
 const files = {
   'style.css': ours('style.css'),
+  'history.css': ours('history.css'),
   'dashboard.js': ours('dashboard.js'),
   'charts.js': ours('charts.js'),
   'favicon.svg': ours('favicon.svg'),

@@ -59,6 +59,7 @@ export type Mark = readonly [
   look:
     | 'filled'
     | 'hollow'
+    | 'outline'
     | 'line'
     | 'average'
     | 'solid'
@@ -86,7 +87,7 @@ export function chart<Row>(chart: Chart<Row>): Html {
       ${
         key.length === 0
           ? nothing
-          : html`<ul class="key">${key.map(([look, text]) => html`<li><i class="look ${look}"></i>${text}</li>`)}</ul>`
+          : html`<ul class="key">${key.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`
       }
       ${from === undefined ? tableOf(title, columns, rows, empty) : nothing}
     </section>
@@ -109,14 +110,14 @@ function tableOf<Row>(title: string, columns: readonly Column<Row>[], rows: read
 }
 
 function heading<Row>({ key, title, series, numeric = false }: Column<Row>): Html {
-  return html`<th scope="col"${numeric ? html` class="num"` : nothing}${
+  return html`<th scope="col"${numeric ? html` class="number"` : nothing}${
     key === undefined ? nothing : html` data-key="${key}"`
   }${series === undefined ? nothing : html` data-series="${series}"`}>${title}</th>`
 }
 
 function cellOf<Row>({ cell, value, passed, numeric = false }: Column<Row>, row: Row): Html {
   const held = value?.(row)
-  return html`<td${numeric ? html` class="num"` : nothing}${
+  return html`<td${numeric ? html` class="number"` : nothing}${
     held === undefined ? nothing : html` data-v="${held ?? ''}"`
   }${passed === undefined ? nothing : html` data-p="${passed(row) ? 1 : 0}"`}>${cell(row)}</td>`
 }

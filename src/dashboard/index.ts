@@ -32,11 +32,30 @@ import { page as drawPage, plainPage } from './layout.ts'
 import { checkSameOrigin, reachedAt } from './origin.ts'
 import type { Answer, Page, Visit } from './page.ts'
 import { displayPages } from './pages/display.ts'
+import { keyPages } from './pages/keys.ts'
+import { overviewPages } from './pages/overview.ts'
+import { programPages } from './pages/programs.ts'
+import { lockPages } from './pages/locks.ts'
+import { lockSessionPages } from './pages/lock-session.ts'
+import { lockTemplatePages } from './pages/lock-templates.ts'
 import { settingsPages } from './pages/settings.ts'
+import { trainingPages } from './pages/training.ts'
+import { trainingSessionPages } from './pages/training-session.ts'
 import { makeSignIn, sessionCookieName } from './pages/signin.ts'
 import { viewerOf } from './viewer.ts'
 
-const pages: readonly Page[] = [...settingsPages, ...displayPages]
+const pages: readonly Page[] = [
+  ...overviewPages,
+  ...trainingPages,
+  ...trainingSessionPages,
+  ...programPages,
+  ...lockPages,
+  ...lockSessionPages,
+  ...lockTemplatePages,
+  ...keyPages,
+  ...settingsPages,
+  ...displayPages,
+]
 
 /** Whom the sign-in page fills in, where all data is a sample. */
 export interface SampleAccount {

@@ -56,8 +56,9 @@ function document({ theme, discreet }: Display, title: string, body: Html, chart
 <title>Lockstep – ${title}</title>
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('style.css')}">
+<link rel="stylesheet" href="${assetUrl('history.css')}">
 <script type="module" src="${assetUrl('dashboard.js')}"></script>
-${charts ? html`<script type="module" src="${assetUrl('charts.js')}"></script>` : nothing}
+${charts ? html`<script type="module" src="${assetUrl('charts.js')}" data-d3="${assetUrl('d3.js')}" data-plot="${assetUrl('plot.js')}"></script>` : nothing}
 </head>
 <body>${body}</body>
 </html>
@@ -76,7 +77,7 @@ function header(viewer: Viewer, section: Section, path: string): Html {
         <div class="tools">
           ${picker(viewer, path)}
           ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
-            text: 'Discreet',
+            text: html`${eye}<span class="word">Discreet</span>`,
             title: 'Discreet mode (D)',
             pressed: viewer.discreet,
             shortcut: 'd',
@@ -111,7 +112,9 @@ function picker(viewer: Viewer, path: string): Html {
       <label><span class="hidden">Records of</span>
         <select name="subject">${readable.map(
           person =>
-            html`<option value="${person.id}"${person.id === subject.id ? html` selected` : nothing}>${personName(viewer, person)}</option>`,
+            html`<option value="${person.id}"${person.id === subject.id ? html` selected` : nothing}>${
+              person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)
+            }</option>`,
         )}</select>
       </label>
       <button class="small no-script">Show</button>
@@ -142,7 +145,7 @@ function themeToggle({ theme }: Display, path: string): Html {
   const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
   const text = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
   return toggle(path, 'theme', next[theme], {
-    text: html`<span class="hidden">Theme: </span>${text[theme]}`,
+    text: html`${halfDisc}<span class="word"><span class="hidden">Theme: </span>${text[theme]}</span>`,
     title: `Theme: ${text[theme].toLowerCase()}. Change to ${next[theme]}`,
   })
 }
@@ -155,6 +158,9 @@ function footer({ timeZone }: Viewer): Html {
     </footer>
   `
 }
+
+const eye = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round"><path d="M2.5 10s2.8-5 7.5-5 7.5 5 7.5 5-2.8 5-7.5 5-7.5-5-7.5-5Z"/><path d="m4 16.5 12-13"/></svg>`
+const halfDisc = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true"><circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13Z" fill="currentColor"/></svg>`
 
 /** A plain ring. */
 const ring = html`<svg class="ring" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="3"/></svg>`

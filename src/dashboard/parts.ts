@@ -36,16 +36,21 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Part
   /** Figures stand right. */
   readonly numeric?: boolean
+  /** What a chart calls the column, and what its cells hold for it, where another chart draws from this table. */
+  readonly key?: string
+  readonly value?: (row: Row) => string | number
 }
 
 /** A table that scrolls sideways within itself where it is too wide. `name` says what it shows, for those who hear it. */
 export function table<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[], id?: string): Html {
   const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
+  const key = ({ key }: Column<Row>) => (key === undefined ? nothing : html` data-key="${key}"`)
+  const held = ({ value }: Column<Row>, row: Row) => (value === undefined ? nothing : html` data-v="${value(row)}"`)
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}>
-        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${key(column)}>${column.title}</th>`)}</tr></thead>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${held(column, row)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `
@@ -76,12 +81,19 @@ export function tabs(path: string, asked: string | null, all: readonly Tab[]): H
   `
 }
 
+interface CodeOptions {
+  /** A secret stands out, and breaks where the line ends. */
+  readonly kind?: 'secret'
+  /** Whether its button is where the keyboard starts. */
+  readonly focus?: boolean
+}
+
 /** Text to copy, as it is. */
-export function code(text: string, name: string): Html {
+export function code(text: string, name: string, { kind, focus = false }: CodeOptions = {}): Html {
   return html`
-    <div class="code">
-      <button type="button" class="small copy" data-copy>Copy</button>
-      <pre tabindex="0" aria-label="${name}"><code>${text}</code></pre>
+    <div class="code${kind === 'secret' ? ' secret' : ''}">
+      <pre tabindex="0" role="region" aria-label="${name}"><code>${text}</code></pre>
+      <button type="button" class="small copy" data-copy aria-label="Copy: ${name}"${focus ? html` autofocus` : nothing}>Copy</button>
     </div>
   `
 }
@@ -99,14 +111,14 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
       name: 'curl',
       title: 'curl',
       body: () => html`<div class="card stack">
-        <p>The call that answers with this record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
+        <p>The call that answers with this record. <code>API_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
         ${code(curlLine(baseUrl, path), 'curl line')}
       </div>`,
     },
   ]
 }
 
-export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN'): string {
+export function curlLine(baseUrl: string, path: string, token = '$API_TOKEN'): string {
   return `curl -H "Authorization: Bearer ${token}" "${baseUrl}${path}"`
 }
 

@@ -47,6 +47,12 @@ export function agoText(instant: number, now: number): string {
   return RELATIVE.format(Math.trunc(seconds / length), unit)
 }
 
+/** `in 3 d 4 h`, `3 d 4 h ago`. */
+export function inTime(instant: number, now: number): string {
+  const text = durationText(Math.abs(instant - now) / 1000)
+  return instant >= now ? `in ${text}` : `${text} ago`
+}
+
 /** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units that are not zero. */
 export function durationText(seconds: number): string {
   const whole = Math.round(Math.abs(seconds))

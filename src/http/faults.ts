@@ -19,15 +19,17 @@ export function faultOf(thrown: Fault): ErrorCode | undefined {
       return REQUEST_LINE.test(lineOf(thrown)) ? 'uri_too_long' : 'headers_too_large'
     case 'HPE_INVALID_URL':
       return 'malformed_url'
-    default:
-      // To the parser a space in the target looks like a protocol it does not know.
+    case 'HPE_INVALID_CONSTANT':
+      // What follows a space in the target looks like a protocol that the parser does not know.
       return SPACE_IN_TARGET.test(lineOf(thrown)) ? 'malformed_url' : 'malformed_request'
+    default:
+      return 'malformed_request'
   }
 }
 
 // A header has no space before its colon. Of a line that began in an earlier packet there is only the end.
 const REQUEST_LINE = /^[A-Z-]+ | HTTP\/1\.[01]$/
-const SPACE_IN_TARGET = /^[A-Z-]+ \/\S* .*\S +HTTP\/1\.[01]$/
+const SPACE_IN_TARGET = /^[A-Z-]+ \S+ +\S.* HTTP\/1\.[01]$/
 
 /** The line in which the parser gave up, as far as it is known. */
 function lineOf({ rawPacket, bytesParsed = 0 }: Fault): string {

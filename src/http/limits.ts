@@ -83,30 +83,32 @@ export class Limited extends ApiError {
 const WINDOW = 60_000
 const MOST_WINDOWS = 100_000
 
-/** Fixed windows by key, each from the first time it is asked for. */
+/**
+ * Fixed windows by key, each from the first time it is asked for. What was not asked for lately is forgotten as a whole:
+ * a map from which the oldest are taken one by one gets slower with each.
+ */
 class Windows<Key> {
-  readonly #windows = new Map<Key, Allowance>()
+  #recent = new Map<Key, Allowance>()
+  #older = new Map<Key, Allowance>()
+  #turnsAt = 0
 
   get(key: Key, now: number): Allowance {
-    let window = this.#windows.get(key)
-    if (window !== undefined && window.ends > now) return window
-    // The same one again, because its requests that are not answered yet still count.
-    window ??= { ends: 0, used: 0, active: 0 }
-    window.ends = now + WINDOW
-    window.used = 0
-    // Taken out first, so that windows stand in the order in which they end.
-    this.#windows.delete(key)
-    this.#windows.set(key, window)
-    this.#prune(now)
-    return window
-  }
-
-  /** Forgets windows that are over, and the oldest ones where there are too many. */
-  #prune(now: number) {
-    for (const [key, window] of this.#windows) {
-      if (this.#windows.size <= MOST_WINDOWS && (window.ends > now || window.active > 0)) return
-      this.#windows.delete(key)
+    if (now >= this.#turnsAt || this.#recent.size >= MOST_WINDOWS / 2) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#turnsAt = now + WINDOW
     }
+    let window = this.#recent.get(key)
+    if (window === undefined) {
+      window = this.#older.get(key) ?? { ends: 0, used: 0, active: 0 }
+      this.#recent.set(key, window)
+    }
+    // The same one goes on, because its requests that are not answered yet still count.
+    if (window.ends <= now) {
+      window.ends = now + WINDOW
+      window.used = 0
+    }
+    return window
   }
 }
 

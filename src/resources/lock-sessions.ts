@@ -16,7 +16,7 @@ export const answers: Answers<typeof lockSessions> = {
     const list = lockSessions.listLockSessions
     return asked.lockState === undefined
       ? newestPage(store, sessions, owners, asked, list)
-      : newestPage(store, sessionsInState, owners, asked, list, { filter: asked.lockState })
+      : newestPage(store, sessionsInState, owners, asked, list, asked.lockState)
   },
 
   async getLatestLockSession({ store, grant }, { ownerId }) {

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { accountText, people } from '../contract/people.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { query, type Slots } from '../store/query.ts'
+import { type Joined, joined } from './access.ts'
 import type { Answers } from './answer.ts'
 import { stretchById } from './lists.ts'
 import { made, one, pageOf } from './replies.ts'
@@ -19,11 +20,11 @@ const linked = <Values extends { caller: number }>(slot: Slots<Values>): RawBuil
     union all select owner_id from partnership where partner_id = ${slot('caller')}
     union all select partner_id from partnership where owner_id = ${slot('caller')})`
 
-const persons = query<{ caller: number; after: number; limit: number; offset: number }, Person>(
-  slot => sql`
-    select id, document, etag from account
+const persons = query<{ caller: number; after: number; limit: number; offset: number }, Joined>(slot =>
+  joined(sql`
+    select document, etag, '0.' || id as place from account
     where ${linked(slot)} and id > ${slot('after')}
-    order by id limit ${slot('limit')} offset ${slot('offset')}`,
+    order by id limit ${slot('limit')} offset ${slot('offset')}`),
 )
 
 const personById = query<{ caller: number; id: number }, Person>(
@@ -52,8 +53,8 @@ interface AccountAndToken {
 
 export const answers: Answers<typeof people> = {
   async listUsers({ store, grant }, asked) {
-    const rows = await store.read(persons, { caller: grant.accountId, ...stretchById(asked) })
-    return pageOf(rows, asked, people.listUsers.listOf(asked))
+    const [page] = await store.read(persons, { caller: grant.accountId, ...stretchById(asked) })
+    return pageOf(page, asked, people.listUsers.listOf(asked))
   },
 
   async getUser({ store, grant }, { id }) {

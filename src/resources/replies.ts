@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { encodeCursor, type Position } from '../contract/cursor.ts'
-import type { Found } from './access.ts'
+import { BETWEEN_DOCUMENTS, type Found, type Joined } from './access.ts'
 
 /** What an answer is: the JSON text of `data`, and a strong validator of it. */
 export interface Reply {
@@ -33,40 +33,51 @@ export interface Asked {
   readonly cursor: Position | 'start' | undefined
 }
 
-interface Shown {
-  readonly id: number
-  readonly document: string
-  readonly etag: string
-  readonly at?: number
-}
-
-/** A page of rows. They are one more than it holds where another page follows; `list` names the list that a cursor belongs to. */
-export function pageOf(rows: readonly Shown[], asked: Asked, list: string): Reply {
-  const { limit } = asked
-  const more = rows.length > limit
-  const shown = more ? rows.slice(0, limit) : rows
-  const last = shown.at(-1)
+/**
+ * A page of rows. They are one more than it holds where another page follows; `list` names the list that a cursor
+ * belongs to.
+ */
+export function pageOf(joined: Joined | undefined, asked: Asked, list: string): Reply {
+  const { limit, offset = 0, cursor } = asked
+  let { documents, etags, places } = { ...NO_ROWS, ...joined }
+  const more = places !== null && countOf(places) > limit
+  if (more) {
+    documents = beforeLast(documents, BETWEEN_DOCUMENTS)
+    etags = beforeLast(etags, ',')
+    places = beforeLast(places, ',')
+  }
   let next: Turn | undefined
   let previous: Turn | undefined
   let pagination: string
-  if (asked.cursor === undefined) {
-    const offset = asked.offset ?? 0
+  if (cursor === undefined) {
     // Past this no offset is exact; nobody has so many rows.
     if (more && offset + limit <= Number.MAX_SAFE_INTEGER) next = { offset: offset + limit }
     if (offset > 0) previous = { offset: Math.max(0, offset - limit) }
     pagination = `{"limit":${limit},"offset":${offset}}`
   } else {
-    const nextCursor = more && last !== undefined ? encodeCursor(last.at ?? 0, last.id, list) : null
+    const [at, id] = (places ?? '').slice((places ?? '').lastIndexOf(',') + 1).split('.')
+    const nextCursor = more ? encodeCursor(Number(at), Number(id), list) : null
     if (nextCursor !== null) next = { cursor: nextCursor }
     pagination = `{"limit":${limit},"nextCursor":${JSON.stringify(nextCursor)}}`
   }
-  let data = ''
-  let etags = pagination
-  for (const { document, etag } of shown) {
-    data += data === '' ? document : `,${document}`
-    etags += `,${etag}`
+  return {
+    data: `{"data":[${documents ?? ''}],"pagination":${pagination}}`,
+    etag: etagOf(`${pagination},${etags ?? ''}`),
+    next,
+    previous,
   }
-  return { data: `{"data":[${data}],"pagination":${pagination}}`, etag: etagOf(etags), next, previous }
+}
+
+const NO_ROWS: Joined = { documents: null, etags: null, places: null }
+
+function countOf(places: string): number {
+  let count = 1
+  for (let comma = places.indexOf(','); comma !== -1; comma = places.indexOf(',', comma + 1)) count += 1
+  return count
+}
+
+function beforeLast(text: string | null, separator: string): string | null {
+  return text === null ? null : text.slice(0, text.lastIndexOf(separator))
 }
 
 function etagOf(text: string): string {

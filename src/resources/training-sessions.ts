@@ -5,18 +5,24 @@ import { newestPage } from './lists.ts'
 import { none, one } from './replies.ts'
 
 const sessionById = rowById('training_session')
-const sessions = newestFirst('training_session')
-const sessionsByResult = newestFirst('training_session', { filter: 'passed' })
+const sessions = {
+  plain: newestFirst('training_session'),
+  withOwner: newestFirst('training_session', { show: 'withOwner' }),
+}
+const sessionsByResult = {
+  plain: newestFirst('training_session', { filter: 'passed' }),
+  withOwner: newestFirst('training_session', { filter: 'passed', show: 'withOwner' }),
+}
 const newestSession = newestOf('training_session')
 
 export const answers: Answers<typeof trainingSessions> = {
   listTrainingSessions({ store, grant }, asked) {
     const owners = ownersOf(grant, asked.ownerId)
     const list = trainingSessions.listTrainingSessions
-    const shown = asked.include === undefined ? {} : { show: withOwner }
+    const show = asked.include === undefined ? 'plain' : 'withOwner'
     return asked.passed === undefined
-      ? newestPage(store, sessions, owners, asked, list, shown)
-      : newestPage(store, sessionsByResult, owners, asked, list, { ...shown, filter: asked.passed ? 1 : 0 })
+      ? newestPage(store, sessions[show], owners, asked, list)
+      : newestPage(store, sessionsByResult[show], owners, asked, list, asked.passed ? 1 : 0)
   },
 
   async getLatestTrainingSession({ store, grant }, { ownerId, include }) {
@@ -31,7 +37,6 @@ export const answers: Answers<typeof trainingSessions> = {
 }
 
 /** A training session does not name its owner unless asked to. */
-function withOwner<Row extends Found>(row: Row): Row {
-  const { document, etag, owner_id } = row
-  return { ...row, document: `${document.slice(0, -1)},"ownerId":${owner_id}}`, etag: `${etag}-${owner_id}` }
+function withOwner({ document, etag, owner_id }: Found) {
+  return { document: `${document.slice(0, -1)},"ownerId":${owner_id}}`, etag: `${etag}-${owner_id}` }
 }

@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { settings } from '../../src/config.ts'
 import { open, type Store } from '../../src/store/index.ts'
+import { newPostgres, postgresUrl } from './databases.ts'
 
 /** The command line as people use it: real processes, started through the launcher. */
 
@@ -41,8 +43,8 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
 }
 
 /** Runs a line of shell in which `$0` is the launcher. */
-export async function shell(line: string, { cwd }: { readonly cwd?: string } = {}): Promise<Ended> {
-  await using running = track(spawn('/bin/sh', ['-c', line, launcher], { cwd, env: environment({}) }))
+export async function shell(line: string, { cwd, env = {} }: Omit<RunOptions, 'input'> = {}): Promise<Ended> {
+  await using running = track(spawn('/bin/sh', ['-c', line, launcher], { cwd, env: environment(env) }))
   running.process.stdin?.end()
   return await running.ended
 }
@@ -52,29 +54,40 @@ export function start(args: readonly string[], { cwd, env = {} }: RunOptions = {
 }
 
 /** A folder that goes away with its scope, and what a test does in it. */
-export interface Folder extends Disposable {
+export interface Folder extends AsyncDisposable {
   readonly path: string
   /** The path of a file in it. */
   file(name: string): string
   /** Runs a command in it. */
   run(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
   start(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Running
+  /** The same for a line of shell in which `$0` is the launcher. */
+  shell(line: string): Promise<Ended>
   /** The store that its commands work on when nothing else is said; closed with the scope. */
   store(): Promise<Store & AsyncDisposable>
 }
 
-export function makeFolder(): Folder {
+/** Where the run of the tests is the one on PostgreSQL, the commands in the folder work on a database there. */
+export async function makeFolder(): Promise<Folder> {
   const path = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  const database = postgresUrl === undefined ? undefined : await newPostgres(postgresUrl)
+  const given: Readonly<Record<string, string>> =
+    database === undefined ? {} : { [settings.databaseUrl.env]: database.url }
+  const inside = ({ env, ...options }: RunOptions = {}) => ({ ...options, env: { ...given, ...env }, cwd: path })
   return {
     path,
     file: name => join(path, name),
-    run: (args, options) => run(args, { ...options, cwd: path }),
-    start: (args, options) => start(args, { ...options, cwd: path }),
+    run: (args, options) => run(args, inside(options)),
+    start: (args, options) => start(args, inside(options)),
+    shell: line => shell(line, inside()),
     async store() {
-      const store = await open(`sqlite:${join(path, 'data/lockstep.db')}`, { patience: 5000 })
+      const store = await open(database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`, { patience: 5000 })
       return { ...store, [Symbol.asyncDispose]: () => store.close() }
     },
-    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+    async [Symbol.asyncDispose]() {
+      await database?.remove()
+      rmSync(path, { recursive: true, force: true })
+    },
   }
 }
 

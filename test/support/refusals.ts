@@ -1,76 +1,14 @@
-import assert from 'node:assert/strict'
-import { type ErrorCode, errors, type FieldError } from '../../src/contract/errors.ts'
-import { mintToken, revokeToken } from '../../src/store/tokens.ts'
-import { header, type RawAnswer } from './raw.ts'
-import { account, trainingSession, world } from './records.ts'
-import type { TestService } from './service.ts'
+import type { ErrorCode, FieldError } from '../../src/contract/errors.ts'
+import type { Promised } from './promised.ts'
+import { bearer, lines, MARK, request, type Tokens } from './requests.ts'
 
 /** Requests that are refused, as bytes, with what they are promised: the error table in all its disguises. */
 
-export interface Refused {
+export interface Refused extends Omit<Promised, 'limited' | 'head'> {
   readonly title: string
   /** Bytes, written as Latin-1. */
   readonly send: string
-  readonly code: ErrorCode
-  readonly error?: string
-  readonly fieldErrors?: readonly FieldError[]
-  /** Headers of this refusal beside those of all. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Whether the connection ends; undefined where nothing is promised. */
-  readonly closes?: boolean
 }
-
-/** In everything a client of these tests sends, and so in nothing it may receive or the log may hold. */
-export const MARK = 'Xq7Mark'
-
-/** Records for the table: Ann with a session, Ben who reads hers, Cas a stranger, and Flo without a subscription. */
-export const cast: readonly object[] = [...world, account(4, 'flo'), trainingSession(5, 1), trainingSession(6, 3)]
-
-/** Settings under which only the table decides. */
-export const tableSettings = { LOCKSTEP_RATE_LIMIT: '1000000', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
-
-export interface Tokens {
-  readonly ann: string
-  readonly lkbxOnly: string
-  readonly free: string
-  readonly revoked: string
-  readonly expired: string
-  readonly unknown: string
-}
-
-/** A token of every sort. To be made before any of them is used. */
-export async function makeTokens(service: TestService): Promise<Tokens> {
-  const { db } = service.store
-  const revoked = await service.token('ann', { name: 'revoked' })
-  const expired = await service.token('ann', { name: 'expired' })
-  for (const { id, name } of await db.selectFrom('token').select(['id', 'name']).execute()) {
-    if (name === 'revoked') await revokeToken(service.store, id, Date.now())
-  }
-  await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
-  const free = await service.token('flo')
-  await db.updateTable('account').set({ subscription_tier: null }).where('username', '=', 'flo').execute()
-  return {
-    ann: await service.token('ann'),
-    lkbxOnly: await service.token('ann', { scopes: ['lkbx:read'] }),
-    free,
-    revoked,
-    expired,
-    unknown: mintToken(),
-  }
-}
-
-/** A request line, a host, headers that every client has, and more. */
-export function request(method: string, target: string, ...headers: readonly string[]): string {
-  const sent = ['Host: a', `User-Agent: ${MARK}`, `Cookie: session=${MARK}`, `Referer: http://a/${MARK}`, ...headers]
-  return `${method} ${target} HTTP/1.1\r\n${sent.join('\r\n')}\r\n\r\n`
-}
-
-/** Lines that are a request as they stand. */
-export function lines(...all: readonly string[]): string {
-  return `${all.join('\r\n')}\r\n\r\n`
-}
-
-export const bearer = (token: string) => `Authorization: Bearer ${token}`
 
 const ONE = '/api/v1/dtt/sessions/5'
 const LIST = '/api/v1/dtt/sessions'
@@ -341,7 +279,7 @@ function ofParameters({ ann }: Tokens): Refused[] {
     ),
     ...[
       '2026-02-30', '2026-2-3', '20260203', '2026-02-16T18:00', '2026-02-16%2018:00:00Z', '1771264800', 'yesterday', '',
-      '2026-02-16T18:00:00+01:00Z', '2026-02-16T24:00:00Z', '+002026-02-16', `${MARK}`,
+      '2026-02-16T18:00:00+01:00Z', '2026-02-16T24:00:00Z', '+002026-02-16', MARK,
     ].map(value => refused('invalid_parameter', `${LIST}?from=${value}`, { field: 'from', message: moment })), // prettier-ignore
     refused('invalid_parameter', `${LIST}?from=2026-02-17T00:00:01Z&to=2026-02-16`, {
       field: 'from',
@@ -622,71 +560,3 @@ function ofParsing({ ann }: Tokens): Refused[] {
   }
   return Object.entries(cases).map(([title, send]) => ({ title, send, code: 'malformed_request', closes: true }))
 }
-
-const REQUEST_ID = /^[A-Za-z0-9._-]{16,}$/
-const DATE =
-  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/
-
-/** Headers of every answer of the API, and of every refusal wherever it is raised. */
-export const EVERYWHERE: Readonly<Record<string, string>> = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-}
-
-export interface Promised extends Pick<Refused, 'code' | 'error' | 'fieldErrors' | 'headers' | 'closes'> {
-  /** Whether the limit of the token is shown. */
-  readonly limited?: boolean
-  /** Whether it answers HEAD. */
-  readonly head?: boolean
-}
-
-/** Holds a refusal to everything it is promised: status, headers and no others, and the bytes of its body. */
-export function assertPromised(answer: RawAnswer, promised: Promised) {
-  const { code, error, fieldErrors, headers = {}, closes, limited = false, head = false } = promised
-  const { status } = errors[code]
-  assert.equal(answer.status, status, `${answer.status} instead of ${status} ${code}: ${answer.body}`)
-
-  const requestId = header(answer, 'X-Request-Id') ?? ''
-  assert.match(requestId, REQUEST_ID)
-  assert.match(header(answer, 'Date') ?? '', DATE)
-  for (const [name, value] of Object.entries({ ...EVERYWHERE, ...headers }))
-    assert.equal(header(answer, name), value, name)
-  const connection = header(answer, 'Connection')
-  if (closes !== undefined) assert.equal(connection, closes ? 'close' : 'keep-alive')
-  assert.deepEqual(
-    answer.headers.map(([name]) => name).toSorted(),
-    [
-      ...['Connection', 'Content-Length', 'Content-Type', 'Date', 'X-Request-Id'],
-      ...Object.keys(EVERYWHERE),
-      ...Object.keys(headers),
-      ...(connection === 'keep-alive' ? ['Keep-Alive'] : []),
-      ...(limited ? ['RateLimit', 'RateLimit-Policy'] : []),
-    ].toSorted(),
-  )
-  assert.equal(header(answer, 'Content-Type'), 'application/json; charset=utf-8')
-
-  if (head) assert.equal(answer.body, '')
-  else {
-    const { error: text } = JSON.parse(answer.body) as { error: string }
-    const body = { ok: false, error: error ?? text, code, status, requestId, fieldErrors }
-    assert.equal(answer.body, JSON.stringify(body))
-    assert.equal(header(answer, 'Content-Length'), String(Buffer.byteLength(answer.body)))
-    assert.ok(text.length > 0)
-  }
-  const everything = JSON.stringify([answer.reason, answer.headers, answer.body])
-  assert.ok(!everything.includes(MARK) && !everything.includes('lks_'), 'nothing of the request is repeated')
-}
-
-/** Refusals of a caller who is known, and whose limit is shown. */
-export const AFTER_CREDENTIALS: ReadonlySet<ErrorCode> = new Set([
-  'subscription_required',
-  'insufficient_scope',
-  'unknown_parameter',
-  'repeated_parameter',
-  'invalid_parameter',
-  'owner_not_accessible',
-  'not_found',
-])

@@ -4,23 +4,22 @@
  * Nothing is loaded before the page is there and one of them is about to be seen.
  */
 
-const here = new URL('.', import.meta.url)
-
-/** Plot and what it stands on, once. */
+/** Plot and what it stands on, once. The page says where they are. */
 let plotting
 function loadPlot() {
-  plotting ??= loadScript('d3.js')
-    .then(() => loadScript('plot.js'))
+  const { d3, plot } = document.querySelector('script[data-plot]').dataset
+  plotting ??= loadScript(d3)
+    .then(() => loadScript(plot))
     .then(() => globalThis.Plot)
   return plotting
 }
 
-function loadScript(name) {
+function loadScript(address) {
   return new Promise((resolve, reject) => {
     const script = document.createElement('script')
-    script.src = new URL(name, here).href
+    script.src = address
     script.addEventListener('load', resolve)
-    script.addEventListener('error', () => reject(new Error(`${name} did not load`)))
+    script.addEventListener('error', () => reject(new Error(`${address} did not load`)))
     document.head.append(script)
   })
 }
@@ -46,6 +45,7 @@ function readTable(table) {
       if (!key) continue
       const { v = cell.textContent.trim(), p } = cell.dataset
       values[key] = valueOf(v)
+      values[`${key}:text`] = cell.textContent.trim()
       if (p !== undefined) values[`${key}:passed`] = p === '1'
     }
     return values
@@ -177,16 +177,11 @@ const HALF_DAY = 43_200_000
 /** One small picture for each kind: they measure different things. */
 function gradesByKind(Plot, host, { columns, rows, from, to, empty }) {
   const kinds = columns.filter(({ key }) => key.startsWith('kind-'))
-  for (const { key, title } of kinds) {
+  for (const [part, { key, title }] of partsFor(host, kinds, ({ title }) => title)) {
     const known = rows
       .filter(row => typeof row[key] === 'number')
       .map(row => ({ at: row.at, href: row.href, grade: row[key], passed: row[`${key}:passed`] }))
     const averages = movingAverage(known.map(({ grade }) => grade))
-    const part = document.createElement('div')
-    const heading = document.createElement('h3')
-    heading.textContent = title
-    part.append(heading)
-    host.append(part)
     gradePlot(Plot, part, {
       rows: known.map((row, index) => ({ ...row, average: averages[index] })),
       title: `${title}: grade over time`,
@@ -196,6 +191,18 @@ function gradesByKind(Plot, host, { columns, rows, from, to, empty }) {
       height: 140,
     })
   }
+}
+
+/** A place with a heading for each picture of several: all of them first, as their number decides how wide they are. */
+function partsFor(host, items, titleOf) {
+  return items.map(item => {
+    const part = document.createElement('div')
+    const heading = document.createElement('h3')
+    heading.textContent = titleOf(item)
+    part.append(heading)
+    host.append(part)
+    return [part, item]
+  })
 }
 
 function movingAverage(values, width = 7) {
@@ -257,18 +264,6 @@ function bars(Plot, host, { columns, rows, title, data, empty, to }) {
         strokeWidth: 0.75,
       }),
       average > 0 ? Plot.ruleY([average], { stroke: MUTED, strokeDasharray: '4 3', strokeWidth: 1.25 }) : null,
-      average > 0
-        ? Plot.text([average], {
-            y: value => value,
-            frameAnchor: 'right',
-            dy: -7,
-            text: value => `average ${amount(value)}${unit && ` ${unit}`}`,
-            textAnchor: 'end',
-            fill: 'var(--ink)',
-            stroke: CARD,
-            strokeWidth: 4,
-          })
-        : null,
       Plot.ruleY([0], { stroke: MUTED }),
       Plot.tip(
         tops,
@@ -277,7 +272,7 @@ function bars(Plot, host, { columns, rows, title, data, empty, to }) {
           y: 'top',
           title: row =>
             [
-              `${row.label}${row.current ? ' (so far)' : ''}`,
+              row['start:text'],
               ...series.map(({ key, title }) => `${title}: ${amount(row[key] ?? 0)}${unit && ` ${unit}`}`),
             ].join('\n'),
         }),
@@ -323,17 +318,13 @@ function rates(Plot, host, { rows, title, empty }) {
 
 /** What was measured beside what was meant: a bar and a mark, once for time and once for repetitions. */
 function targets(Plot, host, { columns, rows, empty }) {
-  for (const measure of ['seconds', 'reps']) {
+  const titleOf = measure => columns.find(({ key }) => key === measure)?.title ?? measure
+  for (const [part, measure] of partsFor(host, ['seconds', 'reps'], titleOf)) {
     const target = `${measure}-target`
-    const heading = document.createElement('h3')
-    heading.textContent = columns.find(({ key }) => key === measure)?.title ?? measure
-    const part = document.createElement('div')
-    part.append(heading)
-    host.append(part)
     const most = Math.max(1, ...rows.flatMap(row => [row[measure] ?? 0, row[target] ?? 0]))
     const left = 10 + Math.max(30, ...rows.map(({ label }) => String(label).length * 6.6))
     draw(Plot, part, {
-      title: heading.textContent,
+      title: titleOf(measure),
       height: Math.max(90, rows.length * 22 + 34),
       marginTop: 4,
       marginLeft: Math.min(left, part.clientWidth * 0.45),
@@ -387,25 +378,21 @@ function ticksFor(measure, most) {
 
 /** The segments of a program one after another, as long as they take; those that are counted on a scale of their own. */
 function segments(Plot, host, { rows, empty }) {
-  for (const [measure, name, show] of [
+  const scales = [
     ['seconds', 'Time', clock],
     ['reps', 'Repetitions', amount],
-  ]) {
-    const own = rows.filter(row => row[measure] > 0)
-    if (own.length === 0 && (rows.length > 0 || measure === 'reps')) continue
+  ].filter(([measure]) => (rows.length === 0 ? measure === 'seconds' : rows.some(row => row[measure] > 0)))
+  for (const [part, [measure, name, show]] of partsFor(host, scales, ([, name]) => name)) {
     let end = 0
-    const parts = own.flatMap(row =>
-      Array.from({ length: Math.max(1, row.repeat ?? 1) }, () => {
-        const start = end
-        end += row[measure]
-        return { ...row, start, end }
-      }),
-    )
-    const part = document.createElement('div')
-    const heading = document.createElement('h3')
-    heading.textContent = name
-    part.append(heading)
-    host.append(part)
+    const parts = rows
+      .filter(row => row[measure] > 0)
+      .flatMap(row =>
+        Array.from({ length: Math.max(1, row.repeat ?? 1) }, () => {
+          const start = end
+          end += row[measure]
+          return { ...row, start, end }
+        }),
+      )
     const wide = (part.clientWidth - 24) / Math.max(1, end)
     draw(Plot, part, {
       title: name,
@@ -426,7 +413,7 @@ function segments(Plot, host, { rows, empty }) {
           x2: 'end',
           insetLeft: 1,
           insetRight: 1,
-          fill: ({ graded }) => (graded ? ACCENT : OPEN),
+          fill: ({ graded }) => (graded ? ACCENT : APPROXIMATE),
           stroke: ACCENT,
           strokeWidth: 1,
           rx: 3,

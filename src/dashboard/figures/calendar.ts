@@ -4,6 +4,8 @@ import { dayAt, groupByPeriod, lastPeriods, type Periods, timeByPeriod } from '.
 export interface CalendarDay<Item> {
   /** As `YYYY-MM-DD`. */
   readonly date: string
+  readonly start: number
+  readonly end: number
   readonly items: readonly Item[]
   /** Milliseconds under lock. */
   readonly locked: number
@@ -27,6 +29,8 @@ export function calendarWeeks<Item extends { readonly at: number }>(
   const time = timeByPeriod(locked, days)
   const calendar = byDay.map((found, index) => ({
     date: dayAt(days[index] ?? 0, zone),
+    start: days[index] ?? 0,
+    end: days[index + 1] ?? 0,
     items: found,
     locked: time[index] ?? 0,
   }))

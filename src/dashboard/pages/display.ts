@@ -27,7 +27,9 @@ export const displayPages: readonly Page[] = [
       if (person === undefined) return redirect(safePath(form.get('back')))
       // A record of the one before would be a strange place to stay; lists are the same for everybody.
       const back = safePath(form.get('back')).replace(/\/\d+(\?.*)?$/, '')
-      return redirect(back === '' ? '/' : back, { cookies: [cookie('subject', String(person.id), { maxAge: YEAR, secure })] })
+      return redirect(back === '' ? '/' : back, {
+        cookies: [cookie('subject', String(person.id), { maxAge: YEAR, secure })],
+      })
     },
   },
 ]

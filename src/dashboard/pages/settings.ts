@@ -29,7 +29,9 @@ export const settingsPages: readonly Page[] = [
       // In discreet mode the field is not there, and what it held stays.
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
       if (!isTimeZone(timeZone) || !isUnits(units) || !isName(displayName)) {
-        return showSettings(visit, { account: 'That cannot be saved: choose a time zone and units, and a name of at most 64 characters.' })
+        return showSettings(visit, {
+          account: 'That cannot be saved: choose a time zone and units, and a name of at most 64 characters.',
+        })
       }
       await setPreferences(store, viewer.session.accountId, { displayName, timeZone, units })
       return redirect('/settings?saved=account')
@@ -133,12 +135,14 @@ function accountForm({ viewer }: Visit): Html {
       }
       <label>Time zone
         <select name="timeZone">${zones(timeZone).map(
-          zone => html`<option value="${zone}"${zone === timeZone ? html` selected` : nothing}>${zone.replaceAll('_', ' ')}</option>`,
+          zone =>
+            html`<option value="${zone}"${zone === timeZone ? html` selected` : nothing}>${zone.replaceAll('_', ' ')}</option>`,
         )}</select>
       </label>
       <label>Distances in
         <select name="units">${Object.entries(unitNames).map(
-          ([name, title]) => html`<option value="${name}"${name === units ? html` selected` : nothing}>${title}</option>`,
+          ([name, title]) =>
+            html`<option value="${name}"${name === units ? html` selected` : nothing}>${title}</option>`,
         )}</select>
       </label>
       <div><button class="primary">Save</button></div>

@@ -13,7 +13,7 @@ import {
 import { html, type Html, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
-import { countText, dateText, dateTimeText, distanceIn, NONE, numberText } from '../text.ts'
+import { countText, dateText, dateTimeText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
 
 /** Training sessions as pictures, and the sentences that read them. */
 
@@ -118,7 +118,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Html {
     reading: weekReading(average, current?.reps, value => countText(value, 'repetition')),
     empty: 'No repetitions in this time',
     data: { average: average === null ? undefined : Math.round(average) },
-    key: weekKey(average),
+    key: weekKey(average === null ? null : numberText(Math.round(average))),
     columns: [
       ...weekColumns<Week>(viewer),
       {
@@ -140,18 +140,22 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Html {
   const average = averageOf(weeks, ({ measured, approximate }) => measured + approximate)
   const current = weeks.find(({ isCurrent }) => isCurrent)
   const isApproximate = weeks.some(({ approximate }) => approximate > 0)
+  const textOf = (micrometres: number) => distanceText(viewer, micrometres)
   const reading = weekReading(
     average,
     current === undefined ? undefined : current.measured + current.approximate,
-    value => `${numberText(inUnits(value)[0])} ${unit}`,
+    textOf,
   )
   return chart<Week>({
     picture: 'bars',
-    title: 'Distance per week',
+    title: `Distance per week (${unit})`,
     reading: isApproximate ? `${reading} Hatched light: distances that may have been estimated.` : reading,
     empty: 'No distance known in this time',
     data: { average: average === null ? undefined : inUnits(average)[0], unit },
-    key: [...weekKey(average), ...(isApproximate ? ([['approximate', 'Approximate']] as const) : [])],
+    key: [
+      ...weekKey(average === null ? null : textOf(average)),
+      ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
+    ],
     columns: [
       ...weekColumns<Week>(viewer),
       {
@@ -188,6 +192,7 @@ export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Html {
     title: 'Pass rate by kind',
     reading: rateReading(viewer, kinds),
     empty: 'No segments in this time',
+    wide: true,
     key: kinds.some(({ total }) => total < FEW) ? [['few', `Fewer than ${FEW} segments`]] : [],
     columns: [
       { key: 'label', title: 'Kind', cell: ({ kind }) => kindName(viewer, kind) },
@@ -252,10 +257,10 @@ function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
   ]
 }
 
-function weekKey(average: number | null) {
+function weekKey(average: string | null) {
   return [
     ['so-far', 'This week so far'],
-    ...(average === null ? [] : ([['average', 'Average of whole weeks']] as const)),
+    ...(average === null ? [] : ([['average', `Average of whole weeks: ${average}`]] as const)),
   ] as const
 }
 

@@ -98,7 +98,7 @@ function changeText(
   const now = totalsOf(sessions)
   const then = totalsOf(before)
   const [first] = sessions
-  const count = `${countText(now.sessions, 'session')}`
+  const count = countText(now.sessions, 'session')
   if (day !== undefined) return `${count} on this day.`
   if (first === undefined) {
     return before.length === 0

@@ -1,0 +1,66 @@
+import type { CalendarDay } from './figures/calendar.ts'
+import { html, type Html } from './html.ts'
+
+/** How a day looks, what it says in full, and where it leads when there is something to see. */
+export interface DayLook {
+  readonly look: string
+  readonly text: string
+  readonly to?: string | undefined
+}
+
+/** A calendar as a table: a column for each week, a row for each day of it. */
+export function calendarTable<Item>(
+  name: string,
+  weeks: readonly (readonly CalendarDay<Item>[])[],
+  lookOf: (day: CalendarDay<Item>) => DayLook,
+): Html {
+  const byWeekday = DAYS.map((_, index) => weeks.map(week => week.find(({ date }) => weekdayOf(date) === index)))
+  return html`
+    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
+      <table class="calendar">
+        <thead><tr><th scope="col"><span class="hidden">Day</span></th>${weeks.map((week, index) => monthHeading(week, weeks[index - 1]))}</tr></thead>
+        <tbody>${byWeekday.map(
+          (row, index) =>
+            html`<tr><th scope="row">${DAYS[index]}</th>${row.map(day => (day === undefined ? html`<td></td>` : cell(lookOf(day))))}</tr>`,
+        )}</tbody>
+      </table>
+    </div>
+  `
+}
+
+/** `Friday, 20 November 2026` of a date as `YYYY-MM-DD`. */
+export function longDay(date: string): string {
+  return LONG_DAY.format(Date.parse(date))
+}
+
+const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+
+/** From Monday, 0, to Sunday, 6. */
+function weekdayOf(date: string): number {
+  return (new Date(date).getUTCDay() + 6) % 7
+}
+
+type Week = readonly { readonly date: string }[]
+
+/** The month, where one begins. */
+function monthHeading(week: Week, before: Week | undefined): Html {
+  const month = (days: Week | undefined) => days?.at(-1)?.date.slice(0, 7)
+  const name = month(week) === month(before) ? '' : MONTH.format(Date.parse(week.at(-1)?.date ?? ''))
+  return html`<th scope="col"><span class="hidden">Week of ${longDay(week[0]?.date ?? '')}</span><span class="month" aria-hidden="true">${before === undefined ? '' : name}</span></th>`
+}
+
+function cell({ look, text, to }: DayLook): Html {
+  const said = html`<span class="hidden">${text}</span>`
+  return to === undefined
+    ? html`<td><span class="day ${look}" title="${text}">${said}</span></td>`
+    : html`<td><a class="day ${look}" href="${to}" title="${text}">${said}</a></td>`
+}
+
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
+const LONG_DAY = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})

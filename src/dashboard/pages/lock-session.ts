@@ -1,0 +1,165 @@
+import { notFound } from '../../contract/errors.ts'
+import { chart } from '../charts.ts'
+import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../figures/locks.ts'
+import { wallClock } from '../figures/periods.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { eventLabels, label } from '../labels.ts'
+import { personName, thingName } from '../names.ts'
+import { type Page, view, type Viewer, type Visit } from '../page.ts'
+import { apiTabs, card, facts, figure, figures, table, tabs } from '../parts.ts'
+import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
+import { stateMark, stateName } from './locks.ts'
+
+export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', answer: showSession }]
+
+async function showSession(visit: Visit) {
+  const { store, viewer, id, now, baseUrl, path, query } = visit
+  const owners = viewer.readable.map(person => person.id)
+  const session = await lockSession(store, owners, id, now)
+  if (session === undefined) throw notFound('Lock session')
+  const { owner, record, document, stretches, endAt, template } = session
+  const { locked, open, longest } = totalsOf(stretches)
+  const breaks = stretches.filter(stretch => !stretch.locked).length
+  const started = Date.parse(record.startDate)
+  const plannedEnd = started + record.duration * 1000
+  const all = template === null ? [] : await lockTemplates(store, owners)
+  const used = all.find(one => one.record.id === template)
+  return view({
+    section: 'locks',
+    title: thingName(viewer, 'lock', record),
+    back: { path: '/locks', title: 'Locks' },
+    lead: html`${stateMark(record.lockState, record.isActive)} ${dateTime(viewer, started)} – ${
+      endAt === null ? 'now' : dateTime(viewer, endAt)
+    }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${thingName(viewer, 'lockTemplate', used.record)}</a>`}${
+      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
+    }`,
+    charts: true,
+    body: html`
+      ${figures(
+        figure('Locked', durationText(locked / 1000), `of ${durationText(record.duration)} planned`),
+        figure('Open', durationText(open / 1000), countText(breaks, 'break')),
+        figure('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
+        endAt === null
+          ? figure('Planned end', inTime(plannedEnd, now), dateTimeText(viewer, plannedEnd))
+          : figure('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState)),
+      )}
+      ${tabs(path, query.get('view'), [
+        {
+          name: 'table',
+          title: 'Table',
+          body: () => html`
+            ${timeline(viewer, session, now)}
+            ${card('Events', eventTable(viewer, session))}
+            ${card('Record', recordFacts(viewer, session))}
+          `,
+        },
+        ...apiTabs(baseUrl, `/api/v1/lkbx/sessions/${record.id}`, document, viewer.discreet),
+      ])}
+    `,
+  })
+}
+
+function personOf({ readable, subject }: Viewer, id: number) {
+  return readable.find(person => person.id === id) ?? subject
+}
+
+function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number): Html {
+  const { timeZone } = viewer
+  return chart<(typeof stretches)[number]>({
+    picture: 'timeline',
+    title: 'Locked and open',
+    reading: timelineReading(viewer, stretches),
+    empty: 'No events, so nothing is known of this session',
+    wide: true,
+    data: { events: 'events', now: endAt === null ? wallClock(now, timeZone) : undefined },
+    key: [
+      ['solid', 'Locked'],
+      ['open', 'Open'],
+      ['tick', 'Event'],
+      ...(endAt === null ? ([['now', 'Now']] as const) : []),
+    ],
+    columns: [
+      {
+        key: 'start',
+        title: 'From',
+        cell: ({ start }) => dateTimeText(viewer, start),
+        value: ({ start }) => wallClock(start, timeZone),
+      },
+      {
+        key: 'end',
+        title: 'To',
+        cell: ({ end }) => dateTimeText(viewer, end),
+        value: ({ end }) => wallClock(end, timeZone),
+      },
+      {
+        key: 'locked',
+        title: 'State',
+        cell: ({ locked }) => (locked ? 'Locked' : 'Open'),
+        value: ({ locked }) => (locked ? 1 : 0),
+      },
+      {
+        key: 'label',
+        title: label('duration'),
+        numeric: true,
+        cell: ({ start, end }) => durationText((end - start) / 1000),
+      },
+    ],
+    rows: stretches,
+  })
+}
+
+function timelineReading(viewer: Viewer, stretches: LockDetails['stretches']): string {
+  const locked = stretches.filter(stretch => stretch.locked)
+  const [first] = locked
+  if (first === undefined) return 'Nothing is known of a time under lock.'
+  const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
+  return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)} and lasted ${durationText((longest.end - longest.start) / 1000)}.`
+}
+
+function eventTable(viewer: Viewer, { events }: LockDetails): Html {
+  if (events.length === 0) return html`<p class="muted">This session has no events.</p>`
+  const rows = events.map(([at, locked, kind], index) => ({
+    at,
+    locked: locked === 1,
+    kind,
+    before: events[index - 1]?.[0],
+  }))
+  return table(
+    'Events',
+    [
+      {
+        key: 'at',
+        title: 'When',
+        cell: ({ at }) => dateTimeText(viewer, at),
+        value: ({ at }) => wallClock(at, viewer.timeZone),
+      },
+      { title: 'Event', cell: ({ kind }) => eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind) },
+      { title: 'From then on', cell: ({ locked }) => (locked ? 'Locked' : 'Open') },
+      {
+        title: 'After',
+        numeric: true,
+        cell: ({ at, before }) => (before === undefined ? NONE : durationText((at - before) / 1000)),
+      },
+    ],
+    rows,
+    'events',
+  )
+}
+
+function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails): Html {
+  return facts([
+    [label('id'), record.id],
+    [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
+    [label('publicId'), html`<code>${record.publicId}</code>`],
+    [label('ownerId'), personName(viewer, personOf(viewer, owner))],
+    [label('name'), thingName(viewer, 'lock', record)],
+    [label('lockState'), stateName(record.lockState)],
+    ['Planned length', durationText(record.duration)],
+    [label('isActive'), record.isActive ? 'Yes' : 'No'],
+    [label('startDate'), dateTimeText(viewer, Date.parse(record.startDate))],
+    [label('endDate'), record.endDate == null ? NONE : dateTimeText(viewer, Date.parse(record.endDate))],
+    [label('createdAt'), record.createdAt === undefined ? NONE : dateTimeText(viewer, Date.parse(record.createdAt))],
+    [label('LockSegment'), numberText(record.LockSegment.length)],
+    ['Template', template ?? NONE],
+  ])
+}

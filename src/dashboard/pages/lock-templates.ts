@@ -1,0 +1,207 @@
+import { notFound } from '../../contract/errors.ts'
+import type { LockTemplate } from '../../contract/lock-templates.ts'
+import { csv } from '../csv.ts'
+import { lockHistory } from '../figures/history.ts'
+import { lockTemplates, totalsOf } from '../figures/locks.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { label } from '../labels.ts'
+import { personName, thingName } from '../names.ts'
+import { download, type Page, view, type Viewer, type Visit } from '../page.ts'
+import { apiTabs, card, emptyState, facts, table, tabs } from '../parts.ts'
+import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../text.ts'
+import { stateMark } from './locks.ts'
+
+export const lockTemplatePages: readonly Page[] = [
+  { path: '/lock-templates', answer: showTemplates },
+  { path: '/lock-templates.csv', answer: downloadCsv },
+  { path: '/lock-templates.ndjson', answer: downloadRecords },
+  { path: '/lock-templates/:id', answer: showTemplate },
+]
+
+async function showTemplates(visit: Visit) {
+  const { store, viewer } = visit
+  const templates = await lockTemplates(store, [viewer.subject.id])
+  return view({
+    section: 'lockTemplates',
+    title: 'Lock templates',
+    lead: templates.length === 0 ? undefined : 'The rules that lock sessions start from.',
+    body:
+      templates.length === 0
+        ? emptyState(
+            'No lock templates yet',
+            html`Here you would see the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
+          )
+        : html`
+            <section class="card">
+              <div class="card-head">
+                <h2>${countText(templates.length, 'template')}</h2>
+                <p class="downloads">
+                  <a href="/lock-templates.csv" download>CSV</a>
+                  <a href="/lock-templates.ndjson" download>NDJSON</a>
+                </p>
+              </div>
+              ${table(
+                'Lock templates',
+                [
+                  {
+                    title: label('name'),
+                    cell: ({ record }) =>
+                      html`<a href="/lock-templates/${record.id}">${thingName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+                  },
+                  { title: label('duration'), cell: ({ record }) => lengthText(record) },
+                  { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
+                  { title: 'Sessions', numeric: true, cell: ({ sessions }) => numberText(sessions) },
+                  {
+                    title: 'Last used',
+                    cell: ({ last }) =>
+                      last === null
+                        ? html`<span class="muted">Never</span>`
+                        : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
+                  },
+                  {
+                    title: label('createdAt'),
+                    cell: ({ record }) =>
+                      html`<span class="nowrap">${dateText(viewer, Date.parse(record.createdAt))}</span>`,
+                  },
+                ],
+                templates,
+              )}
+            </section>
+          `,
+  })
+}
+
+async function showTemplate(visit: Visit) {
+  const { store, viewer, id, now, baseUrl, path, query } = visit
+  const all = await lockTemplates(
+    store,
+    viewer.readable.map(person => person.id),
+  )
+  const template = all.find(({ record }) => record.id === id)
+  if (template === undefined) throw notFound('Lock template')
+  const { record, document, owner } = template
+  const sessions = (await lockHistory(store, owner, now)).filter(session => session.template === id).toReversed()
+  const person = viewer.readable.find(one => one.id === owner) ?? viewer.subject
+  return view({
+    section: 'lockTemplates',
+    title: thingName(viewer, 'lockTemplate', record),
+    back: { path: '/lock-templates', title: 'Lock templates' },
+    lead: html`${countText(template.sessions, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
+      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
+    }`,
+    body: html`
+      ${tabs(path, query.get('view'), [
+        {
+          name: 'table',
+          title: 'Table',
+          body: () => html`
+            ${card('Rules', html`<ul class="rules">${rulesOf(record).map(rule => html`<li>${rule}</li>`)}</ul>`)}
+            ${card('Sessions with it', sessionTable(viewer, sessions))}
+            ${card(
+              'Record',
+              facts([
+                [label('id'), record.id],
+                [label('ownerId'), personName(viewer, person)],
+                [label('isPublic'), yesNo(record.isPublic)],
+                [label('isPubliclyListed'), yesNo(record.isPubliclyListed)],
+                [label('createdAt'), dateTimeText(viewer, Date.parse(record.createdAt))],
+              ]),
+            )}
+          `,
+        },
+        ...apiTabs(baseUrl, `/api/v1/lkbx/templates/${record.id}`, document, viewer.discreet),
+      ])}
+    `,
+  })
+}
+
+/** The rules of a template, one sentence for each. */
+export function rulesOf(template: LockTemplate): string[] {
+  const { breakRegularity, breakMaximum, breakPenalty, deepthroatTimeReduction, shameTimeAdd } = template
+  return [
+    template.isRandomDuration
+      ? `A session lasts between ${durationText(template.minDuration ?? 0)} and ${durationText(template.maxDuration ?? 0)}, drawn when it starts.`
+      : `A session lasts ${durationText(template.duration)}.`,
+    ...(template.isBreakEnabled
+      ? [
+          `A break is due ${breakRegularity > 0 ? `every ${durationText(breakRegularity)}` : 'at any time'} and lasts up to ${durationText(breakMaximum)}.`,
+          breakPenalty > 0
+            ? `Coming back late adds ${durationText(breakPenalty)}.`
+            : 'Coming back late changes nothing.',
+          template.breakKeyholderOnly ? 'Only a keyholder grants breaks.' : 'Breaks need nobody to grant them.',
+        ]
+      : ['There are no breaks.']),
+    template.isDeepthroatEnabled
+      ? `${label('isDeepthroatEnabled')}: a task that is done takes off ${durationText(deepthroatTimeReduction)}.`
+      : 'Tasks do not shorten it.',
+    template.isShameEnabled
+      ? `${label('isShameEnabled')}: each vote adds ${durationText(shameTimeAdd)}.`
+      : 'Votes do not lengthen it.',
+    template.isEmergencyUnlockEnabled ? 'An emergency unlock is allowed.' : 'There is no emergency unlock.',
+    template.isTimeDisplayed ? 'The remaining time is shown.' : 'The remaining time is hidden.',
+    ...(template.isTestLock ? ['Sessions that start from it are tests.'] : []),
+  ]
+}
+
+function sessionTable(viewer: Viewer, sessions: Awaited<ReturnType<typeof lockHistory>>): Html {
+  if (sessions.length === 0) return html`<p class="muted">No session has started from it.</p>`
+  return table(
+    'Sessions with this template',
+    [
+      {
+        title: label('startDate'),
+        cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
+      },
+      { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
+      { title: 'Locked', numeric: true, cell: ({ stretches }) => durationText(totalsOf(stretches).locked / 1000) },
+      {
+        title: 'Longest stretch',
+        numeric: true,
+        cell: ({ stretches }) => durationText(totalsOf(stretches).longest / 1000),
+      },
+    ],
+    sessions,
+  )
+}
+
+function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {
+  return isRandomDuration
+    ? `${durationText(minDuration ?? 0)} to ${durationText(maxDuration ?? 0)}`
+    : durationText(duration)
+}
+
+function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
+  return isBreakEnabled ? `${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : NONE
+}
+
+function yesNo(is: boolean): string {
+  return is ? 'Yes' : 'No'
+}
+
+async function downloadCsv(visit: Visit) {
+  const { store, viewer } = visit
+  const templates = await lockTemplates(store, [viewer.subject.id])
+  const header = ['Number', 'Name', 'Length', 'Breaks', 'Sessions', 'Created']
+  const rows = templates.map(({ record, sessions }) => [
+    record.id,
+    thingName(viewer, 'lockTemplate', record),
+    lengthText(record),
+    breakText(record),
+    sessions,
+    record.createdAt,
+  ])
+  return download({ file: fileName(visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
+}
+
+async function downloadRecords(visit: Visit) {
+  const templates = await lockTemplates(visit.store, [visit.viewer.subject.id])
+  return download({
+    file: fileName(visit, 'ndjson'),
+    type: 'application/x-ndjson',
+    body: templates.map(({ document }) => `${document}\n`).join(''),
+  })
+}
+
+function fileName({ now }: Visit, ending: string): string {
+  return `lock-templates-${new Date(now).toISOString().slice(0, 10)}.${ending}`
+}

@@ -1,0 +1,215 @@
+import type { TrainerSegment, TrainingSession } from '../../contract/training-sessions.ts'
+import { notFound } from '../../contract/errors.ts'
+import { chart } from '../charts.ts'
+import { neighboursOf, trainingSession } from '../figures/history.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { label } from '../labels.ts'
+import { kindName, personName, thingName } from '../names.ts'
+import { type Page, view, type Viewer, type Visit } from '../page.ts'
+import { apiTabs, card, type Column, facts, figure, figures, resultMark, table, tabs } from '../parts.ts'
+import { type Programs, readPrograms } from '../program-names.ts'
+import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
+
+export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', answer: showSession }]
+
+async function showSession(visit: Visit) {
+  const { store, viewer, id, baseUrl, path, query } = visit
+  const owners = viewer.readable.map(person => person.id)
+  const session = await trainingSession(store, owners, id)
+  if (session === undefined) throw notFound('Training session')
+  const { owner, at, grade, passed, reps, distance, approximate, program, document } = session
+  const [programs, { before, after }] = await Promise.all([
+    readPrograms(store, viewer),
+    neighboursOf(store, owner, session),
+  ])
+  // The archive wrote it in the form of the contract.
+  const record = JSON.parse(document) as TrainingSession
+  const segments = record.TrainerSegment
+  const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
+  const passedSegments = segments.filter(segment => segment.passed).length
+  const ownerNote = owner === viewer.subject.id ? '' : ` · ${personName(viewer, personOf(viewer, owner))}`
+  return view({
+    section: 'training',
+    title: thingName(viewer, 'training', record),
+    back: { path: '/training', title: 'Training' },
+    lead: html`${dateTime(viewer, at)} · ${programLink(programs, program)}${ownerNote}`,
+    actions: html`${step(before, 'Earlier', 'prev')}${step(after, 'Later', 'next')}`,
+    charts: true,
+    body: html`
+      ${figures(
+        figure('Grade', grade === null ? NONE : `${grade} %`, 'mean of its segments'),
+        figure('Result', resultMark(passed), `${passedSegments} of ${countText(segments.length, 'segment')} passed`),
+        figure(label('repsMeasured'), numberText(reps)),
+        figure(
+          label('distanceTravelled'),
+          distance === null ? NONE : distanceText(viewer, distance),
+          distance === null ? 'not known' : approximate ? 'approximate' : undefined,
+        ),
+        figure(label('durationMeasured'), segments.length === 0 ? NONE : durationText(seconds), 'in its segments'),
+      )}
+      ${tabs(path, query.get('view'), [
+        {
+          name: 'table',
+          title: 'Table',
+          body: () => html`
+            ${targetsChart(viewer, segments)}
+            ${card('Segments', segments.length === 0 ? html`<p class="muted">This session has no segments.</p>` : segmentTable(viewer, segments))}
+            ${card('Record', recordFacts(viewer, record, programs, owner))}
+          `,
+        },
+        ...apiTabs(baseUrl, `/api/v1/dtt/sessions/${record.id}`, document, viewer.discreet),
+      ])}
+    `,
+  })
+
+  function step(to: { readonly id: number } | undefined, text: string, rel: string): Html {
+    if (to === undefined) return nothing
+    const asked = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
+    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${asked}">${text}</a>`
+  }
+}
+
+function personOf({ readable, subject }: Viewer, id: number) {
+  return readable.find(person => person.id === id) ?? subject
+}
+
+function programLink(programs: Programs, id: number): Part {
+  const name = programs.nameOf(id)
+  return programs.find(id) === undefined ? name : html`<a href="/programs/${id}">${name}</a>`
+}
+
+/** `3 Endurance`: segments are told apart by their place. */
+function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, place: number): string {
+  return `${place} ${kindName(viewer, type)}`
+}
+
+function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Html {
+  const rows = segments.map((segment, index) => ({ ...segment, name: segmentName(viewer, segment, index + 1) }))
+  type Row = (typeof rows)[number]
+  return chart<Row>({
+    picture: 'targets',
+    title: 'Measured against target',
+    reading: targetsReading(segments),
+    empty: 'No segments',
+    key: [
+      ['solid', 'Passed'],
+      ['outline', 'Not passed'],
+      ['tick', 'Target'],
+    ],
+    columns: [
+      { key: 'label', title: 'Segment', cell: ({ name }) => name },
+      {
+        key: 'seconds',
+        title: label('durationMeasured'),
+        numeric: true,
+        cell: row => durationText(row.durationMeasured),
+        value: row => row.durationMeasured,
+      },
+      {
+        key: 'seconds-target',
+        title: label('durationTarget'),
+        numeric: true,
+        cell: row => durationText(row.durationTarget),
+        value: row => row.durationTarget,
+      },
+      {
+        key: 'reps',
+        title: label('repsMeasured'),
+        numeric: true,
+        cell: row => numberText(row.repsMeasured),
+        value: row => row.repsMeasured,
+      },
+      {
+        key: 'reps-target',
+        title: label('repsTarget'),
+        numeric: true,
+        cell: row => (row.repsTarget === 0 ? NONE : numberText(row.repsTarget)),
+        value: row => row.repsTarget,
+      },
+      {
+        key: 'passed',
+        title: label('passed'),
+        cell: ({ passed }) => (passed ? 'Passed' : 'Not passed'),
+        value: ({ passed }) => (passed ? 1 : 0),
+      },
+    ],
+    rows,
+  })
+}
+
+function targetsReading(segments: readonly TrainerSegment[]): string {
+  const sum = (field: 'durationMeasured' | 'durationTarget' | 'repsMeasured' | 'repsTarget', of = segments) =>
+    of.reduce((total, segment) => total + segment[field], 0)
+  if (segments.length === 0) return 'This session has no segments.'
+  const time = `${durationText(sum('durationMeasured'))} of the ${durationText(sum('durationTarget'))} meant`
+  const counted = segments.filter(({ repsTarget }) => repsTarget > 0)
+  if (counted.length === 0) return `${time}; no segment has a target for repetitions.`
+  return `${time}, and ${numberText(sum('repsMeasured', counted))} of ${countText(sum('repsTarget', counted), 'repetition')} in segments with a target for them.`
+}
+
+/** Every field of a result; those that no segment of the session has are left out. */
+function segmentTable(viewer: Viewer, segments: readonly TrainerSegment[]): Html {
+  type Row = TrainerSegment & { readonly place: number }
+  const rows: Row[] = segments.map((segment, index) => ({ ...segment, place: index + 1 }))
+  const numeric = (title: string, cell: (row: Row) => Part): Column<Row> => ({ title, numeric: true, cell })
+  const optional = (field: keyof TrainerSegment, column: Column<Row>) =>
+    segments.some(segment => segment[field] !== undefined) ? [column] : []
+  const known = (value: number | null | undefined, text: (value: number) => string) =>
+    value === null || value === undefined ? NONE : text(value)
+  return table<Row>(
+    'Segments',
+    [
+      { title: 'Segment', cell: row => html`<span class="when">${segmentName(viewer, row, row.place)}</span>` },
+      { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
+      numeric(label('percentGrade'), row => `${row.percentGrade} %`),
+      numeric(label('points'), row => numberText(row.points)),
+      numeric(label('durationMeasured'), row => durationText(row.durationMeasured)),
+      numeric(label('durationTarget'), row => durationText(row.durationTarget)),
+      numeric(label('repsMeasured'), row => numberText(row.repsMeasured)),
+      numeric(label('repsTarget'), row => numberText(row.repsTarget)),
+      numeric(label('distanceTravelled'), row =>
+        known(row.distanceTravelled, metres => distanceText(viewer, metres * 1_000_000)),
+      ),
+      ...optional('longestDeepthroat', {
+        title: label('longestDeepthroat'),
+        numeric: true,
+        cell: row => known(row.longestDeepthroat, milliseconds => durationText(milliseconds / 1000)),
+      }),
+      ...optional('strokeLength', {
+        title: label('strokeLength'),
+        numeric: true,
+        cell: row => known(row.strokeLength, millimetres => `${numberText(millimetres)} mm`),
+      }),
+      ...optional('speedMeasured', {
+        title: label('speedMeasured'),
+        numeric: true,
+        cell: row => known(row.speedMeasured, numberText),
+      }),
+      ...optional('order', { title: label('order'), numeric: true, cell: row => known(row.order, numberText) }),
+      numeric(label('id'), row => row.id),
+    ],
+    rows,
+  )
+}
+
+function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs, owner: number): Html {
+  return facts([
+    [label('id'), record.id],
+    [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
+    [label('name'), thingName(viewer, 'training', record)],
+    [label('passed'), resultMark(record.passed)],
+    [label('created_at'), dateTimeText(viewer, Date.parse(record.created_at))],
+    [label('trainer_id'), record.trainer_id],
+    [
+      label('settings_id'),
+      html`${programLink(programs, record.settings_id)} <span class="muted">${record.settings_id}</span>`,
+    ],
+    [label('repsMeasured'), numberText(record.repsMeasured)],
+    [
+      label('distanceTravelled'),
+      record.distanceTravelled === null ? NONE : distanceText(viewer, record.distanceTravelled * 1_000_000),
+    ],
+    [label('distanceApproximate'), record.distanceApproximate === true ? 'Yes' : 'No'],
+    [label('ownerId'), personName(viewer, personOf(viewer, owner))],
+  ])
+}

@@ -1,0 +1,91 @@
+import type { Page } from 'playwright-core'
+import { sampleArchive } from '../../src/demo/sample.ts'
+import { setPassword } from '../../src/store/passwords.ts'
+import { startService, type TestService } from './service.ts'
+
+/** The password of every account of the tests that can sign in. */
+export const PASSWORD = 'correct horse battery'
+
+/** A service on the sample: alex and robin may see each other, sam is a stranger. Alex has two keys. */
+export async function sampleService(settings: Record<string, string> = {}): Promise<TestService> {
+  const lines = [...sampleArchive(Date.now())].map(line => JSON.parse(line) as object)
+  const service = await startService(lines, settings)
+  await allowSignIn(service, 'alex')
+  await service.token('alex', { name: 'Home Assistant' })
+  await service.token('alex', { name: 'Notebook', scopes: ['dtt:read'], expiresAt: Date.now() + 40 * 86_400_000 })
+  return service
+}
+
+/** Gives an account its password. */
+export async function allowSignIn({ store }: TestService, username: string) {
+  const { id } = await store.db
+    .selectFrom('account')
+    .select('id')
+    .where('username', '=', username)
+    .executeTakeFirstOrThrow()
+  await setPassword(store, id, PASSWORD)
+}
+
+/** Signs in by the form, in a browser. */
+export async function signIn(page: Page, url: string, username = 'alex') {
+  await page.goto(`${url}/signin`)
+  await page.getByLabel('Username').fill(username)
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(url => url.pathname !== '/signin')
+}
+
+/** Somebody without a browser: keeps cookies, and says where forms come from, as browsers do. */
+export interface Visitor {
+  readonly cookies: Map<string, string>
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Seen>
+  post(path: string, fields?: Fields, headers?: Readonly<Record<string, string>>): Promise<Seen>
+  signIn(username: string, password?: string): Promise<Seen>
+}
+
+export interface Seen {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Where a redirect leads. */
+  readonly to: string | null
+}
+
+type Fields = Readonly<Record<string, string>> | [string, string][]
+
+export function visitor(url: string): Visitor {
+  const cookies = new Map<string, string>()
+
+  const send = async (path: string, init: RequestInit, headers: Readonly<Record<string, string>>): Promise<Seen> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url + path, {
+      ...init,
+      redirect: 'manual',
+      headers: { Accept: 'text/html', ...(cookie === '' ? {} : { Cookie: cookie }), ...headers },
+    })
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      if (set.includes('Max-Age=0')) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: await response.text(),
+      to: response.headers.get('Location'),
+    }
+  }
+
+  const self: Visitor = {
+    cookies,
+    get: (path, headers = {}) => send(path, {}, headers),
+    post: (path, fields = {}, headers = {}) =>
+      send(
+        path,
+        { method: 'POST', body: new URLSearchParams(fields) },
+        { 'Sec-Fetch-Site': 'same-origin', ...headers },
+      ),
+    signIn: (username, password = PASSWORD) => self.post('/signin', { username, password }),
+  }
+  return self
+}
