@@ -142,7 +142,6 @@ test('export, import into an empty store and export again gives the same bytes',
       assert.equal(await copy.export(), exported)
       // The source says nothing that the export does not: it changes nothing in either.
       assert.deepEqual(totals(await copy.import(archive)).unchanged, archive.length)
-      assert.equal(exported.split('\n').length - 1, new Set(exported.split('\n')).size - 1)
     }),
     { numRuns: 25 },
   )
@@ -155,7 +154,7 @@ test('an exported account ends when it ended, with and without an instant', () =
       if (kind === undefined) throw new Error('there are no kinds')
       const row = readLine(kind, line)
       const ends = line.data['subscriptionEndsAt'] ?? null
-      const instant = ends === null ? null : Date.parse(String(ends))
+      const instant = ends === null ? null : Date.parse(ends as string)
       assert.equal(row['subscription_ends_at'], instant)
       assert.equal(kind.write(row), `{"kind":"account","data":${accountText(String(row['document']), instant)}}`)
     }),
@@ -220,7 +219,7 @@ function normalOf(schema: TSchema, value: unknown): unknown {
     const names = keysOf(schema as TObject, record)
     return Object.fromEntries(names.map(name => [name, normalOf(properties[name] ?? schema, record[name])]))
   }
-  if (type === 'string' && format === 'date-time') return new Date(String(value)).toISOString().replace('.000Z', 'Z')
+  if (type === 'string' && format === 'date-time') return new Date(value as string).toISOString().replace('.000Z', 'Z')
   return type === 'string' && choices === undefined && value === null ? '' : value
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { TArray, TObject, TSchema } from 'typebox'
 import { LockDevice, TrainingDevice } from '../src/contract/devices.ts'
 import { LockSession } from '../src/contract/lock-sessions.ts'
@@ -8,7 +8,7 @@ import { User } from '../src/contract/people.ts'
 import { TrainingSession } from '../src/contract/training-sessions.ts'
 import { TrainingTemplate } from '../src/contract/training-templates.ts'
 import { LONGEST_LINE } from '../src/archive/lines.ts'
-import { openStore, type TestStore, totals } from './support/archives.ts'
+import { openStore, totals } from './support/archives.ts'
 import {
   account,
   lockDevice,
@@ -27,11 +27,7 @@ import {
 // What is in an archive that must be refused never shows in a reason: this stands in every one of them.
 const SECRET = 'SECRET-4711'
 
-let store: TestStore
-before(async () => {
-  store = await openStore([...world, lockTemplate(1, 1)])
-})
-after(() => store[Symbol.asyncDispose]())
+const store = await openStore([...world, lockTemplate(1, 1)])
 
 type Hostile = object | string | Buffer
 type Refusals = readonly (readonly [name: string, line: Hostile, reason: string])[]

@@ -155,16 +155,12 @@ test('a token has so many requests at once; one more is refused at once, and fit
 test('requests whose caller went away no longer count, also those that waited in line', async () => {
   const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '4' })
   await using _ = again
-  for (let round = 0; round < 3; round += 1) {
+  for (const [round, after] of ['', lines('CONNECT a:443 HTTP/1.1', 'Host: a'), 'no request'].entries()) {
     using connection = open(again.port)
-    connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)).repeat(4))
+    connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)).repeat(4) + after)
     await within(1000, async () => gate.waiting.length === 4)
     connection.socket.resetAndDestroy()
-    const lost = again.log.join('').split('"aborted":true').length
-    await within(
-      1000,
-      async () => again.log.join('').split('"aborted":true').length === lost + 4 || flushed(again.log, 4 * (round + 1)),
-    )
+    await within(1000, async () => again.log.join('').split('"aborted":true').length > 4 * (round + 1))
     gate.release()
   }
   const all = [1, 2, 3, 4].map(() => get(again.port, ONE, bearer(ann)))

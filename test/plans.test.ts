@@ -55,12 +55,13 @@ const values: Readonly<Record<string, string>> = {
   include: 'owner',
 }
 
-/** Every combination of the parameters of every endpoint, and each page also by cursor. */
-function* addresses(): Generator<string> {
+/** Every combination of so many parameters of every endpoint, and each page also by cursor. */
+function* addresses(most: number): Generator<string> {
   for (const { path, query } of Object.values<Endpoint>(api)) {
     const names = Object.keys(query).filter(name => name in values)
     for (let chosen = 0; chosen < 2 ** names.length; chosen += 1) {
       const pairs = names.filter((_, index) => (chosen >> index) % 2 === 1).map(name => `${name}=${values[name]}`)
+      if (pairs.length > most) continue
       if ('limit' in query) pairs.push('limit=20')
       const address = `${path.replace(':id', '1')}?${pairs.join('&')}`
       yield address
@@ -69,8 +70,8 @@ function* addresses(): Generator<string> {
   }
 }
 
-/** A step of a plan that reads all of something: fine for the page that was found, and for rows made of constants. */
-const SCAN = /^SCAN (?!place$|CONSTANT ROW|\d+ CONSTANT ROWS)/
+/** A step of a plan that reads all of something: fine for the page once it is found, and for rows made of constants. */
+const SCAN = /^SCAN (?!(?:place|shown|CONSTANT ROW|\d+ CONSTANT ROWS)$)/
 const SORT = /USE TEMP B-TREE/
 
 for (const analyzed of [false, true]) {
@@ -80,7 +81,8 @@ for (const analyzed of [false, true]) {
     const queries = new Map<Query<never, unknown>, object>()
     for (const width of widths) {
       const token = await tokenOf(width)
-      for (const address of addresses()) {
+      // Which query is run is decided by two of them at most.
+      for (const address of addresses(width === 1 ? Infinity : 2)) {
         asked.length = 0
         const { status, text, headers } = await service.fetch(address, token)
         assert.equal(status, 200, `${address}: ${text}`)

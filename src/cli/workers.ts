@@ -8,75 +8,104 @@ interface Listening {
   readonly port: number
 }
 
+interface Supervision {
+  /** How many processes serve together. */
+  readonly count: number
+  /** Milliseconds in which one that is told to go must be gone. */
+  readonly longestDrain: number
+  readonly logFailure: (error: unknown) => void
+}
+
 /** Whether this process is one of several that serve together. */
 export const isWorker = cluster.isWorker
 
 /**
- * Runs `count` processes that serve together, each started like this one, and replaces those that die. SIGHUP exchanges
+ * Runs several processes that serve together, each started like this one, and replaces those that die. SIGHUP exchanges
  * them one by one without losing a request; SIGTERM and SIGINT end them, a second one at once. Resolves when they
- * listen; ends the process with the exit code of a worker that cannot start.
+ * listen; ends the process with the exit code of the first one where that cannot start.
  */
-export async function supervise(count: number, logFailure: (error: Error) => void): Promise<Listening> {
+export async function supervise({ count, longestDrain, logFailure }: Supervision): Promise<Listening> {
   const serving = new Set<Worker>()
   let stopping = false
-  let restarting: Promise<void> | undefined
+  let restarting = Promise.resolve()
 
-  const fork = async (onFalseStart?: (code: number) => void): Promise<void> => {
+  /** Starts one. Resolves when it listens; rejects with FalseStart where it ends before. */
+  const start = async () => {
     const started = performance.now()
     const worker = cluster.fork()
-    let listening = false
+    await new Promise<void>((resolve, reject) => {
+      worker.once('listening', () => resolve())
+      worker.once('exit', (code: number | null) => reject(new FalseStart(code ?? 1)))
+    })
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // Taken out before, when it was told to go.
       if (!serving.delete(worker) || stopping) return
-      if (!listening) onFalseStart?.(code ?? 1)
       logFailure(new Error(`worker ${worker.id} ended (${signal ?? code}): another one takes its place`))
-      const pause = performance.now() - started < SHORT_LIFE ? PAUSE : 0
-      void sleep(pause).then(() => {
-        if (!stopping) void fork()
-      })
+      void replace(SHORT_LIFE - (performance.now() - started))
     })
-    await Promise.race([once(worker, 'listening').then(() => (listening = true)), once(worker, 'exit')])
+  }
+
+  /** Starts one, however often it takes. */
+  const replace = async (pause: number) => {
+    await sleep(Math.max(0, pause))
+    while (!stopping) {
+      try {
+        await start()
+        return
+      } catch (error) {
+        logFailure(error)
+        await sleep(SHORT_LIFE)
+      }
+    }
   }
 
   const retire = async (worker: Worker) => {
     serving.delete(worker)
     if (worker.isDead()) return
     const gone = once(worker, 'exit')
-    worker.send(DRAIN)
+    const impatience = setTimeout(() => worker.process.kill('SIGKILL'), longestDrain)
+    // Nobody to tell is as good as gone.
+    worker.send(DRAIN, () => {})
     await gone
+    clearTimeout(impatience)
   }
 
   const restart = async () => {
     for (const worker of [...serving]) {
-      await fork()
+      // Where the new one does not start, the old one stays.
+      await start()
       await retire(worker)
     }
   }
 
   const stop = async () => {
+    const all = Object.values(cluster.workers ?? {}).filter(worker => worker !== undefined)
     if (stopping) {
-      for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGKILL')
+      for (const worker of all) worker.process.kill('SIGKILL')
       process.exit(1)
     }
     stopping = true
-    await Promise.all(
-      Object.values(cluster.workers ?? {}).map(worker => (worker === undefined ? undefined : retire(worker))),
-    )
+    await Promise.all(all.map(retire))
     process.exit(0)
   }
 
   process.on('SIGTERM', () => void stop())
   process.on('SIGINT', () => void stop())
   process.on('SIGHUP', () => {
-    restarting = (restarting ?? Promise.resolve()).then(restart)
+    restarting = restarting.then(restart).catch(logFailure)
   })
 
   const address = new Promise<Listening>(resolve => {
     cluster.once('listening', (_worker, { port }) => resolve({ port }))
   })
-  await fork(code => process.exit(code))
-  await Promise.all(Array.from({ length: count - 1 }, () => fork()))
+  try {
+    await start()
+  } catch (error) {
+    // It has said why.
+    process.exit(error instanceof FalseStart ? error.code : 1)
+  }
+  await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
   return address
 }
 
@@ -84,29 +113,39 @@ export async function supervise(count: number, logFailure: (error: Error) => voi
 export function onRetirement(stop: () => Promise<void>) {
   let stopped: Promise<void> | undefined
   const retire = () => {
-    stopped ??= stop().then(
-      () => process.exit(0),
-      error => {
-        say(String(error))
-        process.exit(1)
-      },
-    )
+    stopped ??= stop().then(leave, error => {
+      say(String(error))
+      process.exit(1)
+    })
   }
-  process.on('message', message => {
-    if (message === DRAIN) retire()
-  })
+  void toldToGo.then(retire)
   process.on('SIGTERM', retire)
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
-  // Without the process that supervises it, nobody would ever end it.
-  process.on('disconnect', retire)
 }
 
-/** Lets a worker that cannot start come to its end: the channel to the process that supervises it keeps it alive. */
-export function leave() {
-  process.disconnect()
+class FalseStart extends Error {
+  override readonly name = 'FalseStart'
+  readonly code: number
+  constructor(code: number) {
+    super(`a worker ended with ${code} before it listened`)
+    this.code = code
+  }
+}
+
+/** Ends this worker, when the supervisor knows that it takes no more connections: one on its way would be lost. */
+function leave() {
+  process.once('disconnect', () => process.exit(0))
+  cluster.worker?.disconnect()
 }
 
 const DRAIN = 'drain'
 const SHORT_LIFE = 1000
-const PAUSE = 1000
+
+/** Listened for from the start, because it may come before there is anything to stop. */
+const toldToGo = new Promise<void>(resolve => {
+  if (!isWorker) return
+  process.on('message', message => {
+    if (message === DRAIN) resolve()
+  })
+})

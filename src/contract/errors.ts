@@ -162,7 +162,11 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
 
   constructor(code: ErrorCode, message: string = errors[code].text, { fieldErrors, retryAfter }: Details = {}) {
+    // A refusal is no accident: nobody reads where it was raised, and finding that out costs more than the answer.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'ApiError'
     this.code = code
     this.status = errors[code].status

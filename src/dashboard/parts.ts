@@ -41,16 +41,27 @@ export interface Column<Row> {
   readonly value?: (row: Row) => string | number
 }
 
-/** A table that scrolls sideways within itself where it is too wide. `name` says what it shows, for those who hear it. */
-export function table<Row>(name: string, columns: readonly Column<Row>[], rows: readonly Row[], id?: string): Html {
+/**
+ * A table that scrolls sideways within itself where it is too wide; with `stacks`, its rows become small lists instead,
+ * so that nobody misses a button at their end. `name` says what it shows, for those who hear it.
+ */
+export function table<Row>(
+  name: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  id?: string,
+  { stacks = false }: { readonly stacks?: boolean } = {},
+): Html {
   const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
+  const titled = ({ title }: Column<Row>) =>
+    stacks && typeof title === 'string' ? html` data-title="${title}"` : nothing
   const key = ({ key }: Column<Row>) => (key === undefined ? nothing : html` data-key="${key}"`)
   const held = ({ value }: Column<Row>, row: Row) => (value === undefined ? nothing : html` data-v="${value(row)}"`)
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
-      <table${id === undefined ? nothing : html` id="${id}"`}>
+      <table${id === undefined ? nothing : html` id="${id}"`}${stacks ? html` class="stacks"` : nothing}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${key(column)}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${held(column, row)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${held(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `

@@ -79,7 +79,7 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     },
     notModified(response, exchange, etag, link) {
       const headers = headersOf(exchange)
-      headers.push('ETag', etag)
+      headers.push('ETag', etag, 'Content-Type', JSON_TYPE)
       if (link !== undefined) headers.push('Link', link)
       send(response, exchange, 304, headers, undefined)
     },

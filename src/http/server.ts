@@ -190,8 +190,11 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   }
   server.on('clientError', refuse)
   server.on('connect', (_request, socket: Socket) => {
-    // From here on the server does not listen for errors of this connection, and one that nobody hears is fatal.
+    // The server lets go of this connection: an error that nobody hears is fatal, and what is in line would stay there.
     socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      for (const response of lineOf(socket).waiting.slice()) onClose.call(response)
+    })
     refuse(new Error('CONNECT'), socket)
   })
 
@@ -199,11 +202,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.destroySoon = closeGently
-    socket.on('close', () => {
-      sockets.delete(socket)
-      // Of requests in line only the first hears that its connection is gone.
-      for (const response of lineOf(socket).waiting.slice()) onClose.call(response)
-    })
+    socket.on('close', () => sockets.delete(socket))
   })
 
   await listen(server, config)

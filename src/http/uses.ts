@@ -1,5 +1,5 @@
 import type { Store } from '../store/index.ts'
-import { noteUses } from '../store/tokens.ts'
+import { NOTED_EVERY, noteUses } from '../store/tokens.ts'
 
 export interface Uses {
   /** Remembers that a token was used; written later, at most once a minute for each token. */
@@ -21,6 +21,8 @@ export function makeUses(store: Store, onFailure: (error: unknown) => void): Use
       await noteUses(store, uses)
     } catch (error) {
       onFailure(error)
+      // The next turn tries again, with what was used since.
+      for (const [id, at] of uses) if (!pending.has(id)) pending.set(id, at)
     }
   }
   const timer = setInterval(() => void flush(), FLUSH_EVERY)
@@ -28,8 +30,11 @@ export function makeUses(store: Store, onFailure: (error: unknown) => void): Use
 
   return {
     note(tokenId, now) {
-      if (now - (written.get(tokenId) ?? 0) < WRITE_EVERY) return
-      if (written.size >= MOST_REMEMBERED) written.clear()
+      if (now - (written.get(tokenId) ?? 0) < NOTED_EVERY) return
+      if (written.size >= MOST_REMEMBERED) {
+        written.clear()
+        pending.clear()
+      }
       written.set(tokenId, now)
       pending.set(tokenId, now)
     },
@@ -41,5 +46,4 @@ export function makeUses(store: Store, onFailure: (error: unknown) => void): Use
 }
 
 const FLUSH_EVERY = 1000
-const WRITE_EVERY = 60_000
 const MOST_REMEMBERED = 100_000

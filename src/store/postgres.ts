@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
 import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
 import { checkVersion } from './migrations.ts'
@@ -11,26 +11,31 @@ import type { Tables } from './tables.ts'
  * is alive and current, where there is one, else to the primary; everything else goes to the primary.
  */
 export function openPostgres(url: string, { patience, statementTimeout, readUrls = [] }: OpenOptions): Store {
-  const timeouts = { statementTimeout, lockTimeout: patience }
-  const pool = makePool(url, timeouts)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const pool = makePool(url, { statementTimeout, lockTimeout: patience })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const readPrimary = makeReader(db, pool)
-  const replicaPools = readUrls.map(readUrl => makePool(readUrl, timeouts))
   const replicas =
-    replicaPools.length === 0
+    readUrls.length === 0
       ? undefined
       : watchReplicas(
-          pool,
-          replicaPools.map(replicaPool => ({ pool: replicaPool, reader: makeReader(db, replicaPool) })),
+          makePool(url, WATCHING),
+          readUrls.map(readUrl => {
+            const replicaPool = makePool(readUrl, ON_REPLICA)
+            return {
+              watch: makePool(readUrl, WATCHING),
+              read: makeReader(db, replicaPool),
+              close: () => replicaPool.end(),
+            }
+          }),
         )
 
   const readRecords: Reader = async (query, values) => {
     for (const replica of replicas?.current() ?? []) {
       try {
-        return await replica.reader(query, values)
+        return await replica.read(query, values)
       } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-        replica.fail()
+        // Whatever is wrong with a replica, the primary can still answer. A query that took too long says nothing of it.
+        if (!isCancelled(error)) replica.fail()
       }
     }
     return readPrimary(query, values)
@@ -60,13 +65,12 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
         return result
       } catch (error) {
         await sql`rollback`.execute(connection).catch(() => {})
-        throw translate(error)
+        throw error
       }
     },
     backup: undefined,
     async close() {
-      replicas?.close()
-      await Promise.all(replicaPools.map(replicaPool => replicaPool.end()))
+      await replicas?.close()
       // Kysely ends only a pool it has used.
       await db.destroy()
       if (!pool.ended) await pool.end()
@@ -74,12 +78,22 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
   }
 }
 
-type Reader = <Values extends object, Row>(query: Query<Values, Row>, values: Values) => Promise<Row[]>
+export type Reader = <Values extends object, Row>(query: Query<Values, Row>, values: Values) => Promise<Row[]>
 
 interface PoolOptions {
+  /** Milliseconds for one statement; any time if not given. */
   readonly statementTimeout: number | undefined
   readonly lockTimeout: number
+  /** Milliseconds to wait for a connection. */
+  readonly connectTimeout?: number
+  readonly most?: number
 }
+
+// What a replica does not answer in a third of the time is asked of the primary, which has the rest.
+const ON_REPLICA: PoolOptions = { statementTimeout: 1200, lockTimeout: 1200, connectTimeout: 500 }
+
+// On a connection of its own, or a pool in full use would look like a database that is gone.
+const WATCHING: PoolOptions = { statementTimeout: 800, lockTimeout: 800, connectTimeout: 800, most: 1 }
 
 /** Integers come as numbers: every one that is stored is exact. */
 const types = {
@@ -87,21 +101,25 @@ const types = {
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
 }
 
-function makePool(url: string, { statementTimeout, lockTimeout }: PoolOptions): pg.Pool {
+function makePool(
+  url: string,
+  { statementTimeout, lockTimeout, connectTimeout = 2000, most = 10 }: PoolOptions,
+): pg.Pool {
   if (URL.parse(url) === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
   const pool = new pg.Pool({
     connectionString: url,
     types,
-    max: MOST_CONNECTIONS,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT,
+    max: most,
+    connectionTimeoutMillis: connectTimeout,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'lockstep',
     lock_timeout: lockTimeout,
     ...(statementTimeout === undefined
       ? {}
       : // The first asks the server to give up, the second gives up on the server.
-        { statement_timeout: statementTimeout, query_timeout: statementTimeout + 500 }),
+        { statement_timeout: statementTimeout, query_timeout: statementTimeout + 300 }),
   })
   // Without listeners, a connection that is lost while nobody uses it ends the process.
   pool.on('error', () => {})
@@ -120,75 +138,113 @@ function makeReader(db: Kysely<Tables>, pool: pg.Pool): Reader {
     return statement
   }
 
+  const run = async <Row>(statement: pg.QueryConfig<unknown[]>): Promise<Row[]> => {
+    const client = await connect(pool)
+    let failure: unknown
+    try {
+      // The rows of a query are what its Row says.
+      const { rows } = (await client.query(statement)) as unknown as { rows: Row[] }
+      return rows
+    } catch (error) {
+      failure = error
+      throw error
+    } finally {
+      client.release(isInDoubt(failure))
+    }
+  }
+
   return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
     const { name, sql: text, parameters } = statements.get(query) ?? prepare(query as Query<never, unknown>)
     const statement = { name, text, values: parameters(values) }
     try {
-      return await run<Row>(pool, statement)
-    } catch (error) {
-      if (!isConnectionLoss(error)) throw translate(error)
-    }
-    try {
-      return await run<Row>(pool, statement)
+      return await run<Row>(statement).catch((error: unknown) => {
+        if (isLost(error)) return run<Row>(statement)
+        throw error
+      })
     } catch (error) {
       throw translate(error)
     }
   }
 }
 
-async function run<Row>(pool: pg.Pool, statement: pg.QueryConfig<unknown[]>): Promise<Row[]> {
-  // The rows of a query are what its Row says.
-  const { rows } = (await pool.query(statement)) as unknown as { rows: Row[] }
-  return rows
+/** The pool as Kysely uses it: errors are told in our words, and a connection that is in doubt is not used again. */
+function guarded(pool: pg.Pool): PostgresPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await connect(pool)
+      let doubt: unknown
+      const query = async (text: string, values: readonly unknown[]) => {
+        // What comes after would only wait for the same silence.
+        if (doubt !== undefined) throw doubt
+        try {
+          return await client.query(text, [...values])
+        } catch (error) {
+          const translated = translate(error)
+          if (isInDoubt(error)) doubt = translated
+          throw translated
+        }
+      }
+      return {
+        // Kysely asks for a cursor only where one was configured.
+        query: query as never,
+        release: discard => client.release(discard === true || doubt !== undefined),
+      }
+    },
+  }
 }
 
-const MOST_CONNECTIONS = 10
-const CONNECTION_TIMEOUT = 2000
+/** A connection of the pool. Throws StoreUnavailable where none is to be had, whatever the reason. */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw unavailable(error)
+  }
+}
+
 const IMPORT_LOCK = 5625_002
 
 /** What an error of the engine means to the rest of the program. */
 function translate(error: unknown): unknown {
-  return isConnectionLoss(error) || AWAY.has(codeOf(error)) || isTimeout(error)
-    ? new StoreUnavailable('the database does not answer', { cause: error })
-    : error
-}
-
-/** The statement may not have run, so a read can be tried again on another connection. */
-function isConnectionLoss(error: unknown): boolean {
   const code = codeOf(error)
-  return (
-    code.startsWith('08') ||
-    LOST.has(code) ||
-    (error instanceof Error && /^(Connection terminated|Client has encountered a connection error)/.test(error.message))
-  )
+  if (CONFLICT.test(code)) return new StoreUnavailable('another change came in between', { cause: error })
+  return isInDoubt(error) || AWAY.test(code) ? unavailable(error) : error
 }
 
-// Shut down by an administrator, crashed, starting up; and the same as sockets tell it.
-const LOST = new Set(['57P01', '57P02', '57P03', 'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOENT'])
-
-// Wrong password or role, database missing, read-only, out of connections, memory or disk, cancelled, lock not had.
-const AWAY = new Set([
-  '28P01',
-  '28000',
-  '3D000',
-  '25006',
-  '53000',
-  '53100',
-  '53200',
-  '53300',
-  '53400',
-  '57014',
-  '55P03',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EACCES',
-])
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && /^(timeout exceeded when trying to connect|Query read timeout)/.test(error.message)
+function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error
+  const reason = error instanceof Error && error.message !== '' ? error.message : codeOf(error)
+  return new StoreUnavailable(`the database does not answer: ${reason}`, { cause: error })
 }
+
+/** Whether the connection is gone. The statement may not have run, so a read can be tried again on another one. */
+function isLost(error: unknown): boolean {
+  return LOST.test(codeOf(error)) || (error instanceof Error && ('syscall' in error || CLOSED.test(error.message)))
+}
+
+/** Whether the connection cannot be trusted with another statement. */
+function isInDoubt(error: unknown): boolean {
+  return isLost(error) || (error instanceof Error && error.message === 'Query read timeout')
+}
+
+/** Whether the server gave up on a statement because it took too long. */
+function isCancelled(error: unknown): boolean {
+  return error instanceof StoreUnavailable && codeOf(error.cause) === '57014'
+}
+
+// Connection trouble; shut down by an administrator, crashed, starting up, idle for too long.
+const LOST = /^(08...|57P0[1235])$/
+
+// As the driver tells it.
+const CLOSED = /^(Connection terminated|Client (has encountered a connection error|was closed))/
+
+// Wrong password or role, database missing or dropped, read-only, out of something, cancelled, lock not had, i/o error.
+const AWAY = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
+
+// Somebody else was first: a key that is taken or gone since it was looked at, a deadlock, a replica that had to go on.
+const CONFLICT = /^(23503|23505|40...)$/
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''

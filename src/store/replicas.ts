@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import type { Reader } from './postgres.ts'
 
-/** A database that follows the primary, and whether it can be read now. */
-export interface Replica<Reader> {
-  readonly reader: Reader
-  readonly isCurrent: () => boolean
-  /** It did not answer: it is not asked again before it was seen alive. */
-  fail(): void
+/** A database that follows the primary. */
+interface Follower {
+  /** To look at it, apart from what reads of records are doing. */
+  readonly watch: pg.Pool
+  readonly read: Reader
+  close(): Promise<void>
 }
 
-interface Watched {
-  readonly pool: pg.Pool
-  /** When it was last known to have everything the primary had, by the clock that only goes forward. */
-  upTo: number
-  alive: boolean
+/** One that can be read now. */
+export interface Replica {
+  readonly read: Reader
+  /** It did not answer: it is not asked again before it was seen alive. */
+  fail(): void
 }
 
 /**
@@ -21,74 +22,82 @@ interface Watched {
  * behind is told by positions in the log, noted each second, since a replica that lost the primary cannot know. While
  * the primary is away, a replica stays as current as it was.
  */
-export function watchReplicas<Reader>(
-  primary: pg.Pool,
-  replicas: readonly { readonly pool: pg.Pool; readonly reader: Reader }[],
-) {
-  const watched: Watched[] = replicas.map(({ pool }) => ({ pool, upTo: Number.NEGATIVE_INFINITY, alive: false }))
+export function watchReplicas(primary: pg.Pool, followers: readonly Follower[]) {
+  const ending = new AbortController()
   let positions: { readonly at: number; readonly position: bigint }[] = []
   let primaryAlive = true
   let primarySeen = performance.now()
 
-  const look = async () => {
-    const at = performance.now()
-    const position = await positionOf(primary, 'select pg_current_wal_lsn()::text as position')
-    primaryAlive = position !== undefined
-    if (position !== undefined) {
+  const watching = [
+    repeat(ending.signal, async () => {
+      const at = performance.now()
+      const position = await positionOf(primary, 'pg_current_wal_lsn()')
+      primaryAlive = position !== undefined
+      if (position === undefined) return
       primarySeen = at
       positions = [...positions.filter(noted => at - noted.at < REMEMBERED), { at, position }]
-    }
-    await Promise.all(
-      watched.map(async replica => {
-        const replayed = await positionOf(replica.pool, 'select pg_last_wal_replay_lsn()::text as position')
-        replica.alive = replayed !== undefined
+    }),
+  ]
+
+  const replicas = followers.map(({ watch, read }) => {
+    let alive = false
+    /** It has everything that the primary had then. */
+    let upTo = Number.NEGATIVE_INFINITY
+    watching.push(
+      repeat(ending.signal, async () => {
+        const replayed = await positionOf(watch, 'pg_last_wal_replay_lsn()')
+        alive = replayed !== undefined
         const newest = positions.findLast(noted => replayed !== undefined && noted.position <= replayed)
-        if (newest !== undefined) replica.upTo = Math.max(replica.upTo, newest.at)
+        if (newest !== undefined) upTo = Math.max(upTo, newest.at)
       }),
     )
-  }
-  void look()
-  const timer = setInterval(() => void look(), LOOK_EVERY)
-  timer.unref()
-
-  const isCurrent = (replica: Watched) => {
-    const known = primaryAlive ? performance.now() : primarySeen
-    return replica.alive && known - replica.upTo <= MOST_BEHIND
-  }
-  const all: Replica<Reader>[] = replicas.map(({ reader }, index) => {
-    const replica = watched[index]
     return {
-      reader,
-      isCurrent: () => replica !== undefined && isCurrent(replica),
+      read,
       fail() {
-        if (replica !== undefined) replica.alive = false
+        alive = false
       },
+      isCurrent: () => alive && (primaryAlive ? performance.now() : primarySeen) - upTo <= MOST_BEHIND,
     }
   })
   let turn = 0
 
   return {
     /** The replicas that can be read now, beginning with another one each time. */
-    current(): Replica<Reader>[] {
+    current(): Replica[] {
       turn += 1
-      const usable = all.filter(replica => replica.isCurrent())
+      const usable = replicas.filter(({ isCurrent }) => isCurrent())
       return [...usable.slice(turn % usable.length), ...usable.slice(0, turn % usable.length)]
     },
-    close: () => clearInterval(timer),
+    async close() {
+      ending.abort()
+      await Promise.all(watching)
+      await Promise.all([primary.end(), ...followers.flatMap(({ watch, close }) => [watch.end(), close()])])
+    },
   }
 }
 
 const LOOK_EVERY = 1000
-const LOOK_TIMEOUT = 800
 const REMEMBERED = 60_000
-/** Milliseconds a replica may be behind; it is looked at each second, so a little less. */
+/** Milliseconds a replica may be behind; it is looked at each second, so a little less than five. */
 const MOST_BEHIND = 4500
 
+/** Looks at once, and then each second, until it is told to end. */
+async function repeat(ending: AbortSignal, look: () => Promise<void>): Promise<void> {
+  while (!ending.aborted) {
+    await look()
+    await sleep(LOOK_EVERY, undefined, { ref: false, signal: ending }).catch(() => {})
+  }
+}
+
 /** A position in the log as a number; undefined when there is no answer, or none in time. */
-async function positionOf(pool: pg.Pool, text: string): Promise<bigint | undefined> {
-  const answer = pool.query<{ position: string | null }>(text).then(({ rows }) => rows[0]?.position ?? undefined)
-  const position = await Promise.race([answer.catch(() => undefined), sleep(LOOK_TIMEOUT, undefined, { ref: false })])
-  if (position === undefined) return undefined
-  const [high = '', low = ''] = position.split('/')
-  return BigInt(`0x${high}`) * 0x1_0000_0000n + BigInt(`0x${low}`)
+async function positionOf(pool: pg.Pool, position: string): Promise<bigint | undefined> {
+  try {
+    const { rows } = await pool.query<{ position: string | null }>(`select ${position}::text as position`)
+    const [high, low] = rows[0]?.position?.split('/') ?? []
+    return high === undefined || low === undefined
+      ? undefined
+      : BigInt(`0x${high}`) * 0x1_0000_0000n + BigInt(`0x${low}`)
+  } catch {
+    return undefined
+  }
 }

@@ -127,6 +127,13 @@ export function listTokens(store: Store, accountId?: number): Promise<TokenFacts
     .execute()
 }
 
+let revoked = 0
+
+/** How many tokens this process revoked: where it grew, what is kept of tokens is out of date. */
+export function revocations(): number {
+  return revoked
+}
+
 /** Ends a token for good. Throws Refused when there is none with this id; ending it twice changes nothing. */
 export async function revokeToken(store: Store, id: number, now: number): Promise<void> {
   const { numUpdatedRows } = await store.db
@@ -134,6 +141,7 @@ export async function revokeToken(store: Store, id: number, now: number): Promis
     .set(({ fn, val, ref }) => ({ revoked_at: fn.coalesce(ref('revoked_at'), val(now)) }))
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
+  revoked += 1
   if (numUpdatedRows === 0n) throw new Refused('there is no token with this id')
 }
 
@@ -142,8 +150,10 @@ export async function revokeToken(store: Store, id: number, now: number): Promis
  * before stays: each of them notes on its own, and together they must not write more often than one.
  */
 export async function noteUses(store: Store, uses: ReadonlyMap<number, number>): Promise<void> {
+  // In one order everywhere, or two processes could wait for each other.
+  const inOrder = [...uses].toSorted(([a], [b]) => a - b)
   await store.db.transaction().execute(async transaction => {
-    for (const [id, at] of uses) {
+    for (const [id, at] of inOrder) {
       await transaction
         .updateTable('token')
         .set({ last_used_at: at })
@@ -154,7 +164,8 @@ export async function noteUses(store: Store, uses: ReadonlyMap<number, number>):
   })
 }
 
-const NOTED_EVERY = 60_000
+/** Milliseconds between two notes of the use of a token. */
+export const NOTED_EVERY = 60_000
 
 interface GrantRow {
   id: number

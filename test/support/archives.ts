@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { after } from 'node:test'
 import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive, ImportError, type ImportOptions, type ImportReport } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { newDatabase } from './databases.ts'
+import { newDatabase, type TestDatabase } from './databases.ts'
 
 /** Records going into a store and coming out again, without a service around it. */
 
@@ -21,11 +22,11 @@ export interface TestStore extends AsyncDisposable {
 }
 
 export async function openStore(archive: readonly Line[] | Buffer = []): Promise<TestStore> {
-  const { url, remove } = await newDatabase()
-  const store = await open(url, { patience: 5000 })
+  const empty = emptyStores.pop() ?? (await newStore())
+  const { store, database } = empty
   const self: TestStore = {
     store,
-    url,
+    url: database.url,
     import: (given, options) => importArchive(store, chunksOf(given), options),
     async refuse(given, options) {
       const before = await self.export()
@@ -50,12 +51,35 @@ export async function openStore(archive: readonly Line[] | Buffer = []): Promise
       return text
     },
     async [Symbol.asyncDispose]() {
-      await store.close()
-      await remove()
+      // Whatever is stored belongs to an account. A new database takes a while to make, so this one is used again.
+      await store.db.deleteFrom('account').execute()
+      emptyStores.push(empty)
     },
   }
   await self.import(archive)
   return self
+}
+
+interface EmptyStore {
+  readonly store: Store
+  readonly database: TestDatabase
+}
+
+const emptyStores: EmptyStore[] = []
+const allStores: EmptyStore[] = []
+
+after(async () => {
+  for (const { store, database } of allStores) {
+    await store.close()
+    await database.remove()
+  }
+})
+
+async function newStore(): Promise<EmptyStore> {
+  const database = await newDatabase()
+  const made = { database, store: await open(database.url, { patience: 5000 }) }
+  allStores.push(made)
+  return made
 }
 
 /** The lines of an archive as the bytes of a file. */

@@ -301,7 +301,7 @@ function ofParameters({ ann }: Tokens): Refused[] {
 
 function ofPaths({ ann }: Tokens): Refused[] {
   const paths = [
-    '/', '/api', '/api/', '/api/v1', '/api/v1/', '/api/v2/me', `/${MARK}`, `/api/v1/${MARK}`,
+    '/api', '/api/', '/api/v1', '/api/v1/', '/api/v2/me', `/${MARK}`, `/api/v1/${MARK}`,
     '/api/v1/me/', '/api/v1//me', '//api/v1/me', '/api//v1/me', '/api/v1/me//', `${ONE}/`, `${LIST}/`, `${LIST}//5`,
     '/api/v1/ME', '/API/v1/me', '/api/V1/me', '/api/v1/Dtt/sessions',
     '/api/v1/./me', '/api/v1/../v1/me', '/./api/v1/me', '/api/v1/me/.', '/api/v1/me/..', '/api/v1/dtt/..', `${LIST}/.`, `${LIST}/..`,

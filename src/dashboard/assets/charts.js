@@ -131,7 +131,8 @@ function emptyNote(Plot, text) {
 /** Grades over time: filled where passed, hollow where not, and their moving average. */
 function gradePlot(Plot, host, { rows, title, from, to, empty, height = 240 }) {
   const known = rows.filter(({ grade }) => typeof grade === 'number')
-  const radius = known.length > 400 ? 2 : known.length > 120 ? 2.75 : 3.5
+  const crowd = known.length / host.clientWidth
+  const radius = crowd > 0.5 ? 1.75 : crowd > 0.2 ? 2.5 : 3.5
   draw(Plot, host, {
     title,
     height,
@@ -140,9 +141,6 @@ function gradePlot(Plot, host, { rows, title, from, to, empty, height = 240 }) {
     marks: [
       Plot.ruleY([0], { stroke: LINE }),
       known.length === 0 ? emptyNote(Plot, empty) : null,
-      known.length > 1
-        ? Plot.lineY(known, { x: 'at', y: 'average', stroke: ACCENT, strokeWidth: 2, strokeOpacity: 0.75 })
-        : null,
       Plot.dot(known, {
         x: 'at',
         y: 'grade',
@@ -152,6 +150,9 @@ function gradePlot(Plot, host, { rows, title, from, to, empty, height = 240 }) {
         strokeWidth: 1.25,
         fillOpacity: ({ passed }) => (passed ? 0.85 : 1),
       }),
+      known.length > 1
+        ? Plot.lineY(known, { x: 'at', y: 'average', stroke: 'var(--ink)', strokeWidth: 1.75, strokeOpacity: 0.7 })
+        : null,
       Plot.tip(
         known,
         Plot.pointer({
@@ -291,7 +292,12 @@ function rates(Plot, host, { rows, title, empty }) {
     marginTop: 4,
     marginLeft: Math.min(left, host.clientWidth * 0.4),
     marginRight: 104,
-    x: { domain: [0, 1], label: null, tickFormat: value => `${Math.round(value * 100)} %`, ticks: 2 },
+    x: {
+      domain: [0, 1],
+      label: null,
+      tickFormat: value => `${Math.round(value * 100)} %`,
+      ticks: host.clientWidth < 480 ? [0, 1] : [0, 0.5, 1],
+    },
     y: { domain: known.map(({ label }) => label), label: null, tickSize: 0, padding: 0.35 },
     marks: [
       known.length === 0 ? emptyNote(Plot, empty) : null,
@@ -486,7 +492,8 @@ function timeline(Plot, host, { rows, title, data, empty }) {
     title,
     height: days.length * (wraps ? 22 : 44) + 32,
     marginTop: 4,
-    marginLeft: wraps ? 64 : 12,
+    marginLeft: wraps ? 84 : 12,
+    marginRight: 24,
     x: wraps
       ? {
           domain: [0, 24],

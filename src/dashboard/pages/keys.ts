@@ -132,6 +132,8 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
       },
     ],
     keys,
+    undefined,
+    { stacks: true },
   )
 }
 

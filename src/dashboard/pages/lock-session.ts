@@ -130,7 +130,7 @@ function eventTable(viewer: Viewer, { events }: LockDetails): Html {
       {
         key: 'at',
         title: 'When',
-        cell: ({ at }) => dateTimeText(viewer, at),
+        cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>`,
         value: ({ at }) => wallClock(at, viewer.timeZone),
       },
       { title: 'Event', cell: ({ kind }) => eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind) },

@@ -10,6 +10,7 @@ import {
 } from '../figures/history.ts'
 import { lastPeriods } from '../figures/periods.ts'
 import { compareWeeks, passRate, type SessionFigures, type Totals } from '../figures/training.ts'
+import { calendarTable, type DayLook, longDay } from '../calendar.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { stateLabels } from '../labels.ts'
 import { thingName } from '../names.ts'
@@ -169,9 +170,6 @@ function tile(title: string, body: Html): Html {
   return html`<section class="card tile"><h2>${title}</h2>${body}</section>`
 }
 
-const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-
-/** A column for each week, a row for each day of it. */
 function activity(
   viewer: Viewer,
   sessions: readonly SessionFigures[],
@@ -180,7 +178,6 @@ function activity(
 ): Html {
   const locked = locks.flatMap(({ stretches }) => stretches.filter(stretch => stretch.locked))
   const weeks = calendarWeeks({ items: sessions, locked }, now, viewer.timeZone, WEEKS)
-  const byWeekday = DAYS.map((_, index) => weeks.map(week => week.find(({ date }) => weekdayOf(date) === index)))
   const days = weeks.flat()
   const trained = days.filter(({ items }) => items.length > 0).length
   const under = days.filter(({ locked }) => locked > 0).length
@@ -188,15 +185,8 @@ function activity(
     'Activity',
     html`
       <p class="reading">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} under lock.</p>
-      <div class="scroll" role="region" aria-label="Activity by day" tabindex="0">
-        <table class="calendar">
-          <thead><tr><th scope="col"><span class="hidden">Day</span></th>${weeks.map((week, index) => monthHeading(week, weeks[index - 1]))}</tr></thead>
-          <tbody>${byWeekday.map(
-            (row, index) => html`<tr><th scope="row">${DAYS[index]}</th>${row.map(day => dayCell(day, locks))}</tr>`,
-          )}</tbody>
-        </table>
-      </div>
-      <ul class="key">
+      ${calendarTable('Activity by day', weeks, day => lookOf(day, locks))}
+      <ul class="key always">
         <li><i class="day one"></i>One session</li>
         <li><i class="day more"></i>Two or more</li>
         <li><i class="day none under"></i>Under lock</li>
@@ -205,53 +195,25 @@ function activity(
   )
 }
 
-/** From Monday, 0, to Sunday, 6. */
-function weekdayOf(date: string): number {
-  return (new Date(date).getUTCDay() + 6) % 7
-}
-
-type Day = CalendarDay<SessionFigures>
-
-/** The month, where one begins. */
-function monthHeading(week: readonly Day[], before: readonly Day[] | undefined): Html {
-  const month = (days: readonly Day[] | undefined) => days?.at(-1)?.date.slice(0, 7)
-  const name = month(week) === month(before) ? '' : MONTH.format(Date.parse(week.at(-1)?.date ?? ''))
-  return html`<th scope="col"><span class="hidden">Week of ${LONG_DAY.format(Date.parse(week[0]?.date ?? ''))}</span><span class="month" aria-hidden="true">${before === undefined ? '' : name}</span></th>`
-}
-
-function dayCell(day: Day | undefined, locks: readonly LockFigures[]): Html {
-  if (day === undefined) return html`<td></td>`
-  const { date, start, end, items, locked } = day
-  const passed = items.filter(item => item.passed).length
+function lookOf(
+  { date, start, end, items, locked }: CalendarDay<SessionFigures>,
+  locks: readonly LockFigures[],
+): DayLook {
+  const [first] = items
+  const { passed, total } = passRate(items)
   const text = [
-    LONG_DAY.format(Date.parse(date)),
-    items.length === 0 ? 'no session' : `${countText(items.length, 'session')}, ${passed} passed`,
+    longDay(date),
+    first === undefined ? 'no session' : `${countText(total, 'session')}, ${passed} passed`,
     ...(locked > 0 ? [`${durationText(locked / 1000)} under lock`] : []),
   ].join(': ')
-  const look = `day ${items.length === 0 ? 'none' : items.length === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`
-  if (items.length === 0 && locked === 0)
-    return html`<td><span class="${look}" title="${text}"><span class="hidden">${text}</span></span></td>`
-  const [only] = items
+  const look = `${total === 0 ? 'none' : total === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`
+  if (total > 1) return { look, text, to: `/training?day=${date}` }
+  if (first !== undefined) return { look, text, to: `/training/${first.id}` }
   const lock = locks.findLast(({ stretches }) =>
     stretches.some(one => one.locked && one.start < end && one.end > start),
   )
-  const to =
-    only === undefined
-      ? `/locks/${lock?.id ?? 0}`
-      : items.length === 1
-        ? `/training/${only.id}`
-        : `/training?day=${date}`
-  return html`<td><a class="${look}" href="${to}" title="${text}"><span class="hidden">${text}</span></a></td>`
+  return { look, text, ...(lock === undefined ? {} : { to: `/locks/${lock.id}` }) }
 }
-
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
-const LONG_DAY = new Intl.DateTimeFormat('en-GB', {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
 
 interface Event {
   readonly at: number

@@ -9,12 +9,13 @@ import {
 import type { Store } from '../../store/index.ts'
 import { setPassword, verifyPassword } from '../../store/passwords.ts'
 import { Refused } from '../../store/refused.ts'
+import { Attempts } from '../attempts.ts'
 import { themes } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
 import { card, table } from '../parts.ts'
 import { ownName } from '../names.ts'
-import { dateTime, timeAgo } from '../text.ts'
+import { countText, dateTime, timeAgo } from '../text.ts'
 import { isTimeZone, isUnits, unitNames } from '../viewer.ts'
 
 export const settingsPages: readonly Page[] = [
@@ -41,15 +42,23 @@ export const settingsPages: readonly Page[] = [
     method: 'POST',
     path: '/settings/password',
     async answer(visit) {
-      const { form, store, viewer } = visit
+      const { form, store, viewer, now } = visit
       const { accountId, username, id } = viewer.session
       const next = form.get('next') ?? ''
       if (next !== form.get('again')) {
         return showSettings(visit, { password: 'The new password and its repetition are not the same.' })
       }
+      const wait = guesses.wait(String(accountId), now)
+      if (wait > 0) {
+        return showSettings(visit, {
+          password: `Too many tries. Try again in ${countText(Math.ceil(wait / 60_000), 'minute')}.`,
+        })
+      }
+      guesses.count(String(accountId), now)
       if ((await verifyPassword(store, username, form.get('current') ?? '')) !== accountId) {
         return showSettings(visit, { password: 'The current password is not right.' })
       }
+      guesses.forgive(String(accountId))
       try {
         await setPassword(store, accountId, next, id)
       } catch (error) {
@@ -84,6 +93,9 @@ export const settingsPages: readonly Page[] = [
       }),
   },
 ]
+
+/** An open browser must not be a place to guess the password without end. */
+const guesses = new Attempts(10, 15 * 60_000)
 
 type Forms = 'account' | 'password' | 'sessions'
 
@@ -208,6 +220,8 @@ function sessionTable({ viewer, now }: Visit, sessions: readonly SessionFacts[])
         },
       ],
       sessions,
+      undefined,
+      { stacks: true },
     )}
     ${
       sessions.length > 1

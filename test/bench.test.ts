@@ -1,0 +1,14 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+test('the benchmark can be repeated: it measures the service against the floor, without an unexpected answer', async () => {
+  const program = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
+  const args = ['--rounds', '1', '--seconds', '1', '--accounts', '20', '--only', 'S1', '--no-workers']
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args])
+  assert.match(stdout, /^\| S1 one session \| floor \| \d+ \| 1\.00 \|/m)
+  assert.match(stdout, /^\| S1 one session \| SQLite \| \d+ \| \d+\.\d\d \|/m)
+})
