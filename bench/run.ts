@@ -175,7 +175,11 @@ async function start(args: readonly string[], port: number): Promise<Running> {
     },
   })
   running.add(child)
-  await once(child.stdout ?? child, 'data')
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`${args[0] ?? ''} ended with ${String(code)}: see its log`)
+  })
+  await Promise.race([once(child.stdout ?? child, 'data'), ended])
+  ended.catch(() => {})
   return { url: `http://127.0.0.1:${port}`, process: child }
 }
 

@@ -73,7 +73,11 @@ async function write(page: Page, name: string) {
 async function drawn(page: Page) {
   for (const chart of await page.locator('[data-chart] .plot').all()) {
     await chart.scrollIntoViewIfNeeded()
-    await chart.locator('svg').first().waitFor({ timeout: 3000 }).catch(() => {})
+    await chart
+      .locator('svg')
+      .first()
+      .waitFor({ timeout: 3000 })
+      .catch(() => {})
   }
   await page.evaluate(() => globalThis.scrollTo(0, 0))
 }

@@ -6,6 +6,7 @@ import { addBackupCommand } from './cli/backup.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { Interrupted, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
+import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { StoreError, StoreUnavailable } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
@@ -42,6 +43,8 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
+  // The channel to the process that supervises it would keep a worker alive.
+  if (isWorker) process.exit()
 }
 
 /** Says what went wrong and returns the exit code for it. */

@@ -36,7 +36,13 @@ async function assertAccessible(page: Page, what: string) {
   const { violations } = await new AxeBuilder({ page }).analyze()
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   assert.deepEqual(
-    serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3).join(' ')}`),
+    serious.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html)
+          .slice(0, 3)
+          .join(' ')}`,
+    ),
     [],
     what,
   )
@@ -122,7 +128,10 @@ describe('in a browser', needsChromium, () => {
 
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]))
     assert.ok(!kept.includes('lks_'))
-    assert.ok(browser.requests.every(request => !request.includes(key)), 'the key was never part of an address')
+    assert.ok(
+      browser.requests.every(request => !request.includes(key)),
+      'the key was never part of an address',
+    )
     assertClean(browser, service)
   })
 

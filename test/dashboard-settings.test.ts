@@ -14,7 +14,11 @@ async function signedIn() {
 
 test('name, time zone and units are kept with the account', async () => {
   await using it = await signedIn()
-  const saved = await it.ann.post('/settings', { displayName: ' Annie ', timeZone: 'Asia/Kathmandu', units: 'imperial' })
+  const saved = await it.ann.post('/settings', {
+    displayName: ' Annie ',
+    timeZone: 'Asia/Kathmandu',
+    units: 'imperial',
+  })
   assert.equal(saved.to, '/settings?saved=account')
   const other = visitor(it.service.url)
   await other.signIn('ann')
@@ -80,7 +84,8 @@ test('a new password needs the current one, ends the other sessions and keeps th
 
 test('whoever found an open browser cannot guess the password there without end', async () => {
   await using it = await signedIn()
-  const guess = () => it.ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })
+  const guess = () =>
+    it.ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })
   for (let index = 0; index < 10; index += 1) assert.equal((await guess()).status, 422)
   assert.match((await guess()).text, /Too many tries/)
 })
@@ -94,7 +99,8 @@ test('open browser sessions can be signed out, one or all others', async () => {
   const ids = [...page.matchAll(/name="session" value="(\d+)"/g)].map(([, id]) => id ?? '')
   assert.equal(ids.length, 3)
   await it.ann.post('/settings/sessions', { session: ids[0] ?? '' })
-  const open = async () => (await Promise.all(others.map(other => other.get('/settings')))).filter(({ status }) => status === 200)
+  const open = async () =>
+    (await Promise.all(others.map(other => other.get('/settings')))).filter(({ status }) => status === 200)
   assert.equal((await open()).length, 2)
   await it.ann.post('/settings/sessions')
   assert.equal((await open()).length, 0)
@@ -106,7 +112,11 @@ test('nobody ends a session of somebody else', async () => {
   await allowSignIn(it.service, 'cas')
   const cas = visitor(it.service.url)
   await cas.signIn('cas')
-  const [own] = await it.service.store.db.selectFrom('browser_session').select('id').where('account_id', '=', 1).execute()
+  const [own] = await it.service.store.db
+    .selectFrom('browser_session')
+    .select('id')
+    .where('account_id', '=', 1)
+    .execute()
   await cas.post('/settings/sessions', { session: String(own?.id) })
   await cas.post('/settings/sessions')
   assert.equal((await it.ann.get('/settings')).status, 200)

@@ -250,7 +250,13 @@ test('every page is for this moment and this place only', async () => {
     assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', path)
     assert.equal(headers.get('X-Robots-Tag'), 'noindex', path)
     const policy = headers.get('Content-Security-Policy') ?? ''
-    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "form-action 'self'",
+      "base-uri 'none'",
+    ]) {
       assert.ok(policy.split('; ').includes(part), `${path}: ${policy}`)
     }
   }

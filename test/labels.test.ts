@@ -10,7 +10,20 @@ import { segmentKinds, TemplateSegment, TrainingTemplate } from '../src/contract
 import { eventLabels, kindLabels, labels, scopeLabels, stateLabels } from '../src/dashboard/labels.ts'
 import { sampleService, visitor } from './support/dashboard.ts'
 
-const records = [LockTemplate, LockSession, LockSegment, TrainingTemplate, TemplateSegment, TrainingSessionWithOwner, TrainerSegment, LockDevice, TrainingDevice, User, Account, Token]
+const records = [
+  LockTemplate,
+  LockSession,
+  LockSegment,
+  TrainingTemplate,
+  TemplateSegment,
+  TrainingSessionWithOwner,
+  TrainerSegment,
+  LockDevice,
+  TrainingDevice,
+  User,
+  Account,
+  Token,
+]
 const fields = [...new Set(records.flatMap(({ properties }) => Object.keys(properties)))]
 
 /** Words that only the JSON views and the reference may show. */
@@ -34,7 +47,20 @@ test('no page has an explicit word or the name of a field in it, but for its JSO
   await alex.signIn('alex')
   // Names that are more than one word, and so are found only where somebody shows a field as it is.
   const names = fields.filter(field => /[a-z][A-Z]|_/.test(field))
-  const start = ['/', '/training?range=all', '/training.csv', '/programs', '/locks', '/locks.csv', '/lock-templates', '/lock-templates.csv', '/keys', '/keys/new', '/settings', '/signin']
+  const start = [
+    '/',
+    '/training?range=all',
+    '/training.csv',
+    '/programs',
+    '/locks',
+    '/locks.csv',
+    '/lock-templates',
+    '/lock-templates.csv',
+    '/keys',
+    '/keys/new',
+    '/settings',
+    '/signin',
+  ]
   const seen = new Set<string>()
   const pages = [...start]
   for (const path of pages) {
@@ -48,7 +74,8 @@ test('no page has an explicit word or the name of a field in it, but for its JSO
     for (const name of names) assert.ok(!new RegExp(`\\b${name}\\b`).test(shown), `${name} on ${path}`)
     // One record of each kind, and some more.
     if (seen.size < 40) {
-      for (const [, to = ''] of text.matchAll(/href="(\/(?:training|locks|programs|lock-templates|keys)\/[^"?]+)"/g)) pages.push(to)
+      for (const [, to = ''] of text.matchAll(/href="(\/(?:training|locks|programs|lock-templates|keys)\/[^"?]+)"/g))
+        pages.push(to)
     }
   }
   assert.ok(seen.size > 30, `${seen.size} pages`)

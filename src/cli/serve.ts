@@ -23,7 +23,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { isWorker, leave, onRetirement, supervise } from './workers.ts'
+import { endingOnFailure, isWorker, onRetirement, supervise } from './workers.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -54,9 +54,9 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
-          const steps = await migrate(store.db, store.engine, Date.now())
+          const steps = await migrate(store, Date.now())
           for (const step of steps) print(`applied: ${step}`)
-          print(`the schema has version ${await schemaVersion(store.db)}${steps.length === 0 ? ', as before' : ''}`)
+          print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
         },
         { create: true, schema: 'any' },
       )
@@ -85,17 +85,27 @@ async function serve(flags: ServeFlags) {
       create: mayMigrate,
       schema: mayMigrate ? 'migrate' : 'current',
     })
-  if (flags.workers === undefined || isWorker) {
-    const store = await openServed()
-    const { url } = await start(store, config)
-    if (!isWorker) await welcome(store, url, flags)
+  if (isWorker) {
+    await endingOnFailure(async () => start(await openServed(), config))
     return
   }
   const store = await openServed()
+  if (flags.workers === undefined) {
+    const { url } = await start(store, config)
+    await welcome(store, url, flags)
+    return
+  }
   const log = makeLog(writeToStderr, false)
   // First, because an error from here on would leave processes behind.
-  await listenForMetrics(makeClusterMetrics(), config)
-  const address = await supervise(flags.workers, error => log.failure(error, undefined))
+  await listenForMetrics(makeClusterMetrics(), config).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  const address = await supervise({
+    count: flags.workers,
+    longestDrain: config.drainDelay + LONGEST_CLOSE,
+    logFailure: error => log.failure(error, undefined),
+  })
   await welcome(store, urlOf(config.host, address.port), flags)
   await store.close()
 }
@@ -156,12 +166,11 @@ async function start(
     // What is left open would keep the process alive.
     await listener?.close()
     await store.close()
-    if (isWorker) leave()
     throw error
   }
   const stop = async () => {
     await service.close()
-    await listener?.close()
+    await (isWorker ? metrics?.handOver() : listener?.close())
     await store.close()
     log.flush()
   }

@@ -47,17 +47,13 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
   }
 
   /** Starts one, however often it takes. */
-  const replace = async (pause: number) => {
+  const replace = async (pause: number): Promise<void> => {
     await sleep(Math.max(0, pause))
-    while (!stopping) {
-      try {
-        await start()
-        return
-      } catch (error) {
-        logFailure(error)
-        await sleep(SHORT_LIFE)
-      }
-    }
+    if (stopping) return
+    await start().catch((error: unknown) => {
+      logFailure(error)
+      return replace(SHORT_LIFE)
+    })
   }
 
   const retire = async (worker: Worker) => {
@@ -72,7 +68,7 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
   }
 
   const restart = async () => {
-    for (const worker of [...serving]) {
+    for (const worker of serving.values().toArray()) {
       // Where the new one does not start, the old one stays.
       await start()
       await retire(worker)
@@ -109,11 +105,21 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
   return address
 }
 
+/** Does the work of a worker. Where that fails, lets the process end: the channel to its supervisor would keep it alive. */
+export async function endingOnFailure(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    process.channel?.unref()
+    throw error
+  }
+}
+
 /** Calls `stop` once when this worker is told to go, then ends the process. What a terminal sends to all is not for it. */
 export function onRetirement(stop: () => Promise<void>) {
   let stopped: Promise<void> | undefined
   const retire = () => {
-    stopped ??= stop().then(leave, error => {
+    stopped ??= stop().then(leave, (error: unknown) => {
       say(String(error))
       process.exit(1)
     })

@@ -10,8 +10,8 @@ const files = {
   'dashboard.js': ours('dashboard.js'),
   'charts.js': ours('charts.js'),
   'favicon.svg': ours('favicon.svg'),
-  'd3.js': theirs('d3', 'd3.min.js'),
-  'plot.js': theirs('@observablehq/plot', '../dist/plot.umd.min.js'),
+  'd3.js': theirs(import.meta.resolve('d3'), 'd3.min.js'),
+  'plot.js': theirs(import.meta.resolve('@observablehq/plot'), '../dist/plot.umd.min.js'),
 } satisfies Record<string, string>
 
 export type AssetName = keyof typeof files
@@ -58,6 +58,6 @@ function ours(name: string): string {
 }
 
 /** A file of an installed package, beside the one that the package is imported by. */
-function theirs(name: string, file: string): string {
-  return fileURLToPath(new URL(file, import.meta.resolve(name)))
+function theirs(main: string, file: string): string {
+  return fileURLToPath(new URL(file, main))
 }

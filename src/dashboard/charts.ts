@@ -20,7 +20,7 @@ export interface Column<Row> {
 }
 
 /** The pictures that assets/charts.js can draw, and the keys of the columns each one reads. */
-export type Picture =
+type Picture =
   /** `at`, `grade`, `passed` (0 or 1), `average` */
   | 'grade'
   /** `at`, and `kind-…` with the grade of each kind */
@@ -55,7 +55,7 @@ export interface Chart<Row> {
 }
 
 /** What a look in a picture means. */
-export type Mark = readonly [
+type Mark = readonly [
   look:
     | 'filled'
     | 'hollow'

@@ -6,7 +6,7 @@ export interface Display {
 }
 
 export const themes = ['auto', 'light', 'dark'] as const
-export type Theme = (typeof themes)[number]
+type Theme = (typeof themes)[number]
 
 export function readDisplay(cookies: ReadonlyMap<string, string>): Display {
   return {

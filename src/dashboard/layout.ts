@@ -93,7 +93,10 @@ function header(viewer: Viewer, section: Section, path: string): Html {
           </details>
           <details class="menu sections">
             <summary><span>Menu</span></summary>
-            <nav class="sheet" aria-label="Sections, as a menu"><ul>${links}</ul></nav>
+            <div class="sheet">
+              <nav aria-label="Sections, as a menu"><ul>${links}</ul></nav>
+              <form method="post" action="/signout"><button class="link">Sign out</button></form>
+            </div>
           </details>
         </div>
       </div>

@@ -17,11 +17,6 @@ export function dateText({ timeZone }: Zoned, instant: number): string {
   return formatIn(timeZone, 'date').format(instant)
 }
 
-/** `18:00`, in the zone of the account. */
-export function timeText({ timeZone }: Zoned, instant: number): string {
-  return formatIn(timeZone, 'time').format(instant)
-}
-
 /** `February 2026`, in the zone of the account. */
 export function monthText({ timeZone }: Zoned, instant: number): string {
   return formatIn(timeZone, 'month').format(instant)
@@ -108,7 +103,6 @@ const UNITS = [
 const forms = {
   dateTime: { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
   date: { day: 'numeric', month: 'short', year: 'numeric' },
-  time: { hour: '2-digit', minute: '2-digit' },
   month: { month: 'long', year: 'numeric' },
 } as const
 

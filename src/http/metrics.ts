@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
@@ -13,12 +14,16 @@ export interface Metrics {
   timed(store: Store): Store
   /** All figures, as Prometheus reads them. */
   text(): Promise<string>
+  /** Leaves the figures of a worker that ends to the process that supervises it, so that sums never go back. */
+  handOver(): Promise<void>
 }
 
 /** Collects figures of this process; where several serve together, the one that supervises them can ask for them. */
 export function makeMetrics(): Metrics {
   const registry = new Registry()
   ClusterRegistry.setRegistries([registry])
+  // Made for what it does when it is made: it answers the process that supervises this one.
+  const asWorker = cluster.isWorker ? new ClusterRegistry() : undefined
   const registers = [registry]
   const durations = new Histogram({
     name: 'lockstep_request_duration_seconds',
@@ -49,11 +54,16 @@ export function makeMetrics(): Metrics {
     name: 'lockstep_build_info',
     help: 'Always 1; the labels say what runs.',
     labelNames: ['version', 'node'],
+    aggregator: 'first',
     registers,
   }).set({ version: packageJson.version, node: process.version }, 1)
 
   return {
     text: () => registry.metrics(),
+    async handOver() {
+      // Not in its types.
+      await (asWorker as { shutdown?: () => Promise<void> } | undefined)?.shutdown?.()
+    },
     request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
       durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
       if (tokenId !== undefined) authentications.inc({ result: 'ok' })

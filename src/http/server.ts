@@ -116,9 +116,15 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
     const { waiting } = lineOf(socket)
     // What follows the last answer of a connection is not answered, only read, so that this answer arrives.
     if (!socket.writable || waiting.at(-1)?.shouldKeepAlive === false) return
-    const { exchange } = response
     response.on('close', onClose)
     waiting.push(response)
+    // While closing, the last answer says that it is: what came in the same packet must be known before.
+    if (closing) setImmediate(judge, request, response)
+    else judge(request, response)
+  }
+
+  const judge = (request: IncomingMessage, response: Response) => {
+    const { exchange } = response
     try {
       const head = readHead(request)
       exchange.head = head
@@ -275,10 +281,13 @@ const LINGER = 1000
 const LAST_LOOK = 20
 const LONGEST_CLOSE = 8000
 
+/** Connections that may wait to be accepted; the system may allow fewer. What comes beyond is lost. */
+const MOST_WAITING = 4096
+
 function listen(server: Server<typeof IncomingMessage, typeof Response>, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: MOST_WAITING }, () => {
       server.off('error', reject)
       resolve()
     })

@@ -4,7 +4,7 @@ import { query } from './query.ts'
 import type { Store } from './store.ts'
 
 /** A session ends when nobody used it for half a day, and after a week in any case; in milliseconds. */
-export const IDLE_MS = 12 * 3_600_000
+const IDLE_MS = 12 * 3_600_000
 export const LONGEST_MS = 7 * 24 * 3_600_000
 
 /** Somebody who signed in, with what the dashboard needs of the account on every page. */

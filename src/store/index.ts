@@ -12,10 +12,11 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
   const store = await openEngine(url, options)
   try {
     const { schema = 'migrate' } = options
-    if (schema === 'migrate') await migrate(store.db, store.engine, Date.now())
-    if (schema === 'current' && (await schemaVersion(store.db)) !== currentVersion) {
+    if (schema === 'any' || (await schemaVersion(store)) === currentVersion) return store
+    if (schema === 'current') {
       throw new SchemaError('the schema of the database is out of date: run `lockstep migrate` first')
     }
+    await bringUpToDate(store, url)
     return store
   } catch (error) {
     await store.close()
@@ -23,8 +24,24 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
   }
 }
 
+async function bringUpToDate(store: Store, url: string) {
+  if (store.engine === 'sqlite') return migrate(store, Date.now())
+  // Of its own, because a step takes as long as it takes, and this store may be one that gives up early.
+  const patient = await openEngine(url, { patience: 0 })
+  try {
+    await migrate(patient, Date.now())
+  } finally {
+    await patient.close()
+  }
+}
+
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), options)
+  if (url.startsWith('sqlite:')) {
+    if (options.readUrls !== undefined && options.readUrls.length > 0) {
+      throw new StoreError('replicas can be read beside a PostgreSQL database only')
+    }
+    return openSqlite(url.slice('sqlite:'.length), options)
+  }
   if (/^postgres(ql)?:\/\//.test(url)) {
     // Loaded only when it is asked for: most never do.
     const { openPostgres } = await import('./postgres.ts')

@@ -119,8 +119,8 @@ export class SchemaError extends Error {
 }
 
 /** The version of the store: 0 when it is empty. Throws where the store was made by a newer program, or differs. */
-export async function schemaVersion(db: Kysely<Tables>): Promise<number> {
-  if (!(await hasMigrations(db))) return 0
+export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>): Promise<number> {
+  if (!(await hasMigrations(db, engine))) return 0
   const applied = await db.selectFrom('migration').select(['version', 'checksum']).orderBy('version').execute()
   if (applied.length > currentVersion) {
     throw new SchemaError(
@@ -151,13 +151,13 @@ export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
 }
 
 /** Brings the schema up to date in one transaction and returns the names of the steps it took. */
-export async function migrate(db: Kysely<Tables>, engine: Engine, now: number): Promise<string[]> {
-  if ((await schemaVersion(db)) === currentVersion) return []
+export async function migrate({ db, engine }: Pick<Store, 'db' | 'engine'>, now: number): Promise<string[]> {
+  if ((await schemaVersion({ db, engine })) === currentVersion) return []
   return db.transaction().execute(async transaction => {
     // SQLite transactions have the write lock from their start.
     if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
     // Another program may have migrated before this one got the lock.
-    const version = await schemaVersion(transaction)
+    const version = await schemaVersion({ db: transaction, engine })
     if (version === 0) await run(transaction, engine, MIGRATION_TABLE)
     const pending = migrations.slice(version)
     for (const [index, migration] of pending.entries()) {
@@ -210,9 +210,13 @@ function forEngine(engine: Engine, statement: string): string {
     .replace(/\) strict$/, ')')
 }
 
-async function hasMigrations(db: Kysely<Tables>): Promise<boolean> {
-  const tables = await db.introspection.getTables()
-  return tables.some(({ name }) => name === 'migration')
+async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolean> {
+  const { rows } =
+    engine === 'sqlite'
+      ? await sql`select 1 from sqlite_schema where type = 'table' and name = 'migration'`.execute(db)
+      : // Only where the statements of this program would look: other schemas may belong to others.
+        await sql`select 1 where to_regclass('migration') is not null`.execute(db)
+  return rows.length > 0
 }
 
 function checksumOf({ name, statements }: Migration): string {

@@ -96,9 +96,9 @@ const ON_REPLICA: PoolOptions = { statementTimeout: 1200, lockTimeout: 1200, con
 const WATCHING: PoolOptions = { statementTimeout: 800, lockTimeout: 800, connectTimeout: 800, most: 1 }
 
 /** Integers come as numbers: every one that is stored is exact. */
-const types = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format),
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type, format) =>
+    type === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(type, format) as (text: string) => unknown),
 }
 
 function makePool(
@@ -174,16 +174,16 @@ function guarded(pool: pg.Pool): PostgresPool {
     end: () => pool.end(),
     async connect() {
       const client = await connect(pool)
-      let doubt: unknown
+      let doubt: StoreUnavailable | undefined
       const query = async (text: string, values: readonly unknown[]) => {
         // What comes after would only wait for the same silence.
         if (doubt !== undefined) throw doubt
         try {
           return await client.query(text, [...values])
         } catch (error) {
-          const translated = translate(error)
-          if (isInDoubt(error)) doubt = translated
-          throw translated
+          if (!isInDoubt(error)) throw translate(error)
+          doubt = unavailable(error)
+          throw doubt
         }
       }
       return {

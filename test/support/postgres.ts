@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
 
 /** A PostgreSQL server of a test's own, on loopback. */
 export interface PostgresServer {
@@ -19,6 +20,20 @@ export interface PostgresServer {
 /** Where the programs of a PostgreSQL server are; undefined where there are none. */
 export const postgresPrograms = findPrograms()
 
+/** A test that needs a server. Where there is none it is skipped by name, which in CI is a failure. */
+export function testOnPostgres(title: string, work: (context: TestContext) => Promise<void>) {
+  const skip = postgresPrograms === undefined && process.env['CI'] !== 'true'
+  test(title, { skip: skip && 'there is no PostgreSQL server on this machine' }, work)
+}
+
+let shared: Promise<PostgresServer> | undefined
+
+/** The server that the tests of a file share. */
+export function sharedServer(): Promise<PostgresServer> {
+  shared ??= startPostgres()
+  return shared
+}
+
 interface ServerOptions {
   /** More settings, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>
@@ -32,7 +47,7 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
   const folder = join(parent, 'data')
   if (process.getuid?.() === 0) run('chown', ['postgres', parent])
   const port = await freePort()
-  if (follows === undefined) program('initdb', ['-D', folder, '-A', 'trust', '-U', 'postgres', '--no-sync'])
+  if (follows === undefined) program('initdb', ['-D', folder, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync'])
   else {
     const source = `host=127.0.0.1 port=${follows.port} user=postgres`
     program('pg_basebackup', ['-D', folder, '-d', source, '-R', '-X', 'stream', '--no-sync', '-c', 'fast'])
@@ -55,10 +70,13 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
     start: () => program('pg_ctl', ['-D', folder, '-w', '-t', '30', '-l', join(folder, 'log'), '-o', options, 'start']),
     stop: how => program('pg_ctl', ['-D', folder, '-w', '-m', how, 'stop']),
     remove() {
+      process.off('exit', server.remove)
       program('pg_ctl', ['-D', folder, '-w', '-m', 'immediate', 'stop'], true)
       rmSync(parent, { recursive: true, force: true })
     },
   }
+  // However the tests end.
+  process.once('exit', server.remove)
   server.start()
   return server
 }

@@ -80,6 +80,11 @@ function draw(Plot, host, { title, ...options }) {
   svg.setAttribute('role', 'img')
   svg.setAttribute('aria-label', title)
   svg.prepend(hatches())
+  // Plot names its groups after marks, which says nothing to anybody; the picture as a whole has a name.
+  for (const group of svg.querySelectorAll('g[aria-label]')) {
+    group.dataset.mark = group.getAttribute('aria-label')
+    group.removeAttribute('aria-label')
+  }
   // What is under the pointer leads where its row does.
   picture.addEventListener('click', () => {
     if (picture.value?.href) globalThis.location.assign(picture.value.href)
@@ -117,6 +122,9 @@ function hatches() {
   }
   return defs
 }
+
+/** What is said of what is under the pointer. */
+const TIP = { lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)' }
 
 const OPEN = 'url(#hatch-open)'
 const SO_FAR = 'url(#hatch-so-far)'
@@ -156,6 +164,7 @@ function gradePlot(Plot, host, { rows, title, from, to, empty, height = 240 }) {
       Plot.tip(
         known,
         Plot.pointer({
+          ...TIP,
           x: 'at',
           y: 'grade',
           title: ({ at, grade, passed }) => `${dateTime(at)}\n${grade} % · ${passed ? 'Passed' : 'Not passed'}`,
@@ -269,6 +278,7 @@ function bars(Plot, host, { columns, rows, title, data, empty, to }) {
       Plot.tip(
         tops,
         Plot.pointerX({
+          ...TIP,
           x: ({ start, end }) => new Date((start.getTime() + end.getTime()) / 2),
           y: 'top',
           title: row =>
@@ -360,6 +370,7 @@ function targets(Plot, host, { columns, rows, empty }) {
         Plot.tip(
           rows,
           Plot.pointerY({
+            ...TIP,
             x: measure,
             y: 'label',
             title: row => {
@@ -437,6 +448,7 @@ function segments(Plot, host, { rows, empty }) {
         Plot.tip(
           parts,
           Plot.pointerX({
+            ...TIP,
             x: ({ start, end }) => (start + end) / 2,
             title: row => `${row.label}\n${show(row[measure])}${row.repeat > 1 ? `, ${row.repeat} times` : ''}`,
           }),
@@ -546,6 +558,7 @@ function timeline(Plot, host, { rows, title, data, empty }) {
       Plot.tip(
         parts,
         Plot.pointer({
+          ...TIP,
           x: ({ x1, x2 }) => (wraps ? (x1 + x2) / 2 : new Date((x1.getTime() + x2.getTime()) / 2)),
           y: 'day',
           title: row =>

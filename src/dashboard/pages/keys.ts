@@ -122,7 +122,10 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
       },
       {
         title: 'Expires',
-        cell: ({ expires_at: at }) => (at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now)),
+        cell: ({ expires_at: at }) =>
+          at === null
+            ? html`<span class="muted">Never</span>`
+            : html`<span class="nowrap">${dateText(viewer, at - 1)}</span>`,
       },
       {
         title: html`<span class="hidden">Action</span>`,

@@ -19,7 +19,7 @@ import { card, emptyState, resultMark } from '../parts.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { sparkLine } from '../spark.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
-import { percentText } from './training-charts.ts'
+import { percentText } from './training-readings.ts'
 import { distanceOf } from './training.ts'
 
 export const overviewPages: readonly Page[] = [{ path: '/', answer: showOverview }]
@@ -75,7 +75,7 @@ function lastSession({ viewer, now }: Visit, newest: readonly SessionFigures[], 
   return tile(
     'Last session',
     html`
-      <p class="big">${last.grade === null ? NONE : html`${last.grade}<small> %</small>`}</p>
+      <p class="big">${last.grade === null ? NONE : html`${last.grade}<small>\u00a0%</small>`}</p>
       <p>${resultMark(last.passed)}</p>
       <p class="muted"><a href="/training/${last.id}">${programs.nameOf(last.program)}</a>, ${timeAgo(viewer, last.at, now)}</p>
       ${sparkLine(grades)}
@@ -90,7 +90,7 @@ function thisWeek(viewer: Viewer, sessions: readonly SessionFigures[], now: numb
     ['Sessions', ({ sessions }) => numberText(sessions)],
     ['Repetitions', ({ reps }) => numberText(Math.round(reps))],
     ['Distance', distance],
-    ['Grade', ({ grade }) => (grade === null ? NONE : `${grade} %`)],
+    ['Grade', ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`)],
   ]
   return tile(
     'This week so far',
@@ -230,7 +230,7 @@ function recent(
   const events: Event[] = [
     ...trainings.map(session => ({
       at: session.at,
-      line: html`<a href="/training/${session.id}">${programs.nameOf(session.program)}</a> ${resultMark(session.passed)}<span class="muted">${session.grade === null ? '' : `${session.grade} %, `}${countText(session.reps, 'repetition')}, ${distanceOf(viewer, session)}</span>`,
+      line: html`<a href="/training/${session.id}">${programs.nameOf(session.program)}</a> ${resultMark(session.passed)}<span class="muted">${session.grade === null ? '' : `${session.grade}\u00a0%, `}${countText(session.reps, 'repetition')}, ${distanceOf(viewer, session)}</span>`,
     })),
     ...locks.flatMap(({ id, at, endAt, state }) => [
       { at, line: html`<a href="/locks/${id}">Lock session</a> <span>started</span>` },

@@ -11,7 +11,8 @@ import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, emptyState, facts, table, tabs } from '../parts.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText, timeAgo } from '../text.ts'
-import { gradeChart, percentText } from './training-charts.ts'
+import { gradeChart } from './training-charts.ts'
+import { percentText } from './training-readings.ts'
 import { sessionColumns } from './training.ts'
 
 export const programPages: readonly Page[] = [
@@ -204,7 +205,7 @@ function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Html {
               title: label('passGradeThreshold'),
               numeric: true,
               cell: ({ passFailEnabled, passGradeThreshold }: Placed) =>
-                passFailEnabled === false || passGradeThreshold === undefined ? NONE : `${passGradeThreshold} %`,
+                passFailEnabled === false || passGradeThreshold === undefined ? NONE : `${passGradeThreshold}\u00a0%`,
             },
           ]
         : []),

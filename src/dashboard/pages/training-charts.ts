@@ -15,7 +15,17 @@ import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, dateText, dateTimeText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
 
-/** Training sessions as pictures, and the sentences that read them. */
+import {
+  FEW,
+  gradeReading,
+  kindReading,
+  NO_SESSIONS,
+  percentText,
+  rateReading,
+  weekReading,
+} from './training-readings.ts'
+
+/** Training sessions as pictures. */
 
 /** Sessions, the oldest first, and the time they were looked for in. */
 export interface Shown {
@@ -24,8 +34,6 @@ export interface Shown {
   readonly to: number
   readonly now: number
 }
-
-const NO_SESSIONS = 'No sessions in this time'
 
 /** The grade of each session, and their moving average. */
 export function gradeChart(viewer: Viewer, { sessions, from, to }: Shown, kinds: readonly string[] = []): Html {
@@ -183,9 +191,6 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Html {
   })
 }
 
-/** Too few to say much. */
-const FEW = 5
-
 export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Html {
   return chart<KindTotals>({
     picture: 'rates',
@@ -217,12 +222,7 @@ export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Html {
   })
 }
 
-/** `75 %`; a dash where there is nothing to take a part of. */
-export function percentText(part: number, whole: number): string {
-  return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0} %`
-}
-
-export function whenColumn<Row extends { readonly id: number; readonly at: number }>(viewer: Viewer): Column<Row> {
+function whenColumn<Row extends { readonly id: number; readonly at: number }>(viewer: Viewer): Column<Row> {
   return {
     key: 'at',
     title: 'When',
@@ -274,46 +274,6 @@ function averageOf(weeks: readonly Week[], value: (week: Week) => number): numbe
   return counted.reduce((sum, week) => sum + value(week), 0) / counted.length
 }
 
-function weekReading(average: number | null, current: number | undefined, text: (value: number) => string): string {
-  const now = current === undefined ? '' : `${text(current)} this week so far`
-  if (average === null) return now === '' ? 'Nothing in this time.' : `${capital(now)}; no whole week before it.`
-  return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
-}
-
-function gradeReading(sessions: readonly SessionFigures[], averages: readonly (number | null)[]): string {
-  const grades = sessions.flatMap(({ grade }) => (grade === null ? [] : [grade]))
-  const [only] = grades
-  if (only === undefined) return `${NO_SESSIONS}.`
-  if (grades.length === 1) return `One session, with a grade of ${only} %.`
-  const known = averages.filter(average => average !== null)
-  const first = Math.round(known[Math.min(6, known.length - 1)] ?? 0)
-  const last = Math.round(known.at(-1) ?? 0)
-  const sum = grades.reduce((total, grade) => total + grade, 0)
-  const whole = `The mean of ${grades.length} session grades is ${mean(sum, grades.length) ?? 0} %`
-  if (known.length < 14) return `${whole}; each is the mean of the grades of its segments.`
-  const change = first === last ? `stayed at ${last} %` : `went from ${first} to ${last} %`
-  return `${whole}; the average over seven ${change}.`
-}
-
-function kindReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
-  const graded = kinds.filter(({ grade }) => grade !== null).toSorted((a, b) => (b.grade ?? 0) - (a.grade ?? 0))
-  const [best] = graded
-  const last = graded.at(-1)
-  if (best === undefined || last === undefined) return `${NO_SESSIONS}.`
-  const named = ({ kind, grade }: KindTotals) => `${kindName(viewer, kind)} (${grade ?? 0} %)`
-  if (best === last) return `${named(best)} on average.`
-  return `Highest on average is ${named(best)}, lowest ${named(last)}.`
-}
-
-function rateReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
-  const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
-  const [least] = enough
-  if (kinds.length === 0) return 'No segments in this time.'
-  if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
-  if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
-  return `${kindName(viewer, least.kind)} was passed least often: ${least.passed} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)}).`
-}
-
 function gradeText(session: SessionFigures, kind: string): Part {
   const grade = gradeOfKind(session, kind)
   if (grade === null) return NONE
@@ -323,8 +283,4 @@ function gradeText(session: SessionFigures, kind: string): Part {
 function allPassed({ kinds }: SessionFigures, kind: string): boolean {
   const figures = kinds.find(one => one.kind === kind)
   return figures !== undefined && figures.passed === figures.segments
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -27,9 +27,9 @@ export const ranges = {
   '1y': { title: '1 year', weeks: 52 },
   all: { title: 'All', weeks: undefined },
 } as const
-export type Range = keyof typeof ranges
+type Range = keyof typeof ranges
 
-export const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
+const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
 export type Sort = (typeof sorts)[number]
 
 const DEFAULT_RANGE = '12w'

@@ -37,7 +37,7 @@ async function showSession(visit: Visit) {
     charts: true,
     body: html`
       ${figures(
-        figure('Grade', grade === null ? NONE : `${grade} %`, 'mean of its segments'),
+        figure('Grade', grade === null ? NONE : `${grade}\u00a0%`, 'mean of its segments'),
         figure('Result', resultMark(passed), `${passedSegments} of ${countText(segments.length, 'segment')} passed`),
         figure(label('repsMeasured'), numberText(reps)),
         figure(
@@ -161,7 +161,7 @@ function segmentTable(viewer: Viewer, segments: readonly TrainerSegment[]): Html
     [
       { title: 'Segment', cell: row => html`<span class="when">${segmentName(viewer, row, row.place)}</span>` },
       { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
-      numeric(label('percentGrade'), row => `${row.percentGrade} %`),
+      numeric(label('percentGrade'), row => `${row.percentGrade}\u00a0%`),
       numeric(label('points'), row => numberText(row.points)),
       numeric(label('durationMeasured'), row => durationText(row.durationMeasured)),
       numeric(label('durationTarget'), row => durationText(row.durationTarget)),

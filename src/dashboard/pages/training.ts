@@ -22,12 +22,12 @@ import {
   distanceChart,
   gradeChart,
   kindCharts,
-  percentText,
   rateChart,
   repetitionsChart,
   type Shown,
   weeksOf,
 } from './training-charts.ts'
+import { percentText } from './training-readings.ts'
 
 export const trainingPages: readonly Page[] = [
   { path: '/training', answer: showTraining },
@@ -43,7 +43,7 @@ async function showTraining(visit: Visit) {
     trainingHistory(store, viewer.subject.id, span?.before),
     readPrograms(store, viewer),
   ])
-  const within = inside(history, span, now)
+  const within = inside(history, span)
   const sessions = filtered(within, asked)
   const bar = filterBar(viewer, asked, programs, within)
   if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
@@ -73,8 +73,8 @@ async function isWithout({ store, viewer }: Visit): Promise<boolean> {
   return (await newestTrainings(store, viewer.subject.id, 1)).length === 0
 }
 
-function inside(history: readonly SessionFigures[], span: Span | undefined, now: number): readonly SessionFigures[] {
-  return span === undefined ? history : history.filter(({ at }) => at >= span.from && at < Math.max(span.to, now))
+function inside(history: readonly SessionFigures[], span: Span | undefined): readonly SessionFigures[] {
+  return span === undefined ? history : history.filter(({ at }) => at >= span.from && at < span.to)
 }
 
 function earlier(history: readonly SessionFigures[], span: Span | undefined): readonly SessionFigures[] {
@@ -107,16 +107,16 @@ function changeText(
   }
   const passed = `${percentText(now.passed, now.sessions)} passed`
   if (range === 'all')
-    return `${count} since ${dateText(viewer, first.at)}, ${passed}, mean grade ${now.grade ?? NONE} %.`
+    return `${count} since ${dateText(viewer, first.at)}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%.`
   const { title } = ranges[range]
   if (before.length === 0)
-    return `${count} in ${title}, ${passed}, mean grade ${now.grade ?? NONE} %; nothing before that to compare with.`
+    return `${count} in ${title}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%; nothing before that to compare with.`
   const grade =
     now.grade === null || then.grade === null
       ? ''
       : now.grade === then.grade
-        ? `, the mean grade stayed at ${now.grade} %`
-        : `, the mean grade went from ${then.grade} to ${now.grade} %`
+        ? `, the mean grade stayed at ${now.grade}\u00a0%`
+        : `, the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
   return `${count} in ${title}, ${then.sessions} in the time before; ${passed}, before it ${percentText(then.passed, then.sessions)}${grade}.`
 }
 
@@ -188,7 +188,7 @@ export function sessionColumns(
       ? []
       : [{ title: title('program', 'Program'), cell: ({ program }: SessionFigures) => programs.nameOf(program) }]),
     { title: title('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
-    { title: title('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade} %`) },
+    { title: title('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`) },
     { title: title('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
     { title: title('reps', 'Repetitions'), numeric: true, cell: ({ reps }) => numberText(reps) },
     { title: title('distance', 'Distance'), numeric: true, cell: session => distanceOf(viewer, session) },

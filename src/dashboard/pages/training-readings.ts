@@ -1,0 +1,64 @@
+import { type KindTotals, mean, type SessionFigures } from '../figures/training.ts'
+import { kindName } from '../names.ts'
+import type { Viewer } from '../page.ts'
+import { countText, NONE, numberText } from '../text.ts'
+
+/** The sentences that read the charts of training sessions. */
+
+export const NO_SESSIONS = 'No sessions in this time'
+
+/** Too few to say much. */
+export const FEW = 5
+
+/** `75 %`; a dash where there is nothing to take a part of. */
+export function percentText(part: number, whole: number): string {
+  return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0}\u00a0%`
+}
+
+export function weekReading(
+  average: number | null,
+  current: number | undefined,
+  text: (value: number) => string,
+): string {
+  const now = current === undefined ? '' : `${text(current)} this week so far`
+  if (average === null) return now === '' ? 'Nothing in this time.' : `${capital(now)}; no whole week before it.`
+  return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
+}
+
+export function gradeReading(sessions: readonly SessionFigures[], averages: readonly (number | null)[]): string {
+  const grades = sessions.flatMap(({ grade }) => (grade === null ? [] : [grade]))
+  const [only] = grades
+  if (only === undefined) return `${NO_SESSIONS}.`
+  if (grades.length === 1) return `One session, with a grade of ${only}\u00a0%.`
+  const known = averages.filter(average => average !== null)
+  const first = Math.round(known[Math.min(6, known.length - 1)] ?? 0)
+  const last = Math.round(known.at(-1) ?? 0)
+  const sum = grades.reduce((total, grade) => total + grade, 0)
+  const whole = `The mean of ${grades.length} session grades is ${mean(sum, grades.length) ?? 0}\u00a0%`
+  if (known.length < 14) return `${whole}; each is the mean of the grades of its segments.`
+  const change = first === last ? `stayed at ${last}\u00a0%` : `went from ${first} to ${last}\u00a0%`
+  return `${whole}; the average over seven ${change}.`
+}
+
+export function kindReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
+  const graded = kinds.filter(({ grade }) => grade !== null).toSorted((a, b) => (b.grade ?? 0) - (a.grade ?? 0))
+  const [best] = graded
+  const last = graded.at(-1)
+  if (best === undefined || last === undefined) return `${NO_SESSIONS}.`
+  const named = ({ kind, grade }: KindTotals) => `${kindName(viewer, kind)} (${grade ?? 0}\u00a0%)`
+  if (best === last) return `${named(best)} on average.`
+  return `Highest on average is ${named(best)}, lowest ${named(last)}.`
+}
+
+export function rateReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
+  const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
+  const [least] = enough
+  if (kinds.length === 0) return 'No segments in this time.'
+  if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
+  if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
+  return `${kindName(viewer, least.kind)} was passed least often: ${least.passed} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)}).`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
