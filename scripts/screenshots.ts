@@ -1,6 +1,7 @@
 /**
  * Writes a picture of every page of the dashboard, on sample data, for both themes, narrow and wide, and wide in discreet
- * mode: `npm run screenshots -- <folder>`, with the names of pages after it where only those are wanted.
+ * mode: `npm run screenshots -- <folder>`, with the names of pages after it where only those are wanted. Without a folder
+ * it writes the two pictures of the README.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,8 +29,7 @@ const paths = {
 
 const widths = { wide: 1280, narrow: 360 } as const
 
-const [folder, ...only] = process.argv.slice(2)
-if (folder === undefined) throw new Error('name a folder for the pictures')
+const [folder = join(import.meta.dirname, '../docs/screenshots'), ...only] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 
 await using service = await sampleService()
@@ -39,34 +39,56 @@ await service.store.db
   .where('name', '=', 'Home Assistant')
   .execute()
 
-for (const [width, pixels] of Object.entries(widths)) {
-  await using browser = await openPage({
-    viewport: { width: pixels, height: 900 },
-    deviceScaleFactor: 1,
-    timezoneId: 'Europe/Berlin',
-  })
-  const { page } = browser
-  for (const theme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: theme })
-    await page.context().clearCookies()
-    await page.goto(`${service.url}/signin`)
-    await write(page, `signin-${width}-${theme}`)
-    await signIn(page, service.url)
-    for (const discreet of width === 'wide' && theme === 'light' ? [false, true] : [false]) {
-      await page.context().addCookies([{ name: 'discreet', value: discreet ? '1' : '0', url: service.url }])
-      for (const [name, path] of Object.entries(paths)) {
-        if (only.length > 0 && !only.includes(name)) continue
-        await page.goto(service.url + path)
-        await write(page, `${name}-${width}-${theme}${discreet ? '-discreet' : ''}`)
+if (process.argv.length > 2) await writeAll()
+else await writeShown()
+
+async function writeAll() {
+  for (const [width, pixels] of Object.entries(widths)) {
+    await using browser = await openPage({
+      viewport: { width: pixels, height: 900 },
+      deviceScaleFactor: 1,
+      timezoneId: 'Europe/Berlin',
+    })
+    const { page } = browser
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme })
+      await page.context().clearCookies()
+      await page.goto(`${service.url}/signin`)
+      await write(page, `signin-${width}-${theme}`)
+      await signIn(page, service.url)
+      for (const discreet of width === 'wide' && theme === 'light' ? [false, true] : [false]) {
+        await page.context().addCookies([{ name: 'discreet', value: discreet ? '1' : '0', url: service.url }])
+        for (const [name, path] of Object.entries(paths)) {
+          if (only.length > 0 && !only.includes(name)) continue
+          await page.goto(service.url + path)
+          await write(page, `${name}-${width}-${theme}${discreet ? '-discreet' : ''}`)
+        }
       }
     }
+    for (const problem of browser.problems) console.error(problem)
   }
-  for (const problem of browser.problems) console.error(problem)
+}
+
+async function writeShown() {
+  for (const [name, theme] of [
+    ['overview', 'light'],
+    ['training', 'dark'],
+  ] as const) {
+    await using browser = await openPage({
+      viewport: { width: 1280, height: 880 },
+      timezoneId: 'Europe/Berlin',
+      colorScheme: theme,
+    })
+    await signIn(browser.page, service.url)
+    await browser.page.goto(service.url + paths[name])
+    await drawn(browser.page)
+    await browser.page.screenshot({ path: join(folder, `${name}.png`) })
+  }
 }
 
 async function write(page: Page, name: string) {
   await drawn(page)
-  await page.screenshot({ path: join(folder ?? '', `${name}.png`), fullPage: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }
 
 /** Charts are drawn when they come into view. */

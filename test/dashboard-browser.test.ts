@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage, type Watched } from './support/chromium.ts'
+import { makeFolder } from './support/command.ts'
 import { PASSWORD, sampleService, signIn } from './support/dashboard.ts'
 import type { TestService } from './support/service.ts'
 
@@ -133,6 +134,18 @@ describe('in a browser', needsChromium, () => {
       'the key was never part of an address',
     )
     assertClean(browser, service)
+  })
+
+  test('the demo signs in with one click', async () => {
+    using folder = makeFolder()
+    await using demo = folder.start(['demo', '--port', '0'])
+    const [, url = ''] = await demo.says(/sample data: (\S+)/)
+    await using browser = await openPage()
+    const { page } = browser
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    assert.deepEqual(browser.problems, [])
   })
 
   test('everything works without script', async () => {

@@ -15,7 +15,10 @@ testOnBoth('several who migrate at once wait for each other, and one of them doe
   const said = ended.map(({ stdout }) => stdout).toSorted()
   const before = `the schema has version ${currentVersion}, as before\n`
   assert.deepEqual(said.slice(1), [before, before])
-  assert.match(said[0] ?? '', new RegExp(`^(applied: .+\n){${currentVersion}}the schema has version ${currentVersion}\n$`))
+  assert.match(
+    said[0] ?? '',
+    new RegExp(`^(applied: .+\n){${currentVersion}}the schema has version ${currentVersion}\n$`),
+  )
 })
 
 testOnBoth('several services that start at once on an empty database all find it ready', async ({ url }) => {

@@ -50,7 +50,6 @@ test('an unknown path is refused like one of the API, whatever the method', asyn
   await using service = await startService()
   const api = await ask(service.url, 'GET', '/api/v1/nothing')
   for (const path of [
-    '/',
     '/nothing',
     '/docs/',
     '/Healthz',

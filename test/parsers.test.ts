@@ -92,6 +92,10 @@ test('an instant is what Temporal makes of it, in any year, with any offset, to 
     { numRuns: 5000 },
   )
   assert.ok(accepted > 1000, 'enough of them exist')
+  assert.equal(parseTimestamp('0000-01-01T00:01:00+00:01'), FIRST)
+  assert.equal(parseTimestamp('0000-01-01T00:00:59.999+00:01'), undefined)
+  assert.equal(parseTimestamp('9999-12-31T23:58:59.999-00:01'), LAST)
+  assert.equal(parseTimestamp('9999-12-31T23:59:00-00:01'), undefined)
 })
 
 /** The same by another way. A year of four digits must hold it also in UTC, and nothing may be finer than a millisecond. */
@@ -244,6 +248,16 @@ test('other text is no cursor, and its reading never fails', () => {
     }),
     { numRuns: 1000 },
   )
+})
+
+test('a cursor that is written in another way is refused', () => {
+  const [, id, seal] = Buffer.from(encodeCursor(0, 7, 'list'), 'base64url')
+    .toString()
+    .split('.')
+  for (const at of ['0', '-0', '+0', '00', '0x0', '0e0', '0 ', '']) {
+    const position = decodeCursor(Buffer.from([at, id, seal].join('.')).toString('base64url'))
+    assert.equal(position !== undefined && belongs(position, 'list'), at === '0', at)
+  }
 })
 
 // Queries

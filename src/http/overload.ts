@@ -5,18 +5,23 @@ export interface Overload {
 }
 
 /**
- * Tells when the event loop falls behind: a timer notes each turn, and requests that come late in a turn that has taken
- * longer than `limit` milliseconds are better refused at once than queued. 0 never refuses.
+ * Tells when the event loop falls behind: a timer notes each turn. When one has taken more than `limit` milliseconds,
+ * requests that come late in it are better refused at once than queued; when two in a row have, so are those that come
+ * before it is in time again. 0 never refuses.
  */
 export function watchLoop(limit: number): Overload {
   if (limit === 0) return { isOverloaded: () => false, close: () => {} }
   let turned = performance.now()
+  let late = 0
+  const isLate = (now: number) => now - turned > TURN + limit
   const timer = setInterval(() => {
-    turned = performance.now()
+    const now = performance.now()
+    late = isLate(now) ? late + 1 : 0
+    turned = now
   }, TURN)
   timer.unref()
   return {
-    isOverloaded: () => performance.now() - turned > TURN + limit,
+    isOverloaded: () => late > 1 || isLate(performance.now()),
     close: () => clearInterval(timer),
   }
 }

@@ -215,7 +215,7 @@ async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolea
     engine === 'sqlite'
       ? await sql`select 1 from sqlite_schema where type = 'table' and name = 'migration'`.execute(db)
       : // Only where the statements of this program would look: other schemas may belong to others.
-        await sql`select 1 where to_regclass('migration') is not null`.execute(db)
+        await sql`select 1 from pg_class where relname = 'migration' and pg_table_is_visible(oid)`.execute(db)
   return rows.length > 0
 }
 

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -12,8 +13,8 @@ export interface PostgresServer {
   readonly port: number
   readonly folder: string
   /** Stops it: `fast` as an operator would, `immediate` as a crash would. */
-  stop(how: 'fast' | 'immediate'): void
-  start(): void
+  stop(how: 'fast' | 'immediate'): Promise<void>
+  start(): Promise<void>
   remove(): void
 }
 
@@ -45,12 +46,13 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
   if (postgresPrograms === undefined) throw new Error('there is no PostgreSQL server on this machine')
   const parent = mkdtempSync(join(tmpdir(), 'lockstep-postgres-'))
   const folder = join(parent, 'data')
-  if (process.getuid?.() === 0) run('chown', ['postgres', parent])
+  if (process.getuid?.() === 0) spawnSync('chown', ['postgres', parent])
   const port = await freePort()
-  if (follows === undefined) program('initdb', ['-D', folder, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync'])
-  else {
+  if (follows === undefined) {
+    await program('initdb', ['-D', folder, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync'])
+  } else {
     const source = `host=127.0.0.1 port=${follows.port} user=postgres`
-    program('pg_basebackup', ['-D', folder, '-d', source, '-R', '-X', 'stream', '--no-sync', '-c', 'fast'])
+    await program('pg_basebackup', ['-D', folder, '-d', source, '-R', '-X', 'stream', '--no-sync', '-c', 'fast'])
   }
   const all = {
     port: String(port),
@@ -71,13 +73,14 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
     stop: how => program('pg_ctl', ['-D', folder, '-w', '-m', how, 'stop']),
     remove() {
       process.off('exit', server.remove)
-      program('pg_ctl', ['-D', folder, '-w', '-m', 'immediate', 'stop'], true)
+      const [command = '', ...args] = asPostgres('pg_ctl', ['-D', folder, '-w', '-m', 'immediate', 'stop'])
+      spawnSync(command, args, QUIETLY)
       rmSync(parent, { recursive: true, force: true })
     },
   }
   // However the tests end.
   process.once('exit', server.remove)
-  server.start()
+  await server.start()
   return server
 }
 
@@ -89,21 +92,24 @@ function findPrograms(): string | undefined {
     .find(folder => existsSync(join(folder, 'initdb')))
 }
 
-function program(name: string, args: readonly string[], mayFail = false) {
+async function program(name: string, args: readonly string[]) {
+  const [command = '', ...all] = asPostgres(name, args)
+  const [status] = await once(spawn(command, all, QUIETLY), 'exit')
+  if (status !== 0) throw new Error(`${name} failed: ${status}`)
+}
+
+/** The server refuses to run as root. */
+function asPostgres(name: string, args: readonly string[]): string[] {
   const path = join(postgresPrograms ?? '', name)
-  // The server refuses to run as root.
-  if (process.getuid?.() === 0) {
-    run('setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args], mayFail)
-  } else run(path, args, mayFail)
+  if (process.getuid?.() !== 0) return [path, ...args]
+  return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]
 }
 
-function run(command: string, args: readonly string[], mayFail = false) {
-  // The server that pg_ctl leaves behind would hold on to a pipe.
-  const { status, error } = spawnSync(command, args, { stdio: 'ignore', cwd: '/', timeout: 60_000 })
-  if (status !== 0 && !mayFail) throw new Error(`${command} failed: ${String(error ?? status)}`)
-}
+// The server that pg_ctl leaves behind would hold on to a pipe.
+const QUIETLY = { stdio: 'ignore', cwd: '/', timeout: 60_000 } as const
 
-async function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -20,7 +20,7 @@ import { type Programs, readPrograms } from '../program-names.ts'
 import { sparkLine } from '../spark.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
 import { percentText } from './training-readings.ts'
-import { distanceOf } from './training.ts'
+import { distanceOf } from './training-table.ts'
 
 export const overviewPages: readonly Page[] = [{ path: '/', answer: showOverview }]
 

@@ -13,7 +13,7 @@ import { readPrograms } from '../program-names.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText, timeAgo } from '../text.ts'
 import { gradeChart } from './training-charts.ts'
 import { percentText } from './training-readings.ts'
-import { sessionColumns } from './training.ts'
+import { sessionColumns } from './training-table.ts'
 
 export const programPages: readonly Page[] = [
   { path: '/programs', answer: showPrograms },

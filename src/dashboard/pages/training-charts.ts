@@ -3,7 +3,6 @@ import { type Periods, periodsBetween, wallClock } from '../figures/periods.ts'
 import {
   gradeOfKind,
   type KindTotals,
-  mean,
   movingAverage,
   type SessionFigures,
   type Totals,
@@ -14,7 +13,6 @@ import { html, type Html, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, dateText, dateTimeText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
-
 import {
   FEW,
   gradeReading,

@@ -1,7 +1,7 @@
 import { type KindTotals, mean, type SessionFigures } from '../figures/training.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
-import { countText, NONE, numberText } from '../text.ts'
+import { countText, NONE } from '../text.ts'
 
 /** The sentences that read the charts of training sessions. */
 

@@ -5,19 +5,10 @@ import { periodsBetween } from '../figures/periods.ts'
 import { filtered, type SessionFigures, totalsByKind, totalsOf } from '../figures/training.ts'
 import { html, type Html } from '../html.ts'
 import { download, type Page, view, type Visit } from '../page.ts'
-import { type Column, emptyState, pager, resultMark, table } from '../parts.ts'
-import { type Programs, readPrograms } from '../program-names.ts'
-import { countText, dateText, dateTimeText, distanceText, NONE, numberText } from '../text.ts'
-import {
-  addressOf,
-  type Asked,
-  filterBar,
-  ranges,
-  readAsked,
-  type Sort,
-  type Span,
-  spanOf,
-} from './training-filters.ts'
+import { emptyState } from '../parts.ts'
+import { readPrograms } from '../program-names.ts'
+import { countText, dateText, NONE } from '../text.ts'
+import { type Asked, filterBar, ranges, readAsked, type Span, spanOf } from './training-filters.ts'
 import {
   distanceChart,
   gradeChart,
@@ -27,6 +18,7 @@ import {
   type Shown,
   weeksOf,
 } from './training-charts.ts'
+import { sessionsTable, sortedBy } from './training-table.ts'
 import { percentText } from './training-readings.ts'
 
 export const trainingPages: readonly Page[] = [
@@ -133,103 +125,6 @@ function charts({ viewer }: Visit, { kind }: Asked, shown: Shown): Html {
       ${rateChart(viewer, totals)}
     </div>
   `
-}
-
-const PAGE_SIZE = 25
-
-function sessionsTable(
-  { viewer, path, query }: Visit,
-  asked: Asked,
-  sessions: readonly SessionFigures[],
-  programs: Programs,
-): Html {
-  const sorted = sortedBy(asked, sessions, programs)
-  const pages = Math.max(1, Math.ceil(sorted.length / PAGE_SIZE))
-  const page = Math.min(asked.page, pages)
-  const rows = sorted.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)
-  const first = (page - 1) * PAGE_SIZE + 1
-  return html`
-    <section class="card" id="sessions">
-      <div class="card-head">
-        <h2>Sessions</h2>
-        <p class="downloads">
-          <a href="${addressOf(asked, {}, '/training.csv')}" download>CSV</a>
-          <a href="${addressOf(asked, {}, '/training.ndjson')}" download>NDJSON</a>
-        </p>
-      </div>
-      ${
-        rows.length === 0
-          ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
-          : html`
-              ${table('Sessions', sessionColumns(viewer, programs, asked), rows, 'session-table')}
-              <div class="table-foot">
-                <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(sorted.length)}</p>
-                ${pager(path, query, { page, pages })}
-              </div>
-            `
-      }
-    </section>
-  `
-}
-
-/** The columns of a table of sessions; with what is asked for, their headings sort it. */
-export function sessionColumns(
-  viewer: Visit['viewer'],
-  programs: Programs | undefined,
-  asked?: Asked,
-): Column<SessionFigures>[] {
-  const title = (sort: Sort, text: string) => (asked === undefined ? text : sortLink(asked, sort, text))
-  return [
-    {
-      title: title('at', 'When'),
-      cell: ({ id, at }) => html`<a class="when" href="/training/${id}">${dateTimeText(viewer, at)}</a>`,
-    },
-    ...(programs === undefined
-      ? []
-      : [{ title: title('program', 'Program'), cell: ({ program }: SessionFigures) => programs.nameOf(program) }]),
-    { title: title('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
-    { title: title('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`) },
-    { title: title('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
-    { title: title('reps', 'Repetitions'), numeric: true, cell: ({ reps }) => numberText(reps) },
-    { title: title('distance', 'Distance'), numeric: true, cell: session => distanceOf(viewer, session) },
-  ]
-}
-
-/** A distance as a table shows it: marked where it may have been estimated. */
-export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionFigures): string {
-  if (distance === null) return NONE
-  return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
-}
-
-function sortLink(asked: Asked, sort: Sort, text: string): Html {
-  const isSorted = asked.sort === sort
-  const descending = isSorted ? !asked.descending : true
-  const mark = isSorted ? (asked.descending ? '↓' : '↑') : ''
-  const how = isSorted ? (asked.descending ? ', largest or newest first' : ', smallest or oldest first') : ''
-  return html`<a class="sort" href="${addressOf(asked, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
-}
-
-function sortedBy(
-  { sort, descending }: Asked,
-  sessions: readonly SessionFigures[],
-  programs: Programs,
-): SessionFigures[] {
-  const keys: Record<Sort, (session: SessionFigures) => number | string> = {
-    at: ({ at }) => at,
-    program: ({ program }) => programs.nameOf(program).toLowerCase(),
-    result: ({ passed }) => (passed ? 1 : 0),
-    grade: ({ grade }) => grade ?? -1,
-    segments: ({ segments }) => segments,
-    reps: ({ reps }) => reps,
-    distance: ({ distance }) => distance ?? -1,
-  }
-  const key = keys[sort]
-  const order = descending ? -1 : 1
-  return sessions.toSorted((a, b) => {
-    const [left, right] = [key(a), key(b)]
-    if (left !== right) return left < right ? -order : order
-    return b.at - a.at || b.id - a.id
-  })
 }
 
 async function filteredSessions({ store, viewer, now, query }: Visit) {

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { test } from 'node:test'
+import { kinds } from '../src/archive/kinds.ts'
+
+/**
+ * Who may import whom: folders and files of src, or single files of a folder. `types` are imported as types only, which
+ * is nothing at run time.
+ */
+const mayImport: Readonly<Record<string, { readonly values?: readonly string[]; readonly types?: readonly string[] }>> =
+  {
+    // What is promised stands alone, and so does what keeps rows.
+    contract: {},
+    store: {},
+    'config.ts': {},
+
+    // A client is its caller's: nothing of the service runs there.
+    'client.ts': { types: ['contract'] },
+    // Sample data comes in like any other: as lines.
+    demo: { values: ['contract'] },
+
+    archive: { values: ['contract', 'store'] },
+    resources: { values: ['contract', 'store'] },
+    http: {
+      values: ['contract', 'resources', 'store', 'dashboard/index.ts', '../package.json'],
+      types: ['config.ts'],
+    },
+    dashboard: {
+      values: [
+        'contract',
+        'store',
+        'archive/export.ts',
+        'resources/access.ts',
+        'http/addresses.ts',
+        'http/negotiation.ts',
+      ],
+      types: ['config.ts', 'http/exchange.ts', 'http/log.ts'],
+    },
+
+    cli: {
+      values: ['archive', 'config.ts', 'contract', 'demo/sample.ts', 'http', 'store'],
+      types: ['dashboard/index.ts'],
+    },
+    'cli.ts': { values: ['archive', 'cli', 'config.ts', 'store'] },
+  }
+
+/** The packages, and the parts of Node that reach out of the process, that are for some only. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  commander: ['cli', 'cli.ts'],
+  '@clack/prompts': ['cli'],
+  'close-with-grace': ['cli'],
+  'node:cluster': ['cli'],
+  fastify: ['http', 'dashboard'],
+  'node:http': ['http', 'dashboard'],
+  'node:sqlite': ['store'],
+  pg: ['store'],
+  kysely: ['store', 'archive', 'resources', 'dashboard'],
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly isType: boolean
+}
+
+const source = join(import.meta.dirname, '../src')
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.[jt]s$/.test(file))
+  .map(file => file.split(sep).join('/'))
+const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
+const imports = files.flatMap(file => readImports(file, textOf(file)))
+
+test('every folder of the source says whom it may import', () => {
+  const units = new Set(files.map(unitOf))
+  assert.deepEqual([...units].toSorted(), Object.keys(mayImport).toSorted())
+  for (const [name, { values = [], types = [] }] of Object.entries(mayImport)) {
+    for (const target of [...values, ...types]) {
+      assert.ok(
+        units.has(unitOf(target)) || target.startsWith('..'),
+        `${name} may import ${target}, which is not there`,
+      )
+    }
+  }
+})
+
+test('nobody imports what is not on the list', () => {
+  const forbidden = imports
+    .filter(({ to }) => to.startsWith('.') || files.includes(to))
+    .filter(({ from, to }) => unitOf(from) !== unitOf(to))
+    .filter(({ from, to, isType }) => {
+      const { values = [], types = [] } = mayImport[unitOf(from)] ?? {}
+      return ![...values, ...(isType ? types : [])].some(allowed => to === allowed || unitOf(to) === allowed)
+    })
+  assert.deepEqual(forbidden, [])
+})
+
+test('packages that reach outside are used where they belong, and the contract uses none', () => {
+  const outside = imports.filter(({ to }) => !to.startsWith('.') && !files.includes(to))
+  for (const { from, to } of outside) {
+    const allowed = packages[to]
+    if (allowed !== undefined) assert.ok(allowed.includes(unitOf(from)), `${from} imports ${to}`)
+  }
+  const used = (unit: string) => new Set(outside.filter(({ from }) => unitOf(from) === unit).map(({ to }) => to))
+  // Hashing for cursors is a pure function.
+  assert.deepEqual([...used('contract')].toSorted(), ['node:crypto', 'typebox'])
+  assert.deepEqual([...used('client.ts')], [], 'a client needs nothing but fetch')
+})
+
+test('only what reads archives writes records, and only one function writes their documents', () => {
+  const tables = new Set(kinds.map(({ table }) => table))
+  assert.ok(tables.has('account') && tables.has('training_session'))
+  const writes = files
+    .filter(file => unitOf(file) !== 'archive')
+    .flatMap(file => readWrites(textOf(file)).map(table => ({ file, table })))
+    .filter(({ table }) => tables.has(table))
+  assert.deepEqual(writes, [{ file: 'store/passwords.ts', table: 'account' }])
+  assert.deepEqual(
+    [...textOf('store/passwords.ts').matchAll(/\.set\(\{\s*(\w+)/g)].map(found => found[1]),
+    ['password_hash'],
+    'a password is no part of the record',
+  )
+  const writers = files.filter(file => textOf(file).includes('recordWriter('))
+  assert.deepEqual(writers.toSorted(), ['archive/canonical.ts', 'archive/kinds.ts'])
+})
+
+test('these tests see every import there is', () => {
+  const sample = `import type { A } from './a.ts'
+import b, { type C,
+  d } from "./b.ts"
+import * as e from './e.ts'
+import './f.ts'
+export { g } from './g.ts'
+export type * from './h.ts'
+export * from './i.ts'
+const j = await import('./j.ts')
+type K = import('./k.ts').K
+`
+  assert.deepEqual(
+    readImports('x.ts', sample).map(({ to, isType }) => (isType ? `type ${to}` : to)),
+    ['type a.ts', 'b.ts', 'e.ts', 'f.ts', 'g.ts', 'type h.ts', 'i.ts', 'j.ts', 'k.ts'],
+  )
+  assert.deepEqual(readWrites('db.insertInto(`a`); sql`INSERT  INTO b (x)`; sql`update c set x`; updateTable(name)'), [
+    'a',
+    '(computed)',
+    'b',
+    'c',
+  ])
+  for (const file of files) {
+    const text = textOf(file)
+    const found = new Set(imports.filter(({ from }) => from === file).map(({ to }) => to))
+    for (const [, , path = ''] of text.matchAll(/(['"`])(\.{1,2}\/[^'"`\s]*\.ts)\1/g)) {
+      assert.ok(found.has(resolve(file, path)), `${file}: ${path}`)
+    }
+    assert.doesNotMatch(text, /\bimport\((?!\s*['"])/, `${file}: an import must name its file`)
+    assert.doesNotMatch(text, /\brequire\(/, file)
+  }
+})
+
+/** The imports of a file, static and dynamic. Paths are relative to src. */
+function readImports(file: string, text: string): Import[] {
+  const clause = String.raw`(?:\{[^}]*\}|\*(?:\s+as\s+\w+)?|\w+)(?:\s*,\s*(?:\{[^}]*\}|\*\s+as\s+\w+))?`
+  const statement = new RegExp(
+    String.raw`^(?:import|export)\s+(type\s+)?(?:${clause}\s+from\s+)?(['"])([^'"\n]+)\2|\bimport\(\s*(['"])([^'"\n]+)\4`,
+    'gm',
+  )
+  return Array.from(text.matchAll(statement), ([, type, , path, , dynamic]) => ({
+    from: file,
+    to: resolve(file, path ?? dynamic ?? ''),
+    isType: type !== undefined,
+  }))
+}
+
+/** The tables that a file inserts into or updates: by the query builder, then by SQL. */
+function readWrites(text: string): string[] {
+  const built = text.matchAll(/\b(?:insertInto|replaceInto|updateTable|mergeInto)\(\s*(?:['"`](\w+)['"`])?/g)
+  const written = text.matchAll(
+    /\b(?:insert\s+(?:or\s+\w+\s+)?into|update|replace\s+into)\s+["`]?(\w+)["`]?\s+(?:set\b|\()/gi,
+  )
+  return [...Array.from(built, found => found[1] ?? '(computed)'), ...Array.from(written, found => found[1] ?? '')]
+}
+
+function resolve(file: string, path: string): string {
+  return path.startsWith('.')
+    ? relative(source, join(source, dirname(file), path))
+        .split(sep)
+        .join('/')
+    : path
+}
+
+/** The folder, or the file directly in src. */
+function unitOf(path: string): string {
+  return path.split('/')[0] ?? path
+}

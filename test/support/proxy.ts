@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** Stands between a service and its PostgreSQL server: it counts round trips, and can fall silent as a network does. */
+export interface Proxy extends AsyncDisposable {
+  /** The address of a database of the server, by way of this. */
+  urlOf(url: string): string
+  /** How often prepared reads were sent and waited for, since the start. */
+  readonly roundTrips: number
+  /** Passes nothing on, in either direction, and accepts connections without a word. */
+  silence(): void
+  /** Passes on what was held back, and all that comes. */
+  resume(): void
+}
+
+export async function startProxy(port: number): Promise<Proxy> {
+  const sockets = new Set<Socket>()
+  let silent = false
+  let roundTrips = 0
+
+  const server = createServer(client => {
+    const upstream = connect(port, '127.0.0.1')
+    const messages = makeReader(() => (roundTrips += 1))
+    client.on('data', messages)
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.on('error', () => {})
+      from.pipe(to)
+      if (silent) from.pause()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const own = (server.address() as AddressInfo).port
+  return {
+    urlOf(url) {
+      const through = new URL(url)
+      through.port = String(own)
+      return through.href
+    },
+    get roundTrips() {
+      return roundTrips
+    },
+    silence() {
+      silent = true
+      for (const socket of sockets) socket.pause()
+    },
+    resume() {
+      silent = false
+      for (const socket of sockets) socket.resume()
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/**
+ * Reads what a client sends and calls back at each Sync, after which it waits for the server, if a prepared statement
+ * with a name went before: such are reads, and nothing else is.
+ */
+function makeReader(onRoundTrip: () => void): (chunk: Buffer) => void {
+  let rest = Buffer.alloc(0)
+  let started = false
+  let named = false
+  return chunk => {
+    rest = Buffer.concat([rest, chunk])
+    for (;;) {
+      // The first message has no type before its length.
+      const head = started ? 1 : 0
+      if (rest.length < head + 4) return
+      const length = head + rest.readInt32BE(head)
+      if (rest.length < length) return
+      const type = started ? String.fromCharCode(rest[0] ?? 0) : ''
+      const body = rest.subarray(head + 4, length)
+      started = true
+      // Parse begins with the name of the statement, Bind with that of the portal and then that of the statement.
+      if (type === 'P' && body[0] !== 0) named = true
+      if (type === 'B' && body[body.indexOf(0) + 1] !== 0) named = true
+      if (type === 'S') {
+        if (named) onRoundTrip()
+        named = false
+      }
+      rest = rest.subarray(length)
+    }
+  }
+}
