@@ -50,9 +50,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'cli.ts'],
   '@clack/prompts': ['cli'],
   'close-with-grace': ['cli'],
-  'node:cluster': ['cli'],
   fastify: ['http', 'dashboard'],
-  'node:http': ['http', 'dashboard'],
+  'node:http': ['http', 'dashboard', 'contract'],
   'node:sqlite': ['store'],
   pg: ['store'],
   kysely: ['store', 'archive', 'resources', 'dashboard'],
@@ -102,8 +101,8 @@ test('packages that reach outside are used where they belong, and the contract u
     if (allowed !== undefined) assert.ok(allowed.includes(unitOf(from)), `${from} imports ${to}`)
   }
   const used = (unit: string) => new Set(outside.filter(({ from }) => unitOf(from) === unit).map(({ to }) => to))
-  // Hashing for cursors is a pure function.
-  assert.deepEqual([...used('contract')].toSorted(), ['node:crypto', 'typebox'])
+  // Hashing for cursors is a pure function, and the names of statuses are a table.
+  assert.deepEqual([...used('contract')].toSorted(), ['node:crypto', 'node:http', 'typebox'])
   assert.deepEqual([...used('client.ts')], [], 'a client needs nothing but fetch')
 })
 
@@ -135,10 +134,11 @@ export type * from './h.ts'
 export * from './i.ts'
 const j = await import('./j.ts')
 type K = import('./k.ts').K
+fork(new URL('./l.ts', import.meta.url), new URL('./m.css', import.meta.url), new URL('https://n.example'))
 `
   assert.deepEqual(
     readImports('x.ts', sample).map(({ to, isType }) => (isType ? `type ${to}` : to)),
-    ['type a.ts', 'b.ts', 'e.ts', 'f.ts', 'g.ts', 'type h.ts', 'i.ts', 'j.ts', 'k.ts'],
+    ['type a.ts', 'b.ts', 'e.ts', 'f.ts', 'g.ts', 'type h.ts', 'i.ts', 'j.ts', 'k.ts', 'l.ts'],
   )
   assert.deepEqual(readWrites('db.insertInto(`a`); sql`INSERT  INTO b (x)`; sql`update c set x`; updateTable(name)'), [
     'a',
@@ -157,18 +157,22 @@ type K = import('./k.ts').K
   }
 })
 
-/** The imports of a file, static and dynamic. Paths are relative to src. */
+/** The imports of a file, static and dynamic, and the files it starts as programs. Paths are relative to src. */
 function readImports(file: string, text: string): Import[] {
   const clause = String.raw`(?:\{[^}]*\}|\*(?:\s+as\s+\w+)?|\w+)(?:\s*,\s*(?:\{[^}]*\}|\*\s+as\s+\w+))?`
   const statement = new RegExp(
-    String.raw`^(?:import|export)\s+(type\s+)?(?:${clause}\s+from\s+)?(['"])([^'"\n]+)\2|\bimport\(\s*(['"])([^'"\n]+)\4`,
+    String.raw`^(?:import|export)\s+(type\s+)?(?:${clause}\s+from\s+)?(['"])([^'"\n]+)\2|\b(?:import|new URL)\(\s*(['"])([^'"\n]+)\4`,
     'gm',
   )
-  return Array.from(text.matchAll(statement), ([, type, , path, , dynamic]) => ({
+  const found = Array.from(text.matchAll(statement), ([all, type, , path, , dynamic]) => ({
+    all,
     from: file,
     to: resolve(file, path ?? dynamic ?? ''),
     isType: type !== undefined,
   }))
+  return found
+    .filter(({ all, to }) => !all.startsWith('new URL') || to.endsWith('.ts'))
+    .map(({ from, to, isType }) => ({ from, to, isType }))
 }
 
 /** The tables that a file inserts into or updates: by the query builder, then by SQL. */

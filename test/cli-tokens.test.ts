@@ -107,7 +107,8 @@ test('of many commands at once, five make a token and the others are refused', a
   const ended = await Promise.all(
     Array.from({ length: 7 }, (_, index) => folder.run(create('ann', `at once ${index}`))),
   )
-  assert.deepEqual(ended.map(({ code }) => code).toSorted(), [0, 0, 0, 0, 0, 1, 1])
+  assert.equal(ended.filter(({ code }) => code === 0).length, 5)
+  assert.equal(ended.filter(({ code }) => code === 1).length, 2)
   await using store = await folder.store()
   assert.equal((await listTokens(store)).length, 5)
   const late = ended.find(({ code }) => code === 1)

@@ -65,7 +65,8 @@ test('all walks a list to its end, page by page, none twice and none missed', as
     baseUrl: service.url,
     token: await service.token('ben'),
     fetch: (input, init) => {
-      asked.push(String(input))
+      // The client passes text.
+      asked.push(input as string)
       return fetch(input, init)
     },
   })

@@ -137,7 +137,7 @@ describe('in a browser', needsChromium, () => {
   })
 
   test('the demo signs in with one click', async () => {
-    using folder = makeFolder()
+    await using folder = await makeFolder()
     await using demo = folder.start(['demo', '--port', '0'])
     const [, url = ''] = await demo.says(/sample data: (\S+)/)
     await using browser = await openPage()

@@ -174,7 +174,7 @@ test('a minted token has its form, and the checksum of the contract', () => {
     seen.add(token)
   }
   assert.equal(seen.size, 300)
-  assert.equal(new Set([...seen].flatMap(token => [...token.slice(4, 34)])).size, 62, 'all characters are used')
+  assert.equal(new Set(Array.from(seen, token => token.slice(4, 34)).join('')).size, 62, 'all characters are used')
 })
 
 test('a token with one character changed, added or missing is no token', () => {
@@ -414,7 +414,7 @@ test('of all settings exactly those that cannot be used are told, all of them at
         (error: unknown) => {
           assert.ok(error instanceof ConfigError)
           const told = error.message.split('\n').map(line => /^(LOCKSTEP_\w*) (?:must be|is not) /.exec(line)?.[1])
-          assert.deepEqual(told.toSorted(), names.toSorted())
+          assert.deepEqual(new Set(told), new Set(names))
           return true
         },
       )

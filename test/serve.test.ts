@@ -83,7 +83,7 @@ test('a port that is taken is told, with what to do instead, and nothing keeps r
     { args: ['--host', 'nowhere.invalid', '--port', '0'], says: /cannot listen on nowhere\.invalid/ },
   ]
   for (const { args, env, says } of rows) {
-    const { code, stdout, stderr } = await folder.run(['serve', ...args], { ...(env === undefined ? {} : { env }) })
+    const { code, stdout, stderr } = await folder.run(['serve', ...args], env === undefined ? {} : { env })
     assert.match(stderr, says)
     assert.equal(code, 2)
     assert.equal(stdout, '')

@@ -59,7 +59,10 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   await within(20_000, async () => !workersOf(service).some(pid => before.includes(pid)))
   await loads[0]?.more(20)
   const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
-  assert.deepEqual(tally(outcomes), { 200: outcomes.length })
+  assert.deepEqual(
+    outcomes.filter(({ status }) => status !== 200),
+    [],
+  )
   assert.equal(workersOf(service).length, 2)
   // What the old ones counted is still there.
   assert.equal((await served()).requests, counted + outcomes.length)
@@ -69,7 +72,7 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   process.kill(victim, 'SIGKILL')
   await within(20_000, async () => workersOf(service).filter(pid => pid !== victim).length === 2)
   assert.ok(workersOf(service).includes(other ?? 0))
-  assert.match(service.said.stderr, /ended \(SIGKILL\): another one takes its place/)
+  await within(5000, async () => /ended \(SIGKILL\): another one takes its place/.test(service.said.stderr))
   await within(10_000, async () => (await ask(address, token)).status === 200)
 
   // Told to end, they answer what has arrived, and end.

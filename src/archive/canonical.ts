@@ -39,8 +39,8 @@ export interface WriterOptions {
   readonly depth?: number
 }
 
-export const MOST_ITEMS = 10_000
-export const MOST_DEPTH = 32
+const MOST_ITEMS = 10_000
+const MOST_DEPTH = 32
 
 /** Makes the writer of a record: the only code that writes a stored document. */
 export function recordWriter(schema: TObject, { arrange = {}, aside = [], depth = 2 }: WriterOptions = {}): Write {

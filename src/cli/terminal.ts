@@ -87,7 +87,7 @@ export function printRows<Row extends object>(
     )
 }
 
-export function isInteractive(): boolean {
+function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 

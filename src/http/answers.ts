@@ -52,7 +52,6 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
       response.shouldKeepAlive = false
     }
-    if (exchange.method === 'HEAD') exchange.bytes = 0
     response.writeHead(status, headers)
     response.end(body)
   }

@@ -48,7 +48,8 @@ export function makeLog(write: (text: string) => void, requests: boolean): Log {
 /** Writes to stderr at once, also while the process ends. */
 export function writeToStderr(text: string) {
   try {
-    writeSync(2, text)
+    let rest = Buffer.from(text)
+    while (rest.length > 0) rest = rest.subarray(writeSync(2, rest))
   } catch {
     // A log that cannot be written must not end the service.
   }

@@ -105,6 +105,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
     line.waiting.splice(place, 1)
     const { exchange } = this
     exchange.status = this.headersSent ? this.statusCode : 0
+    if (exchange.method === 'HEAD') exchange.bytes = 0
     finish(exchange, !this.writableFinished)
     if (line.waiting.length > 0) return
     if (line.afterwards !== undefined) line.afterwards()
@@ -225,11 +226,19 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
       Listener.prototype.close.call(server)
       // What has arrived but was not read yet is read in the next turns of the loop.
       await sleep(LAST_LOOK)
-      for (const socket of sockets) if (lineOf(socket).waiting.length === 0) closeGently.call(socket)
+      const endIdle = (isDue: (socket: Socket) => boolean) => {
+        for (const socket of sockets) {
+          if (lineOf(socket).waiting.length === 0 && isDue(socket)) closeGently.call(socket)
+        }
+      }
+      // Who has just connected did so to ask something.
+      endIdle(socket => socket.bytesRead > 0)
+      const patience = setTimeout(endIdle, FIRST_REQUEST, () => true)
       const deadline = setTimeout(() => {
         for (const socket of sockets) socket.destroy()
       }, LONGEST_CLOSE)
       await closed
+      clearTimeout(patience)
       clearTimeout(deadline)
       // Ends the timer that looks for slow requests.
       server.close()
@@ -279,6 +288,9 @@ function destroy(socket: Socket) {
 /** How long a connection that was ended may stay open for its last answer to be read. */
 const LINGER = 1000
 const LAST_LOOK = 20
+
+/** How long a connection on which nothing was asked yet is left open, in milliseconds. */
+const FIRST_REQUEST = 1000
 const LONGEST_CLOSE = 8000
 
 /** Connections that may wait to be accepted; the system may allow fewer. What comes beyond is lost. */

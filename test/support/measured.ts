@@ -19,7 +19,7 @@ export interface Job {
   readonly bulk?: boolean
 }
 
-export interface Report {
+interface Report {
   readonly said: 'storing' | 'listening' | 'done' | 'memory'
   /** Where the service is. */
   readonly baseUrl?: string

@@ -200,10 +200,7 @@ function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs
     [label('passed'), resultMark(record.passed)],
     [label('created_at'), dateTimeText(viewer, Date.parse(record.created_at))],
     [label('trainer_id'), record.trainer_id],
-    [
-      label('settings_id'),
-      html`${programLink(programs, record.settings_id)} <span class="muted">${record.settings_id}</span>`,
-    ],
+    [label('settings_id'), programLink(programs, record.settings_id)],
     [label('repsMeasured'), numberText(record.repsMeasured)],
     [
       label('distanceTravelled'),
