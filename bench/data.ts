@@ -10,7 +10,7 @@ export interface DataSize {
   readonly templates: number
 }
 
-export const SEGMENTS = 12
+const SEGMENTS = 12
 
 /** One request of a shape. */
 export interface Shot {

@@ -16,4 +16,3 @@ export const api = {
 }
 
 export type Api = typeof api
-export type Operation = keyof Api

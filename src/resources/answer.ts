@@ -15,7 +15,7 @@ export interface Caller {
  * Keeps the promise of an endpoint. Undefined when there is nothing the caller may see at that identifier; throws
  * ApiError for what is refused.
  */
-export type Answer<E extends Endpoint> = (caller: Caller, asked: Asked<E>) => Promise<Reply | undefined>
+type Answer<E extends Endpoint> = (caller: Caller, asked: Asked<E>) => Promise<Reply | undefined>
 
 /** An answer for each endpoint of a resource, by the same name. */
 export type Answers<Resource extends Readonly<Record<string, Endpoint>>> = {

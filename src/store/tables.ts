@@ -1,4 +1,4 @@
-import type { Generated, Insertable, Selectable } from 'kysely'
+import type { Generated, Selectable } from 'kysely'
 
 /**
  * Every column, as both engines hold it: integers and text only. Instants are milliseconds since 1970, flags are 0 or 1.
@@ -50,14 +50,14 @@ interface TokenTable {
   last_used_at: number | null
 }
 
-export interface RecordTable {
+interface RecordTable {
   id: number
   owner_id: number
   document: string
   etag: string
 }
 
-export interface DatedTable extends RecordTable {
+interface DatedTable extends RecordTable {
   /** What lists are ordered by, newest first. */
   at: number
 }
@@ -128,7 +128,6 @@ interface PreferenceTable {
 
 export type AccountRow = Selectable<AccountTable>
 export type TokenRow = Selectable<TokenTable>
-export type NewToken = Insertable<TokenTable>
 
 /** Tables whose rows belong to an account and are read by the API. */
 export type RecordName =

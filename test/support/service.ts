@@ -114,7 +114,7 @@ export async function* archiveOf(lines: readonly (object | string)[]): AsyncGene
 }
 
 /** Throws unless the body is what the contract promises for this address. */
-export function checkShape(url: string, body: unknown) {
+function checkShape(url: string, body: unknown) {
   const { pathname } = new URL(url)
   const found = findEndpoint(parseTarget(pathname, undefined))
   if (found === undefined) throw new Error(`a 200 from ${pathname}, which is not in the contract`)
