@@ -354,6 +354,10 @@ test('a year of heavy use opens each page in under 150 ms', async () => {
     '/training/1000',
     '/programs',
     '/programs/1',
+    '/locks',
+    '/locks/150',
+    '/keys',
+    '/settings',
   ]
   for (const path of paths) {
     const times: number[] = []

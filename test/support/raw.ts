@@ -70,7 +70,7 @@ export function open(port: number, host = '127.0.0.1'): Connection {
     async answer(method = 'GET') {
       const deadline = performance.now() + PATIENCE
       for (;;) {
-        const taken = takeAnswer(received, method)
+        const taken = takeAnswer(received, () => method)
         if (taken !== undefined) {
           received = received.subarray(taken.length)
           return taken.answer
@@ -123,12 +123,15 @@ export async function answersTo(
   return parseAnswers(Buffer.from(await connection.closed(), 'latin1'), methods)
 }
 
+/** Finds the method of the request that an answer is for: that to HEAD ends with its head. */
+type MethodOf = (head: RawAnswer) => string
+
 /** Takes bytes apart into answers. Fails where something is left over or is not HTTP. */
-export function parseAnswers(bytes: Buffer, methods: readonly string[] = []): RawAnswer[] {
+export function parseAnswers(bytes: Buffer, methods: readonly string[] | MethodOf = []): RawAnswer[] {
   const answers: RawAnswer[] = []
   let left = bytes
   while (left.length > 0) {
-    const taken = takeAnswer(left, methods[answers.length] ?? 'GET')
+    const taken = takeAnswer(left, typeof methods === 'function' ? methods : () => methods[answers.length] ?? 'GET')
     if (taken === undefined) assert.fail(`no whole answer: ${left.toString('latin1').slice(0, 300)}`)
     answers.push(taken.answer)
     left = left.subarray(taken.length)
@@ -141,7 +144,7 @@ function methodOf(request: string | Buffer): string {
 }
 
 /** The first answer of these bytes and its length; undefined while it is not complete. */
-function takeAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length: number } | undefined {
+function takeAnswer(bytes: Buffer, methodOfRequest: MethodOf): { answer: RawAnswer; length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return undefined
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
@@ -154,7 +157,7 @@ function takeAnswer(bytes: Buffer, method: string): { answer: RawAnswer; length:
   })
   const head = { status: Number(start[1]), reason: start[2] ?? '', headers, body: '' }
   assert.equal(header(head, 'Transfer-Encoding'), undefined, 'answers say their length')
-  const bodyless = method === 'HEAD' || head.status === 204 || head.status === 304
+  const bodyless = methodOfRequest(head) === 'HEAD' || head.status === 204 || head.status === 304
   const size = bodyless ? 0 : Number(header(head, 'Content-Length'))
   assert.ok(Number.isInteger(size), 'an answer with a body says its length')
   const length = end + 4 + size
