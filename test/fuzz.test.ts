@@ -18,7 +18,7 @@ const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 12)
 
 /** Requests that are right, to be spoiled. */
-function valid({ ann, free }: Tokens): string[] {
+function valid({ ann, free, lkbxOnly, revoked, expired, unknown }: Tokens): string[] {
   return [
     request('GET', '/api/v1/dtt/sessions/5', bearer(ann), 'Accept: application/json, */*;q=0.5'),
     request('GET', '/api/v1/dtt/sessions?limit=5&passed=true&from=2026-01-01&include=owner', bearer(ann)),
@@ -35,6 +35,11 @@ function valid({ ann, free }: Tokens): string[] {
     request('GET', '/openapi.json', 'Accept-Encoding: gzip'),
     `${request('POST', '/api/v1/me', bearer(ann), 'Content-Length: 5')}hello`,
     `${request('DELETE', '/api/v1/dtt/5', bearer(ann), 'Transfer-Encoding: chunked')}3\r\nabc\r\n0\r\n\r\n`,
+    request('GET', '/api/v1/dtt/sessions/latest', bearer(lkbxOnly)),
+    request('GET', '/api/v1/dtt/sessions/6?include=owner', bearer(free)),
+    request('GET', '/api/v1/lkbx/session/current?targetUserId=3', bearer(ann), bearer(revoked)),
+    request('GET', '/api/v1/users?limit=1&offset=1', bearer(expired), 'Accept: text/html'),
+    request('GET', '/api/v1/lkbx/5', bearer(unknown), 'Content-Length: 0'),
     lines('GET /api/v1/dtt/templates/active HTTP/1.0', bearer(ann), 'Connection: keep-alive'),
   ]
 }
@@ -49,12 +54,27 @@ const stumbling = [
   '5\r\nhello\r\n', '0\r\n\r\n', 'ffffffffffffffff\r\n', 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\0\x01',
 ] // prettier-ignore
 
+/** What a word of a request may be instead. */
+const words = [
+  '', '0', '1', '5', '99', '-1', '05', '1e1', 'x', 'latest', 'active', 'LATEST', 'true', 'null', 'limit', 'offset', 'cursor', 'ownerId', 'include', 'unknown', 'token', 'v1', 'me', 'dtt', 'lkbx', 'sessions', '..', '.', '%2e',
+  '%35', '%6Cimit', '5%2F6', '%', '%00', '[]', 'GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'Bearer', 'Basic', 'text/html', '*', '2026-02-30', '2026-02-16T18:00:00Z', 'close', 'chunked', 'Host', 'Authorization', 'Accept', '9'.repeat(30),
+] // prettier-ignore
+
+/** Headers that are well-formed, and may be one too many. */
+const headers = [
+  'Host: a', 'Host: b', 'Accept: text/html', 'Accept: */*', 'Expect: x', 'Expect: 100-continue', 'Content-Length: 0', 'Content-Length: 3', 'Transfer-Encoding: chunked', 'Authorization: Bearer x', 'Authorization: Basic x',
+  'If-None-Match: *', 'Connection: close', 'Upgrade: h2c', 'Origin: http://a', 'X-Forwarded-For: ::1', 'X-Request-Id: x',
+] // prettier-ignore
+
 type Spoil = (text: string) => string
-const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
+// Anywhere, where a number that comes easily would be near the start.
+const place = fc.noBias(fc.nat(9999)).map(part => part / 10_000)
 const at = (text: string, where: number) => Math.floor(where * (text.length + 1))
 
 /** One change to the text of a request. */
 const spoil: fc.Arbitrary<Spoil> = fc.oneof(
+  { weight: 12, arbitrary: fc.tuple(place, fc.constantFrom(...words)).map(([where, word]): Spoil => text => text.replace(wordAt(text, where), () => word)) },
+  { weight: 6, arbitrary: fc.tuple(place, fc.constantFrom(...headers)).map(([where, more]): Spoil => text => afterLine(text, where, `${more}\r\n`)) },
   fc.tuple(place, fc.constantFrom(...stumbling)).map(([where, more]): Spoil => text => text.slice(0, at(text, where)) + more + text.slice(at(text, where))),
   fc.tuple(place, fc.constantFrom(...stumbling)).map(([where, more]): Spoil => text => afterLine(text, where, more)),
   fc.tuple(place, fc.nat(255)).map(([where, byte]): Spoil => text => text.slice(0, at(text, where)) + String.fromCharCode(byte) + text.slice(at(text, where) + 1)),
@@ -66,6 +86,12 @@ const spoil: fc.Arbitrary<Spoil> = fc.oneof(
   fc.constant<Spoil>(text => text.replaceAll('\r\n', '\n')),
   fc.constant<Spoil>(text => text.toUpperCase()),
 ) // prettier-ignore
+
+function wordAt(text: string, where: number): RegExp | string {
+  const all = [...text.matchAll(/[\w%[\]*.-]+/g)]
+  const found = all[Math.floor(where * all.length)]
+  return found === undefined ? '' : new RegExp(`(?<=^[^]{${found.index}})[^]{${found[0].length}}`)
+}
 
 function lineAt(text: string, where: number): string {
   const all = text.split(/(?<=\n)/)
@@ -102,7 +128,7 @@ test(`whatever arrives, each request gets one answer, a promised one, and the se
   })
   const right = valid(tokens)
   const requests = fc.array(
-    fc.tuple(fc.nat(right.length - 1), fc.array(spoil, { maxLength: 4 })).map(([index, spoils]) => spoils.reduce((text, one) => one(text), right[index] ?? '')),
+    fc.tuple(fc.nat(right.length - 1), fc.array(spoil, { maxLength: 3 })).map(([index, spoils]) => spoils.reduce((text, one) => one(text), right[index] ?? '')),
     { minLength: 1, maxLength: 4 },
   ) // prettier-ignore
   const cuts = fc.array(place, { maxLength: 6 })

@@ -17,6 +17,8 @@ import { bearer, lines } from './support/requests.ts'
 import { startService, type TestService } from './support/service.ts'
 import { within } from './support/waiting.ts'
 
+// engine: any
+
 const ONE = '/api/v1/dtt/sessions/5'
 
 let service: TestService

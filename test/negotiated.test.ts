@@ -20,6 +20,8 @@ import {
 import { bearer, lines, MARK } from './support/requests.ts'
 import { startService, type TestService, unlimited } from './support/service.ts'
 
+// engine: any
+
 const ONE = '/api/v1/dtt/sessions/5'
 const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js']
 const PATHS = Object.values<Endpoint>(api).map(({ path }) =>

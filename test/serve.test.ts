@@ -1,5 +1,6 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
@@ -12,10 +13,14 @@ import { within } from './support/waiting.ts'
 
 test('the service says where it listens, and answers within a second of its start', async t => {
   const times: number[] = []
+  const bare: number[] = []
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await using folder = await makeFolder()
+    const before = performance.now()
+    spawnSync(process.execPath, ['--eval', '0'])
     const started = performance.now()
-    await using running = folder.start(['serve', '--port', '0'])
+    bare.push(started - before)
+    await using running = folder.start(['serve', '--port', '0'], { env: { NODE_DISABLE_COMPILE_CACHE: '1' } })
     const [, url = ''] = await running.says(/^Listening on (http:\/\/127\.0\.0\.1:\d+)\n$/)
     const answer = await fetch(`${url}/api/v1/me`)
     times.push(performance.now() - started)
@@ -24,8 +29,9 @@ test('the service says where it listens, and answers within a second of its star
   }
   const best = Math.min(...times)
   t.diagnostic(`from start to first answer, on an empty store: ${Math.round(best)} ms, best of ${times.length}`)
-  // The promise is a second; a machine that does other work at the same time gets more.
-  assert.ok(best < 3000, `it took ${best} ms`)
+  // The promise is a second. A machine on which even an empty program takes long, for its other work, gets more.
+  const allowed = Math.max(1000, 25 * Math.min(...bare))
+  assert.ok(best < allowed, `it took ${best} ms, of ${allowed}`)
 })
 
 test('on an empty store it says how to add an account, a token and records, and those commands work', async () => {

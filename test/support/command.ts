@@ -10,6 +10,9 @@ import { newPostgres, postgresUrl } from './databases.ts'
 
 export const launcher = join(import.meta.dirname, '../../lockstep')
 
+/** Hundreds of starts compile the same files: a third of the time of each is saved by keeping what was compiled. */
+const compiled = join(import.meta.dirname, '../../node_modules/.cache/lockstep-tests')
+
 export interface RunOptions {
   readonly cwd?: string
   /** Settings; those of the test itself are not passed on. */
@@ -131,5 +134,5 @@ function track(process: ChildProcess): Running {
 
 function environment(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('LOCKSTEP_'))
-  return { ...Object.fromEntries(inherited), ...settings }
+  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: compiled, ...settings }
 }

@@ -1,0 +1,41 @@
+import { PGlite, types } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect, sql } from 'kysely'
+import { checkVersion, migrate } from '../../src/store/migrations.ts'
+import { compile, type Query } from '../../src/store/query.ts'
+import type { Store } from '../../src/store/index.ts'
+import type { Tables } from '../../src/store/tables.ts'
+
+/** A store on a PostgreSQL that runs within this process and keeps nothing: one connection, no trouble, no server needed. */
+export async function openPglite(): Promise<Store> {
+  const pglite = await PGlite.create({ parsers: { [types.INT8]: Number } })
+  const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+  const store: Store = {
+    engine: 'postgres',
+    db,
+    async read<Values extends object, Row>(query: Query<Values, Row>, values: Values) {
+      const { sql: text, parameters } = compile(db, 'postgres', query as Query<never, unknown>)
+      const { rows } = await pglite.query<Row>(text, parameters(values))
+      return rows
+    },
+    async health() {
+      await checkVersion(store)
+      return 'ready'
+    },
+    snapshot: work => db.transaction().execute(work),
+    async locked(connection, work) {
+      await sql`begin`.execute(connection)
+      try {
+        const result = await work()
+        await sql`commit`.execute(connection)
+        return result
+      } catch (error) {
+        await sql`rollback`.execute(connection)
+        throw error
+      }
+    },
+    backup: undefined,
+    close: () => db.destroy(),
+  }
+  await migrate(store, Date.now())
+  return store
+}
