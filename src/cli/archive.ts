@@ -2,11 +2,11 @@ import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { addAbortSignal } from 'node:stream'
-import { progress as progressBar } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../archive/accounts.ts'
 import { exportArchive } from '../archive/export.ts'
 import { conflictChoices, importArchive, ImportError, type ImportReport, type OnConflict } from '../archive/import.ts'
+import { startBar } from './progress.ts'
 import {
   databaseOption,
   interruption,
@@ -61,17 +61,17 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
     async store => {
       for (const [index, file] of files.entries()) {
         const source = await openArchive(file, signal)
-        const bar = source.size === undefined ? undefined : startBar(file, source.size)
+        const bar = startBar(file, source.size)
         try {
           const report = await importArchive(store, source.chunks, {
             onConflict: flags.onConflict,
             signal,
-            progress: bytes => bar?.(bytes),
+            progress: bytes => bar?.show(bytes),
           })
-          bar?.(undefined, 'stored')
+          bar?.end('stored')
           printReport(file, report, flags.json)
         } catch (error) {
-          bar?.(undefined, 'not stored')
+          bar?.end('not stored')
           signal.throwIfAborted()
           if (error instanceof ImportError) sayErrors(file, error, files.slice(index + 1))
           throw error
@@ -127,21 +127,6 @@ async function openArchive(
 
 const STDIN = '-'
 const CHUNK_BYTES = 256 * 1024
-
-/** A progress bar on a terminal; nothing elsewhere. */
-function startBar(file: string, size: number) {
-  if (!process.stderr.isTTY || size === 0) return undefined
-  const bar = progressBar({ max: 100, output: process.stderr })
-  bar.start(`Checking ${file}`)
-  let shown = 0
-  return (bytes: number | undefined, end?: string) => {
-    if (end !== undefined) return bar.stop(`${file}: ${end}`)
-    if (bytes === undefined) return bar.message(`Storing ${file}`)
-    const percent = Math.floor((bytes / size) * 100)
-    if (percent > shown) bar.advance(percent - shown)
-    shown = percent
-  }
-}
 
 function printReport(file: string, report: ImportReport, json: boolean | undefined) {
   if (json === true) return print(JSON.stringify({ file, ...report }))

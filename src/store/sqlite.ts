@@ -78,7 +78,7 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
         throw error
       }
     },
-    backup: file => copy(writer, file),
+    backup: file => copy(path, file),
     async close() {
       reader?.close()
       await db.destroy()
@@ -124,12 +124,19 @@ function openReader(path: string): DatabaseSync {
   return reader
 }
 
-async function copy(from: DatabaseSync, file: string) {
+async function copy(path: string, file: string) {
   // Complete or not there at all: the copy gets its name when it is verified.
   const unfinished = `${file}.unfinished`
   try {
     closeSync(openSync(unfinished, 'wx', 0o600))
-    await backup(from, unfinished)
+    const from = openReader(path)
+    try {
+      // Without a view of one moment, the copy would begin anew with each write of another program.
+      from.exec('begin; select count(*) from sqlite_schema')
+      await backup(from, unfinished)
+    } finally {
+      from.close()
+    }
     chmodSync(unfinished, 0o600)
     const copied = new DatabaseSync(unfinished)
     try {

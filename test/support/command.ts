@@ -64,6 +64,8 @@ export interface Folder extends AsyncDisposable {
   /** Runs a command in it. */
   run(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
   start(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Running
+  /** Starts another program in it. */
+  spawn(program: string, args: readonly string[]): Running
   /** The same for a line of shell in which `$0` is the launcher. */
   shell(line: string): Promise<Ended>
   /** The store that its commands work on when nothing else is said; closed with the scope. */
@@ -82,6 +84,7 @@ export async function makeFolder(): Promise<Folder> {
     file: name => join(path, name),
     run: (args, options) => run(args, inside(options)),
     start: (args, options) => start(args, inside(options)),
+    spawn: (program, args) => track(spawn(program, args, { cwd: path, env: environment(given) })),
     shell: line => shell(line, inside()),
     async store() {
       const store = await open(database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`, { patience: 5000 })
