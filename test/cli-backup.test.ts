@@ -44,7 +44,7 @@ test('a backup that is made while the service serves and stores is whole, privat
 test('a backup comes to its end also when the store is written to all the time', async () => {
   await using folder = await makeFolder()
   await folder.run(['migrate'])
-  using database = new DatabaseSync(folder.file('data/lockstep.db'))
+  using database = new DatabaseSync(folder.file('data/lockstep.db'), { timeout: 5000 })
   database.prepare("insert into note values ('ballast', ?)").run('x'.repeat(40_000_000))
   const write = database.prepare("insert into note values ('beat', '1') on conflict do update set value = value + 1")
   const beat = setInterval(() => write.run(), 1)

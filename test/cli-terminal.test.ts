@@ -7,7 +7,8 @@ import { type Folder, launcher, makeFolder } from './support/command.ts'
 import { account, trainingSession } from './support/records.ts'
 
 /** What people see who sit at a terminal. The program `script` gives one to a command. */
-const skip = spawnSync('script', ['--version']).status === 0 ? false : 'there is no program named script'
+const SCRIPT = '/usr/bin/script'
+const skip = spawnSync(SCRIPT, ['--version']).status === 0 ? false : 'there is no program named script'
 const options = { skip }
 
 const CTRL_C = '\u0003'
@@ -77,7 +78,7 @@ interface Keys {
 /** Runs a command at a terminal of its own and types, when the screen shows what is waited for. */
 async function atTerminal(folder: Folder, command: string, typed: readonly Keys[] = []) {
   const line = `stty cols 100 rows 30; exec "${launcher}" ${command}`
-  await using running = folder.spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'])
+  await using running = folder.spawn(SCRIPT, ['--quiet', '--return', '--command', line, '/dev/null'])
   for (const { at, keys } of typed) {
     await running.says(at)
     running.process.stdin?.write(keys)

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { exportArchive } from '../src/archive/export.ts'
 import { importArchive } from '../src/archive/import.ts'
-import type { Endpoint } from '../src/contract/endpoint.ts'
-import { api } from '../src/contract/index.ts'
 import { sampleArchive } from '../src/demo/sample.ts'
 import { open, type Store } from '../src/store/index.ts'
 import { createToken, listTokens } from '../src/store/tokens.ts'
+import { addresses, type Values } from './support/addresses.ts'
 import { type Again, serveAgain } from './support/again.ts'
 import { withoutRequest } from './support/answers.ts'
 import { newSqlite, type TestDatabase } from './support/databases.ts'
@@ -80,8 +79,7 @@ const edges: readonly object[] = [
   trainingSession(1004, 1000, { TrainerSegment: [] }, { legacyUpload: true }),
 ]
 
-/** Values for each parameter, the first also in every combination with the others. */
-const values: Readonly<Record<string, readonly string[]>> = {
+const values: Values = {
   limit: ['7', '100', '0'],
   offset: ['3', '0', '100000', String(LARGEST), '3000000000'],
   cursor: ['', 'x'],
@@ -107,25 +105,7 @@ const ids = [
   '99999999999999999999',
 ]
 
-/** Each endpoint with every combination of its parameters, and each other value of each. */
-function* addresses(): Generator<string> {
-  for (const { path, query } of Object.values<Endpoint>(api)) {
-    const names = Object.keys(query)
-    const queries = new Set<string>()
-    for (let chosen = 0; chosen < 2 ** names.length; chosen += 1) {
-      const some = names.filter((_, index) => (chosen >> index) % 2 === 1)
-      queries.add(some.map(name => `${name}=${values[name]?.[0]}`).join('&'))
-    }
-    for (const name of names) for (const value of values[name] ?? []) queries.add(`${name}=${value}`)
-    for (const text of queries) {
-      const address = text === '' ? path : `${path}?${text}`
-      if (!path.includes(':id')) yield address
-      else for (const id of ids) yield address.replace(':id', id)
-    }
-  }
-}
-
-const everyNth = (n: number) => [...addresses()].filter((_, index) => index % n === 0)
+const everyNth = (n: number) => [...addresses(values, ids)].filter((_, index) => index % n === 0)
 
 /** A store with everything in it, served. */
 interface Served {

@@ -44,6 +44,8 @@ before(async () => {
     unlimited,
   )
   token = await service.token('ann')
+  // Noted as used already, so that /me answers the same throughout.
+  await service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
 })
 after(() => service[Symbol.asyncDispose]())
 
@@ -161,9 +163,7 @@ test('a validator that still holds is answered with 304 in every form of If-None
       const { status, headers, body } = await ask(path, `If-None-Match: ${form}`)
       assert.equal(status, 304, form)
       assert.equal(body, '')
-      const expected = lasting(whole).headers.filter(
-        ([name]) => !name.startsWith('Content-T') && name !== 'Content-Length',
-      )
+      const expected = lasting(whole).headers.filter(([name]) => name !== 'Content-Length')
       assert.deepEqual(lasting({ status, reason: '', headers, body }).headers, expected)
     }
     for (const form of [

@@ -30,7 +30,7 @@ test('the service says where it listens, and answers within a second of its star
   const best = Math.min(...times)
   t.diagnostic(`from start to first answer, on an empty store: ${Math.round(best)} ms, best of ${times.length}`)
   // The promise is a second. A machine on which even an empty program takes long, for its other work, gets more.
-  const allowed = Math.max(1000, 25 * Math.min(...bare))
+  const allowed = Math.max(1000, 40 * Math.min(...bare))
   assert.ok(best < allowed, `it took ${best} ms, of ${allowed}`)
 })
 

@@ -3,7 +3,7 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { JsonObject } from './canonical.ts'
 import { type Kind, kinds, type Row } from './kinds.ts'
-import { LONGEST_LINE } from './lines.ts'
+import { isTooLong } from './lines.ts'
 
 /**
  * Writes the records of the store as an archive: kinds in their order, rows by identifier, all as they stand at one
@@ -30,8 +30,7 @@ export async function exportArchive(
  */
 export function writeLine(kind: Kind, row: Row): string {
   const line = kind.write(row)
-  // A character takes at most three bytes.
-  if (line.length <= LONGEST_LINE / 3 || Buffer.byteLength(line) <= LONGEST_LINE) return line
+  if (!isTooLong(line)) return line
   // What was just written is JSON of this shape.
   const record = JSON.parse(line) as JsonObject & { readonly data: JsonObject }
   let { data } = record

@@ -3,7 +3,7 @@ import { Invalid, isObject, type JsonObject } from './canonical.ts'
 import { writeLine } from './export.ts'
 import { Incoming } from './incoming.ts'
 import { type Kind, kinds, type Row, Unfinished } from './kinds.ts'
-import { type Line, LONGEST_LINE, readLines } from './lines.ts'
+import { isTooLong, type Line, readLines } from './lines.ts'
 import { Errors, type ImportReport, MOST_LISTED, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
@@ -113,9 +113,7 @@ function readRow(kind: Kind, data: JsonObject, record: JsonObject, dropped: Drop
   }
   const row = kind.read(data, record, field => dropped.count(kind.name, field))
   // Numbers can be longer than they were, and what is exported must be accepted again.
-  if (Buffer.byteLength(writeLine(kind, row)) > LONGEST_LINE) {
-    throw new Invalid('is longer than 1 MiB when its numbers are written in full')
-  }
+  if (isTooLong(writeLine(kind, row))) throw new Invalid('is longer than 1 MiB when its numbers are written in full')
   return row
 }
 

@@ -2,6 +2,12 @@ import { isUtf8 } from 'node:buffer'
 
 export const LONGEST_LINE = 1024 * 1024
 
+/** Whether a text would be too long for a line. */
+export function isTooLong(text: string): boolean {
+  // A character takes at most three bytes.
+  return text.length > LONGEST_LINE / 3 && Buffer.byteLength(text) > LONGEST_LINE
+}
+
 /** A line of an archive: its text, or why it has none. */
 export interface Line {
   readonly number: number

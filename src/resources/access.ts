@@ -161,7 +161,7 @@ export function byIdentifier(table: RecordName): (owners: readonly number[]) => 
 const MOST_ARMS = 100
 
 /** The query for as many accounts as there are; each width is compiled once. */
-function byWidth<Values, Row>(build: (width: number) => Query<Values, Row>) {
+export function byWidth<Values, Row>(build: (width: number) => Query<Values, Row>) {
   const queries = new Map<number, Query<Values, Row>>()
   return ({ length }: readonly number[]): Query<Values, Row> => {
     const width = length <= MOST_ARMS ? length : ANY
@@ -178,7 +178,7 @@ const ANY = 0
 type Owners = { readonly owners: readonly number[] }
 
 /** The condition that a row belongs to one of the owners, and the same as conditions for one owner each. */
-function ownedBy<Values extends Owners>(slot: Slots<Values>, width: number) {
+export function ownedBy<Values extends Owners>(slot: Slots<Values>, width: number) {
   if (width === ANY) {
     const mine = sql<boolean>`owner_id in ${slot.rows('owners')}`
     return { mine, apart: [mine] }

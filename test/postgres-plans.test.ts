@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { importArchive } from '../src/archive/import.ts'
+import type { Endpoint } from '../src/contract/endpoint.ts'
+import { api } from '../src/contract/index.ts'
+import { open, type Store } from '../src/store/index.ts'
+import { compile, type Query } from '../src/store/query.ts'
+import { createToken } from '../src/store/tokens.ts'
+import { addresses } from './support/addresses.ts'
+import { serveAgain } from './support/again.ts'
+import { startPostgres, testOnPostgres } from './support/postgres.ts'
+import { startProxy } from './support/proxy.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+} from './support/records.ts'
+import { archiveOf, unlimited } from './support/service.ts'
+
+// engine: any
+
+/** Rows of each kind in the store, over as many accounts. */
+const ROWS = 100_000
+const ACCOUNTS = 500
+
+/** The most owners whose rows are merged from an index. */
+const MOST_MERGED = 100
+
+/** How many accounts each caller reads, itself included: the caller and all of a lower id. */
+const widths = [1, 2, 5, MOST_MERGED]
+
+const OFFSET = 10
+const LIMIT = 20
+
+const values = {
+  offset: [String(OFFSET)],
+  cursor: [''],
+  ownerId: ['1'],
+  targetUserId: ['1'],
+  from: ['1970-01-01'],
+  to: ['1970-01-01T00:00:09Z'],
+  passed: ['true'],
+  lockState: ['completed'],
+  include: ['owner'],
+}
+
+let started: ReturnType<typeof startAll> | undefined
+const everything = () => (started ??= startAll())
+after(async () => (await started)?.end())
+
+testOnPostgres('before the engine knows what its tables hold, every query finds its rows by an index', () =>
+  explainAll(widths),
+)
+
+testOnPostgres('once it knows, too: a page costs what it shows, and nothing is sorted but a page', async () => {
+  const { store } = await everything()
+  await sql`analyze`.execute(store.db)
+  await explainAll(widths)
+})
+
+testOnPostgres(
+  'for more accounts than are merged, lists sort what the index finds, and no table is scanned',
+  async () => {
+    const { token, asked, ask } = await everything()
+    for (const path of ['/lkbx/templates', '/lkbx', '/dtt/sessions?passed=true', '/dtt/sessions/1', '/users']) {
+      asked.length = 0
+      assert.equal((await ask(`/api/v1${path}`, await token(MOST_MERGED + 1))).status, 200)
+      for (const one of asked) {
+        for (const mode of MODES) {
+          for (const node of nodesOf(await planOf(one, mode))) assert.notEqual(node['Node Type'], 'Seq Scan', path)
+        }
+      }
+    }
+  },
+)
+
+testOnPostgres('a read costs one round trip when its token is known, and two when it is not', async () => {
+  const { store, proxy, ask, newToken } = await everything()
+  // The reads of one account, with something to answer each.
+  for (const { path } of Object.values<Endpoint>(api)) {
+    const address = path.replace(':id', '1')
+    const token = await newToken(1)
+    const counts: number[] = []
+    for (let time = 0; time < 3; time += 1) {
+      const before = proxy.roundTrips
+      assert.equal((await ask(address, token)).status, 200, address)
+      counts.push(proxy.roundTrips - before)
+    }
+    assert.deepEqual(counts, [2, 1, 1], address)
+    await store.db.deleteFrom('token').where('name', '=', 'short').execute()
+  }
+})
+
+testOnPostgres('a token that is refused costs one round trip, and one that cannot be a token none', async () => {
+  const { proxy, ask, newToken } = await everything()
+  const token = await newToken(1)
+  const unknown = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')
+  const before = proxy.roundTrips
+  assert.equal((await ask('/api/v1/me', unknown)).status, 401)
+  assert.equal(proxy.roundTrips, before)
+  const { store } = await everything()
+  await store.db.deleteFrom('token').where('name', '=', 'short').execute()
+  assert.equal((await ask('/api/v1/me', token)).status, 401)
+  assert.equal(proxy.roundTrips, before + 1)
+})
+
+const MODES = ['force_custom_plan', 'force_generic_plan'] as const
+
+interface Asked {
+  readonly query: Query<never, unknown>
+  readonly values: object
+}
+
+/** Explains every query of every endpoint, as it is planned for its values and as it is planned for any. */
+async function explainAll(widths: readonly number[]) {
+  const { ask, asked, token } = await everything()
+  for (const width of widths) {
+    const queries = new Map<Query<never, unknown>, { values: object; address: string }>()
+    for (const address of addresses(values, ['1'])) {
+      if (address.includes('offset') && address.includes('cursor')) continue
+      asked.length = 0
+      const limited = /[?]/.test(address) ? `${address}&limit=${LIMIT}` : address
+      const { status, text } = await ask(
+        /offset|cursor|from|to|passed|lockState/.test(address) ? limited : address,
+        await token(width),
+      )
+      assert.equal(status, 200, `${address}: ${text}`)
+      for (const { query, values } of asked) queries.set(query, { values, address })
+    }
+    assert.ok(queries.size >= 25, `${queries.size} queries`)
+    for (const [query, { values, address }] of queries) {
+      for (const mode of MODES) {
+        const plan = await planOf({ query, values }, mode)
+        assertFrugal(plan, width, `${address} for ${width} accounts (${mode})`)
+      }
+    }
+  }
+}
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+function assertFrugal(plan: Plan, width: number, what: string) {
+  // One row more tells whether a page follows; of each account one is looked at that is not shown.
+  const most = width + OFFSET + 51
+  for (const node of nodesOf(plan)) {
+    const shown = `${what}: ${JSON.stringify(node, undefined, 1)}`
+    assert.notEqual(node['Node Type'], 'Seq Scan', shown)
+    assert.ok(node['Actual Rows'] * node['Actual Loops'] <= most, shown)
+    assert.ok((node['Rows Removed by Filter'] ?? 0) * node['Actual Loops'] <= width, shown)
+  }
+}
+
+function* nodesOf(plan: Plan): Generator<Plan> {
+  yield plan
+  for (const child of plan.Plans ?? []) yield* nodesOf(child)
+}
+
+async function planOf({ query, values }: Asked, mode: string): Promise<Plan> {
+  const { store, client } = await everything()
+  const { sql: text, parameters } = compile(store.db, 'postgres', query)
+  const given = parameters(values).map(value => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)))
+  await client.query(`set plan_cache_mode = ${mode}`)
+  await client.query(`prepare asked as ${text}`)
+  try {
+    const execute = given.length === 0 ? 'execute asked' : `execute asked (${given.join(', ')})`
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `explain (analyze, format json, timing off) ${execute}`,
+    )
+    const plan = rows[0]?.['QUERY PLAN'][0].Plan
+    assert(plan !== undefined)
+    return plan
+  } finally {
+    await client.query('deallocate asked')
+  }
+}
+
+async function startAll() {
+  // Nothing is known of the tables before the test says so.
+  const server = await startPostgres({ settings: { autovacuum: 'off', max_wal_size: '4GB', shared_buffers: '256MB' } })
+  const proxy = await startProxy(server.port)
+  const store = await open(proxy.urlOf(server.url), { patience: 4000 })
+  await fill(store)
+  const asked: Asked[] = []
+  const watched: Store = {
+    ...store,
+    read(query, values) {
+      asked.push({ query: query as Query<never, unknown>, values })
+      return store.read(query, values)
+    },
+  }
+  const service = await serveAgain({ store: watched }, unlimited)
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  const tokens = new Map<number, Promise<string>>()
+  const newToken = (accountId: number) =>
+    createToken(store, { accountId, name: 'short', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
+  return {
+    store,
+    proxy,
+    client,
+    asked,
+    newToken,
+    /** A token of the account that reads so many. */
+    token(width: number): Promise<string> {
+      const known = tokens.get(width) ?? newToken(width)
+      tokens.set(width, known)
+      return known
+    },
+    async ask(path: string, token: string) {
+      const response = await fetch(service.url + path, { headers: { Authorization: `Bearer ${token}` } })
+      return { status: response.status, text: await response.text() }
+    },
+    async end() {
+      await client.end()
+      await service.close()
+      await store.close()
+      await proxy[Symbol.asyncDispose]()
+      server.remove()
+    },
+  }
+}
+
+/** Copies of one record of each kind, spread over the accounts; their text is short, which favours reading all of it. */
+async function fill(store: Store) {
+  const one = ROWS + 1
+  await importArchive(
+    store,
+    archiveOf([
+      account(one, 'one'),
+      lockTemplate(one, one),
+      lockDevice(one, one),
+      trainingDevice(one, one),
+      trainingTemplate(one, one),
+      lockSession(one, one),
+      trainingSession(one, one),
+    ]),
+  )
+  const copies = async (table: string, changed: Readonly<Record<string, string>>) => {
+    const { rows } = await sql<{ name: string }>`
+      select column_name as name from information_schema.columns where table_name = ${table}`.execute(store.db)
+    const names = rows.map(({ name }) => name)
+    const cells = names.map(name => changed[name] ?? name)
+    return `insert into ${table} (${names.join(', ')})
+      select ${cells.join(', ')} from generate_series(1, ${ROWS}) as n, (select * from ${table} where id = ${one}) as one`
+  }
+  const id = 'n'
+  const owner_id = `1 + (n - 1) % ${ACCOUNTS}`
+  const at = 'n % 20000'
+  const document = `'{"id":' || n || '}'`
+  const all = { id, owner_id, document }
+  const statements = [
+    await copies('account', { id, username: `'user-' || n`, document }),
+    ...[...widths, MOST_MERGED + 1].map(
+      width => `insert into partnership (owner_id, partner_id)
+        select n, ${width} from generate_series(1, ${width - 1}) as n`,
+    ),
+    await copies('lock_template', { ...all, at }),
+    await copies('lock_device', all),
+    await copies('training_device', all),
+    await copies('training_template', {
+      ...all,
+      at,
+      summary: document,
+      is_public: '(n % 7 = 0)::int',
+      is_active: '(n % 50 = 1)::int',
+    }),
+    await copies('lock_session', {
+      ...all,
+      at,
+      lock_state: `case when n % 50 = 0 then 'locked' else 'completed' end`,
+      is_active: '(n % 50 < 2)::int',
+      template_id: '1',
+    }),
+    await copies('training_session', { ...all, at, passed: '(n % 3 = 0)::int' }),
+  ]
+  for (const statement of statements) await sql.raw(statement).execute(store.db)
+}
