@@ -205,10 +205,10 @@ function origins(value: string): readonly string[] {
 function networks(value: string): BlockList {
   const found = new BlockList()
   for (const part of list(value)) {
-    const [address = '', prefix] = part.split('/')
+    const [address = '', prefix, more] = part.split('/')
     const version = isIP(address)
     const bits = prefix === undefined ? (version === 4 ? 32 : 128) : Number(prefix)
-    if (version === 0 || !/^\d{1,3}$/.test(prefix ?? '0') || bits > (version === 4 ? 32 : 128)) {
+    if (more !== undefined || version === 0 || !/^\d{1,3}$/.test(prefix ?? '0') || bits > (version === 4 ? 32 : 128)) {
       throw new Error('must be addresses or CIDRs separated by commas, such as 10.0.0.0/8, ::1')
     }
     found.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6')

@@ -61,7 +61,7 @@ const HELD_FOR = 200
 function requestLine(exchange: Exchange, aborted: boolean): string {
   const { requestId, method, route, status, bytes, tokenId, code, startedAt, now } = exchange
   const duration = (performance.now() - startedAt).toFixed(2)
-  let line = `{"time":"${new Date(now).toISOString()}","requestId":"${requestId}","method":"${method}"`
+  let line = `{"time":"${timeOf(now)}","requestId":"${requestId}","method":"${method}"`
   line += `,"route":${route === undefined ? 'null' : `"${route}"`},"status":${status}`
   line += `,"ms":${duration},"bytes":${bytes}`
   if (tokenId !== undefined) line += `,"token":${tokenId}`
@@ -70,6 +70,18 @@ function requestLine(exchange: Exchange, aborted: boolean): string {
   if (sent !== undefined && PLAIN_ID.test(sent) && !TOKEN_START.test(sent)) line += `,"clientRequestId":"${sent}"`
   return aborted ? `${line},"aborted":true}\n` : `${line}}\n`
 }
+
+/** Many requests share a millisecond, and writing it out is half of the work of a line. */
+function timeOf(instant: number): string {
+  if (instant !== lastInstant) {
+    lastInstant = instant
+    lastTime = new Date(instant).toISOString()
+  }
+  return lastTime
+}
+
+let lastInstant = Number.NaN
+let lastTime = ''
 
 const PLAIN_ID = /^[A-Za-z0-9._-]{1,64}$/
 // Part of a token can be enough to have the rest.

@@ -9,10 +9,12 @@ export function acceptsJson(accept: string | undefined): boolean {
     if (range === null) return true
     parsed += 1
     const [, type = '', subtype = '', parameters = ''] = range
+    const weight = weightOf(parameters)
+    if (weight === undefined) return true
     const specificity = specificityOf(type.toLowerCase(), subtype.toLowerCase(), parameters)
-    if (specificity > best.specificity) best = { specificity, weight: weightOf(parameters) }
+    if (specificity > best.specificity) best = { specificity, weight }
     else if (specificity === best.specificity && specificity >= 0) {
-      best = { specificity, weight: Math.max(best.weight, weightOf(parameters)) }
+      best = { specificity, weight: Math.max(best.weight, weight) }
     }
   }
   return parsed === 0 || best.weight > 0
@@ -43,8 +45,9 @@ function specificityOf(type: string, subtype: string, parameters: string): numbe
   return /^[ \t]*;[ \t]*charset="?utf-8"?[ \t]*$/i.test(own) ? 3 : -1
 }
 
-function weightOf(parameters: string): number {
+/** Undefined when there is one that cannot be read. */
+function weightOf(parameters: string): number | undefined {
   const weight = WEIGHT.exec(parameters)?.[1]?.trim()
   if (weight === undefined) return 1
-  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 1
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : undefined
 }

@@ -122,7 +122,8 @@ export function newestFirst(
       const arm = (mine: RawBuilder<boolean>) => sql`
         select at, id from ${sql.table(table)}
         where ${mine} ${filter === undefined ? sql`` : sql`and ${sql.ref(filter)} = ${slot('filter')}`}
-          and at >= ${slot('from')} and (at, id) < (${slot('beforeAt')}, ${slot('beforeId')})`
+          and at >= ${slot('from')} and (at, id) < (${slot('beforeAt')}, ${slot('beforeId')})
+        order by at desc, id desc`
       const { document, etag } = shown[show]
       return joined(sql`
         select ${document} as document, ${etag} as etag, place.at || '.' || place.id as place
@@ -146,7 +147,7 @@ export function byIdentifier(table: RecordName): (owners: readonly number[]) => 
   return byWidth(width =>
     recordQuery(slot => {
       const arm = (mine: RawBuilder<boolean>) => sql`
-        select id from ${sql.table(table)} where ${mine} and id > ${slot('after')}`
+        select id from ${sql.table(table)} where ${mine} and id > ${slot('after')} order by id`
       return joined(sql`
         select found.document, found.etag, '0.' || place.id as place
         from (${merged(slot, width, arm)}
@@ -194,5 +195,7 @@ function merged<Values extends Owners>(
   width: number,
   arm: (mine: RawBuilder<boolean>) => RawBuilder<unknown>,
 ) {
-  return sql.join(ownedBy(slot, width).apart.map(arm), sql` union all `)
+  // PostgreSQL merges only what comes to it in order.
+  const arms = ownedBy(slot, width).apart.map(mine => sql`select * from (${arm(mine)}) as mine`)
+  return sql.join(arms, sql` union all `)
 }

@@ -11,16 +11,18 @@ import type { Tables } from './tables.ts'
  * is alive and current, where there is one, else to the primary; everything else goes to the primary.
  */
 export function openPostgres(url: string, { patience, statementTimeout, readUrls = [] }: OpenOptions): Store {
-  const pool = makePool(url, { statementTimeout, lockTimeout: patience })
+  const limits = { statementTimeout, lockTimeout: patience }
+  const pool = makePool(url, { ...limits, most: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
-  const readPrimary = makeReader(db, pool)
+  const reads = makePool(url, { ...limits, ...READING })
+  const readPrimary = makeReader(db, reads)
   const replicas =
     readUrls.length === 0
       ? undefined
       : watchReplicas(
           makePool(url, WATCHING),
           readUrls.map(readUrl => {
-            const replicaPool = makePool(readUrl, ON_REPLICA)
+            const replicaPool = makePool(readUrl, { ...ON_REPLICA, ...READING })
             return {
               watch: makePool(readUrl, WATCHING),
               read: makeReader(db, replicaPool),
@@ -70,7 +72,7 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
     },
     backup: undefined,
     async close() {
-      await replicas?.close()
+      await Promise.all([replicas?.close(), reads.end()])
       // Kysely ends only a pool it has used.
       await db.destroy()
       if (!pool.ended) await pool.end()
@@ -86,14 +88,33 @@ interface PoolOptions {
   readonly lockTimeout: number
   /** Milliseconds to wait for a connection. */
   readonly connectTimeout?: number
-  readonly most?: number
+  readonly most: number
+  /** Of the server, for each session. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
+/**
+ * What compiled reads ask of the planner. They have one plan that is right whatever the tables hold: along an index, in
+ * order. Left alone, the planner now and then sorts all that an account has: by what it guesses of new tables, or of a
+ * limit that it does not know yet.
+ */
+export const planning = {
+  plan_cache_mode: 'force_generic_plan',
+  jit: 'off',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_sort: 'off',
+}
+
+const READING = { most: 10, settings: { ...planning, default_transaction_read_only: 'on' } }
+
 // What a replica does not answer in a third of the time is asked of the primary, which has the rest.
-const ON_REPLICA: PoolOptions = { statementTimeout: 1200, lockTimeout: 1200, connectTimeout: 500 }
+const ON_REPLICA = { statementTimeout: 1200, lockTimeout: 1200, connectTimeout: 500 }
 
 // On a connection of its own, or a pool in full use would look like a database that is gone.
-const WATCHING: PoolOptions = { statementTimeout: 800, lockTimeout: 800, connectTimeout: 800, most: 1 }
+const WATCHING = { statementTimeout: 800, lockTimeout: 800, connectTimeout: 800, most: 1 }
 
 /** Integers come as numbers: every one that is stored is exact. */
 const types: pg.CustomTypesConfig = {
@@ -103,11 +124,15 @@ const types: pg.CustomTypesConfig = {
 
 function makePool(
   url: string,
-  { statementTimeout, lockTimeout, connectTimeout = 2000, most = 10 }: PoolOptions,
+  { statementTimeout, lockTimeout, connectTimeout = 2000, most, settings = {} }: PoolOptions,
 ): pg.Pool {
-  if (URL.parse(url) === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
+  const address = URL.parse(url)
+  if (address === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
+  for (const [name, value] of Object.entries(settings)) {
+    address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c ${name}=${value}`)
+  }
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: address.href,
     types,
     max: most,
     connectionTimeoutMillis: connectTimeout,

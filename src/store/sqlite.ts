@@ -22,11 +22,11 @@ import type { Tables } from './tables.ts'
 /** Opens (and makes, if `create` allows it) the database file; only its owner may read it. */
 export function openSqlite(path: string, { patience, create = true, bulk = false }: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
-  const writer = connect(path, create)
+  const writer = connect(path, create, patience)
   // Records of a few kilobytes waste a third of the pages of 4096 bytes. Only a new file takes the size. Without FULL, a
   // commit that was acknowledged can be lost when the machine loses power.
-  writer.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}; pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal;
-    pragma synchronous = full; pragma foreign_keys = on`)
+  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal; pragma synchronous = full;
+    pragma foreign_keys = on; pragma busy_timeout = ${BUSY_TIMEOUT}`)
   if (bulk) {
     writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
   }
@@ -101,7 +101,7 @@ function translate(error: unknown): unknown {
 // busy, locked, read-only, i/o error, corrupt, full, cannot open, protocol, not a database
 const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
 
-function connect(path: string, create: boolean): DatabaseSync {
+function connect(path: string, create: boolean, patience: number): DatabaseSync {
   try {
     if (create && !existsSync(path)) {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -109,7 +109,8 @@ function connect(path: string, create: boolean): DatabaseSync {
     } else if (!existsSync(path)) {
       throw new StoreError(`there is no database at ${path}`)
     }
-    const database = new DatabaseSync(path)
+    // Whoever closes the last connection holds the whole file for a moment.
+    const database = new DatabaseSync(path, { timeout: patience })
     database.prepare('select count(*) from sqlite_schema').get()
     return database
   } catch (error) {
@@ -127,8 +128,9 @@ function openReader(path: string): DatabaseSync {
 async function copy(path: string, file: string) {
   // Complete or not there at all: the copy gets its name when it is verified.
   const unfinished = `${file}.unfinished`
+  // Made here, or somebody else's: that one stays.
+  closeSync(openSync(unfinished, 'wx', 0o600))
   try {
-    closeSync(openSync(unfinished, 'wx', 0o600))
     const from = openReader(path)
     try {
       // Without a view of one moment, the copy would begin anew with each write of another program.
