@@ -57,7 +57,9 @@ function report(error: unknown): number {
     return tell(error, EXIT.storage)
   }
   // Of the database itself, or of the system: a disk that is full, a file that went away.
-  if (error instanceof Error && ('errcode' in error || 'syscall' in error)) return tell(error, EXIT.storage)
+  if (error instanceof Error && ('errcode' in error || 'severity' in error || 'syscall' in error)) {
+    return tell(error, EXIT.storage)
+  }
   throw error
 }
 

@@ -14,7 +14,7 @@ import { assertPromised } from './support/promised.ts'
 import { exchange, header, open, type RawAnswer } from './support/raw.ts'
 import { trainingSession, world } from './support/records.ts'
 import { bearer, lines } from './support/requests.ts'
-import { startService, type TestService } from './support/service.ts'
+import { startService, type TestService, unlimited } from './support/service.ts'
 import { within } from './support/waiting.ts'
 
 // engine: any
@@ -25,7 +25,7 @@ let service: TestService
 let ann: string
 let ben: string
 before(async () => {
-  service = await startService([...world, ...[5, 6, 7].map(id => trainingSession(id, 1))])
+  service = await startService([...world, ...[5, 6, 7].map(id => trainingSession(id, 1))], unlimited)
   ann = await service.token('ann')
   ben = await service.token('ben')
 })

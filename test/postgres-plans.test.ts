@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { importArchive } from '../src/archive/import.ts'
 import type { Endpoint } from '../src/contract/endpoint.ts'
 import { api } from '../src/contract/index.ts'
+import * as history from '../src/dashboard/figures/history.ts'
+import * as locks from '../src/dashboard/figures/locks.ts'
+import { findSession, findSharers } from '../src/store/browser-sessions.ts'
 import { open, type Store } from '../src/store/index.ts'
 import { planning } from '../src/store/postgres.ts'
 import { compile, query, type Query } from '../src/store/query.ts'
@@ -78,6 +82,41 @@ testOnPostgres(
     }
   },
 )
+
+testOnPostgres('the queries of the dashboard look at no rows but those of its accounts', async () => {
+  const { watched, asked } = await everything()
+  const owners = [1, 2, 5]
+  const hash = randomBytes(32).toString('base64url')
+  const pages: readonly (() => Promise<unknown>)[] = [
+    () => history.trainingHistory(watched, 1, 0, 20_000),
+    () => history.newestTrainings(watched, 1, 10),
+    () => history.trainingsWith(watched, 1, 1),
+    () => history.neighboursOf(watched, 1, { id: 1, at: 1 }),
+    () => history.trainingSession(watched, owners, 1),
+    () => history.programUses(watched, 1),
+    () => history.programsOf(watched, owners),
+    () => history.trainingRecords(watched, 1, [1, 501]),
+    () => history.lockHistory(watched, 1, 0),
+    () => history.newestLocks(watched, 1, 10, 0),
+    () => history.activeLock(watched, 1, 0),
+    () => locks.lockSession(watched, owners, 1, 0),
+    () => locks.lockRecords(watched, 1, [1, 501]),
+    () => locks.lockTemplates(watched, owners),
+    () => findSession(watched, hash, 0),
+    () => findSharers(watched, 5),
+  ]
+  for (const page of pages) {
+    asked.length = 0
+    await page()
+    for (const one of asked) {
+      for (const node of nodesOf(await planOf(one))) {
+        const shown = `${page.toString()}: ${JSON.stringify(node, undefined, 1)}`
+        assert.notEqual(node['Node Type'], 'Seq Scan', shown)
+        assert.ok(node['Actual Rows'] * node['Actual Loops'] <= owners.length * (ROWS / ACCOUNTS), shown)
+      }
+    }
+  }
+})
 
 testOnPostgres('a read costs one round trip when its token is known, and two when it is not', async () => {
   const { store, proxy, ask, newToken } = await everything()
@@ -214,6 +253,7 @@ async function startAll() {
     proxy,
     client,
     asked,
+    watched,
     newToken,
     /** A token of the account that reads so many. */
     token(width: number): Promise<string> {

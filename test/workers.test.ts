@@ -15,7 +15,7 @@ import { testOnBoth } from './support/engines.ts'
 import { freePort } from './support/postgres.ts'
 import { trainingSession, world } from './support/records.ts'
 import { archiveOf } from './support/service.ts'
-import { ask, serve, type Serving, startLoad, tally } from './support/serving.ts'
+import { ask, type Outcome, serve, type Serving, startLoad, tally } from './support/serving.ts'
 import { within } from './support/waiting.ts'
 
 // engine: any
@@ -34,7 +34,8 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   const served = async () => countOf(`http://127.0.0.1:${metricsPort}/metrics`)
 
   // Both answer: each counts the requests of a token for itself.
-  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(address, token)))
+  const answers: Outcome[] = []
+  for (let request = 0; request < 10; request += 1) answers.push(await ask(address, token))
   assert.deepEqual(tally(answers), { 200: 10 })
   assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2)
 

@@ -278,7 +278,8 @@ function lineOf(socket: Socket & { [LINE]?: Line }): Line {
 /** Ends a connection, and reads on for a while: closed at once, it would be reset, and its last answer lost. */
 function closeGently(this: Socket) {
   this.end()
-  setTimeout(destroy, LINGER, this).unref()
+  const timer = setTimeout(destroy, LINGER, this).unref()
+  this.once('close', () => clearTimeout(timer))
 }
 
 function destroy(socket: Socket) {

@@ -235,13 +235,13 @@ const IMPORT_LOCK = 5625_002
 function translate(error: unknown): unknown {
   const code = codeOf(error)
   if (CONFLICT.test(code)) return new StoreUnavailable('another change came in between', { cause: error })
+  if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
   return isInDoubt(error) || AWAY.test(code) ? unavailable(error) : error
 }
 
 function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error
-  const reason = error instanceof Error && error.message !== '' ? error.message : codeOf(error)
-  return new StoreUnavailable(`the database does not answer: ${reason}`, { cause: error })
+  return new StoreUnavailable(`the database does not answer: ${messageOf(error)}`, { cause: error })
 }
 
 /** Whether the connection is gone. The statement may not have run, so a read can be tried again on another one. */
@@ -270,6 +270,13 @@ const AWAY = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
 
 // Somebody else was first: a key that is taken or gone since it was looked at, a deadlock, a replica that had to go on.
 const CONFLICT = /^(23503|23505|40...)$/
+
+const FORBIDDEN = '42501'
+
+/** Several addresses that were tried in vain have a code, and no message. */
+function messageOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : codeOf(error)
+}
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''

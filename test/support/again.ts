@@ -15,7 +15,8 @@ export async function serveAgain(
   { store = service.store, metrics }: { store?: Store; metrics?: ServiceOptions['metrics'] } = {},
 ): Promise<Again> {
   const log: string[] = []
-  const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
+  // On a busy machine any process can be behind.
+  const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0', ...settings })
   const again = await startServer({ store, config, metrics, log: makeLog(text => log.push(text), config.accessLog) })
   return { ...again, log, [Symbol.asyncDispose]: () => again.close() }
 }

@@ -1,0 +1,25 @@
+# Packages, with the Node.js that the lock file names: the program runs on it as it is, so nothing is built.
+FROM node:26-trixie-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM debian:trixie-slim
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends libatomic1 libstdc++6 \
+  && rm -rf /var/lib/apt/lists/* \
+  && mkdir --mode=700 /data \
+  && chown 10001:10001 /data
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json lockstep LICENSE ./
+COPY src ./src
+USER 10001:10001
+VOLUME /data
+ENV LOCKSTEP_HOST=0.0.0.0 \
+  LOCKSTEP_DATABASE_URL=sqlite:/data/lockstep.db
+EXPOSE 5625
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
+  CMD ["node_modules/.bin/node", "--eval", "fetch(`http://127.0.0.1:${process.env.LOCKSTEP_PORT || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["/app/lockstep"]
+CMD ["serve"]

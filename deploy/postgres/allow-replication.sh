@@ -1,0 +1,8 @@
+#!/bin/sh
+# Run once, by the image of PostgreSQL, when it makes the primary: lets a replica follow it.
+set -eu
+
+psql --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" --set=password="$REPLICATION_PASSWORD" --set=ON_ERROR_STOP=1 <<'SQL'
+create role replica replication login password :'password';
+SQL
+echo 'host replication replica all scram-sha-256' >>"$PGDATA/pg_hba.conf"
