@@ -1,10 +1,26 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
+import { importArchive } from '../src/archive/import.ts'
+import {
+  beginSession,
+  endSessions,
+  findSession,
+  setPreferences,
+  suggestTimeZone,
+} from '../src/store/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../src/store/index.ts'
 import { currentVersion, SchemaError, schemaVersion } from '../src/store/migrations.ts'
+import { setPassword, verifyPassword } from '../src/store/passwords.ts'
 import type { Tables } from '../src/store/tables.ts'
+import { createToken, noteUses, revokeToken } from '../src/store/tokens.ts'
 import { run } from './support/command.ts'
+import { ask } from './support/databases.ts'
 import { testOnBoth } from './support/engines.ts'
+import { sharedServer, testOnPostgres } from './support/postgres.ts'
+import { trainingSession, world } from './support/records.ts'
+import { archiveOf } from './support/service.ts'
+import { ask as askService, serve } from './support/serving.ts'
 
 // engine: any
 
@@ -88,6 +104,103 @@ testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', as
   assert.equal(stdout, '')
   assert.deepEqual(await tables(url), before)
 })
+
+testOnPostgres('the documented role serves, writes what people do by signing in, and can do nothing else', async () => {
+  const [server = '', database = ''] = documentedSql()
+  const { url: superuser } = await sharedServer()
+  for (const statement of statementsOf(server)) await ask(superuser, statement)
+  const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
+  const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
+
+  const { code, stderr } = await run(['migrate', '--database', owner])
+  assert.equal(code, 0, stderr)
+  for (const statement of statementsOf(database)) await ask(owner, statement)
+  const owned = await opened(owner)
+  await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
+  await owned.close()
+
+  const store = await opened(service, 'current')
+  const now = Date.now()
+  await setPassword(store, 1, 'correct horse battery')
+  assert.equal(await verifyPassword(store, 'ann', 'correct horse battery'), 1)
+  const session = await beginSession(store, 1, 'a browser', now - 120_000)
+  assert.equal((await findSession(store, session, now))?.accountId, 1)
+  for (const units of ['metric', 'imperial']) await setPreferences(store, 1, { displayName: '', timeZone: '', units })
+  await suggestTimeZone(store, 2, 'Europe/Berlin')
+  assert.equal(await endSessions(store, 1), 1)
+  const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
+  await createToken(store, request, now)
+  const token = await createToken(store, request, now)
+  await noteUses(store, new Map([[1, now]]))
+  await revokeToken(store, 1, now)
+
+  {
+    await using served = await serve(service, { args: ['--no-migrate'] })
+    assert.equal((await askService(`${served.url}/readyz`)).status, 200)
+    assert.equal((await askService(`${served.url}/api/v1/dtt/sessions/1`, token)).status, 200)
+    assert.equal((await askService(`${served.url}/api/v1/me`, token)).status, 200)
+    served.process.kill('SIGTERM')
+    assert.equal((await served.ended).code, 0)
+    assert.equal(served.said.stderr, '')
+  }
+
+  for (const statement of FORBIDDEN) {
+    await assert.rejects(sql.raw(statement).execute(store.db), /may not do this: permission denied/, statement)
+  }
+  const added = await run(['account', 'add', '--username', 'dan', '--database', service])
+  assert.equal(
+    added.stderr,
+    'lockstep: the role of the database may not do this: permission denied for table account\n',
+  )
+  assert.equal(added.code, 3)
+  await store.close()
+
+  // What a later step adds can be read by itself.
+  await ask(owner, 'create table later (id bigint)')
+  await ask(service, 'select * from later')
+})
+
+const RECORDS = [
+  'lock_template',
+  'lock_device',
+  'lock_session',
+  'training_template',
+  'training_device',
+  'training_session',
+]
+
+const FORBIDDEN = [
+  ...[...RECORDS, 'partnership'].flatMap(table => [
+    `insert into ${table} select * from ${table}`,
+    `update ${table} set owner_id = 2`,
+    `delete from ${table}`,
+  ]),
+  'insert into account select * from account',
+  'delete from account',
+  "update account set username = 'other'",
+  "update account set subscription_tier = 'ultra'",
+  'delete from token',
+  'update token set account_id = 2',
+  'update token set expires_at = null',
+  'update browser_session set account_id = 2',
+  'delete from preference',
+  'delete from migration',
+  "insert into note (name, value) values ('x', 'y')",
+  'create table more (id bigint)',
+  'create temporary table more (id bigint)',
+  'truncate token',
+]
+
+/** The SQL of the docs: what a superuser runs on the server, and what the owner runs in the database. */
+function documentedSql(): string[] {
+  const page = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8')
+  const section = /### Least privilege\n([\s\S]*?)\n### /.exec(page)?.[1] ?? ''
+  return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+}
+
+function statementsOf(text: string): string[] {
+  return text.split(/;\n/).filter(statement => statement.trim() !== '')
+}
 
 function opened(url: string, schema: OpenOptions['schema'] = 'migrate'): Promise<Store> {
   return open(url, { patience: 10_000, schema })
