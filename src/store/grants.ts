@@ -9,7 +9,7 @@ export interface Grants {
 
 /**
  * A grant is kept for less than a second, so that revoking a token, or anything else it rests on, holds everywhere within
- * one; a token revoked by this process is forgotten at once. While the store cannot be asked, the last known grant holds
+ * one; a token revoked by this process is forgotten at once. While the store does not answer, the last known grant holds
  * on for `grace` milliseconds.
  */
 export function makeGrants(store: Store, grace: number): Grants {
@@ -30,34 +30,59 @@ export function makeGrants(store: Store, grace: number): Grants {
     }
   }
 
+  const lookUp = async (token: string, since: number) => {
+    const began = revocations()
+    asking += 1
+    try {
+      const grant = await findGrant(store, token)
+      away = false
+      if (revocations() === began) keep(token, grant, since)
+      return grant
+    } catch (error) {
+      if (error instanceof StoreUnavailable) away = true
+      throw error
+    } finally {
+      asking -= 1
+    }
+  }
+
+  /** What is looked up, or the last known grant when there is no answer, or none in time. */
+  const lookUpOr = async (last: Grant, token: string, since: number) => {
+    let patience: NodeJS.Timeout | undefined
+    const late = new Promise<Grant>(resolve => {
+      patience = setTimeout(() => {
+        away = true
+        resolve(last)
+      }, PATIENCE)
+    })
+    try {
+      return await Promise.race([lookUp(token, since), late])
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return last
+      throw error
+    } finally {
+      clearTimeout(patience)
+    }
+  }
+
   return {
     async find(token) {
       if (revocations() !== seen) kept.clear()
-      const began = revocations()
-      seen = began
+      seen = revocations()
       const known = kept.get(token)
-      const since = performance.now()
-      if (known !== undefined && since - known.since < KEPT_FOR) return known.grant
-      const holds = () => known !== undefined && performance.now() - known.since < grace
+      const now = performance.now()
+      if (known === undefined) return lookUp(token, now)
+      const age = now - known.since
+      if (age < KEPT_FOR) return known.grant
+      if (age >= grace) return lookUp(token, now)
       // One request at a time finds out whether the store is back; the others need not wait for it.
-      if (known !== undefined && away && asking > 0 && holds()) return known.grant
-      asking += 1
-      try {
-        const grant = await findGrant(store, token)
-        away = false
-        if (revocations() === began) keep(token, grant, since)
-        return grant
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-        away = true
-        if (known !== undefined && holds()) return known.grant
-        throw error
-      } finally {
-        asking -= 1
-      }
+      return away && asking > 0 ? known.grant : lookUpOr(known.grant, token, now)
     },
   }
 }
 
 const KEPT_FOR = 900
 const MOST_KEPT = 10_000
+
+/** Milliseconds that leave time for the read that comes after. */
+const PATIENCE = 2500

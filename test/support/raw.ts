@@ -32,7 +32,7 @@ export interface Connection extends Disposable {
   rest(): string
 }
 
-const PATIENCE = 5000
+const PATIENCE = 10_000
 
 export function open(port: number, host = '127.0.0.1'): Connection {
   let received = Buffer.alloc(0)
