@@ -71,19 +71,19 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
       assert.equal((await exchange(served.port, get(ONE, served.token))).status, 200)
       const { code, after, stderr } = await served.end(signal)
       assert.equal(code, 0)
-      assert.ok(after < 2000, `${after} ms`)
+      assert.ok(after < 4000, `${after} ms`)
       assert.match(stderr, /"status":200/, 'what was held back of the log is written')
     })
 
     test(`says so at /readyz for the time that is set, serves on meanwhile, and then listens no more (${signal})`, async () => {
-      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '0.8' })
+      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '1.5' })
       const { port, token, running } = served
       assert.equal((await exchange(port, get('/readyz', token))).status, 200)
       const start = performance.now()
       running.process.kill(signal)
       await within(500, async () => (await exchange(port, get('/readyz', token))).status === 503)
       assert.equal(header(await exchange(port, get('/readyz', token)), 'Retry-After'), '1')
-      while (performance.now() - start < 600) {
+      while (performance.now() - start < 1200) {
         for (const path of [ONE, '/healthz']) {
           const { status, kept } = await exchange(port, get(path, token))
           assert.deepEqual([status, kept], [200, true])
@@ -91,7 +91,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
       }
       assert.equal((await running.ended).code, 0)
       const after = performance.now() - start
-      assert.ok(after > 800 && after < 2800, `${after} ms`)
+      assert.ok(after > 1500 && after < 6000, `${after} ms`)
       await assert.rejects(exchange(port, get(ONE, token)))
     })
   }
@@ -127,11 +127,11 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
       }
     }
     const all = Array.from({ length: 12 }, (_, index) => insist(1 + (index % 3)))
-    await within(3000, async () => received > 500)
+    await within(10_000, async () => received > 500)
     const { code, after, stderr } = await served.end('SIGTERM')
     await Promise.all(all)
     assert.equal(code, 0)
-    assert.ok(after < 3000, `${after} ms`)
+    assert.ok(after < 6000, `${after} ms`)
     assert.ok(last > 0, 'connections in use are told')
     assert.ok(!stderr.includes('"aborted"'), 'nothing that was read stays without an answer')
     assert.equal(stderr.split('\n').filter(line => line.includes('"status":200')).length, received)
@@ -147,7 +147,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
     }
     const { code, after } = await served.end('SIGTERM')
     assert.equal(code, 0)
-    assert.ok(after < 3000, `${after} ms`)
+    assert.ok(after < 6000, `${after} ms`)
     for (const connection of connections) assert.equal(await connection.closed(), '')
   })
 
@@ -195,9 +195,9 @@ test('requests that wait for the store when the service is closed are answered i
     connection.send(get(ONE, token).repeat(count))
     return { connection }
   })
-  await within(1000, async () => waiting.length === 6)
+  await within(5000, async () => waiting.length === 6)
   release()
-  await within(1000, async () => waiting.length === 6)
+  await within(5000, async () => waiting.length === 6)
   const closed = again.close()
   assert.equal(await idle.closed(), '', 'who asks nothing is let go')
   await sleep(50)
@@ -220,5 +220,5 @@ test('requests that wait for the store when the service is closed are answered i
   }
   const start = performance.now()
   await closed
-  assert.ok(performance.now() - start < 2000)
+  assert.ok(performance.now() - start < 4000)
 })

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import type { Endpoint } from '../src/contract/endpoint.ts'
 import { errors } from '../src/contract/errors.ts'
@@ -185,7 +187,7 @@ test('no label tells what was asked or by whom, and their number does not grow w
 
 test('a service with a port for metrics serves them there and nowhere else, until it ends', async () => {
   await using folder = await makeFolder()
-  const port = 20_000 + (process.pid % 20_000)
+  const port = await freePort()
   await using served = folder.start(['serve', '--port', '0'], { env: { LOCKSTEP_METRICS_PORT: String(port) } })
   const own = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
   const ask = (at: number, path: string) => fetch(`http://127.0.0.1:${at}${path}`)
@@ -200,4 +202,13 @@ test('a service with a port for metrics serves them there and nowhere else, unti
 async function listen(metrics: Metrics) {
   const listener = await serveMetrics(metrics, '127.0.0.1', 0)
   return { ...listener, [Symbol.asyncDispose]: () => listener.close() }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
 }

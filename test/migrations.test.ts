@@ -105,6 +105,14 @@ testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', as
   assert.deepEqual(await tables(url), before)
 })
 
+testOnPostgres('a database of another encoding than UTF8 is refused, and stays empty', async () => {
+  const { url } = await sharedServer()
+  await ask(url, "create database latin encoding 'LATIN1' template template0")
+  const latin = url.replace(/postgres$/, 'latin')
+  await assert.rejects(opened(latin), /has the encoding LATIN1: make one with UTF8/)
+  assert.deepEqual(await tables(latin), [])
+})
+
 testOnPostgres('the documented role serves, writes what people do by signing in, and can do nothing else', async () => {
   const [server = '', database = ''] = documentedSql()
   const { url: superuser } = await sharedServer()

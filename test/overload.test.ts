@@ -51,7 +51,7 @@ test('while the event loop is behind, requests are refused at once instead of qu
   const { store, load } = heavy(service.store)
   await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
   const isAnswered = async () => (await exchange(again.port, get(ONE))).status === 200
-  await within(1000, isAnswered)
+  await within(5000, isAnswered)
 
   load.milliseconds = 400
   load.reads = 0
@@ -72,7 +72,7 @@ test('while the event loop is behind, requests are refused at once instead of qu
   for (const { status } of answers) assert.ok(status === 200 || status === 503)
   assert.ok(load.reads <= 2 * (30 - refused.length), 'what is refused does not reach the store')
 
-  await within(1000, isAnswered)
+  await within(5000, isAnswered)
 })
 
 test('whoever asks whether the process is alive is told so while other requests are refused', async () => {

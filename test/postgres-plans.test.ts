@@ -228,8 +228,7 @@ async function planOf({ query, values }: Asked): Promise<Plan> {
 }
 
 async function startAll() {
-  // Nothing is known of the tables before the test says so.
-  const server = await startPostgres({ settings: { autovacuum: 'off', max_wal_size: '4GB', shared_buffers: '256MB' } })
+  const server = await startPostgres({ settings: { max_wal_size: '4GB', shared_buffers: '256MB' } })
   const proxy = await startProxy(server.port)
   const store = await open(proxy.urlOf(server.url), { patience: 4000 })
   await fill(store)

@@ -158,7 +158,10 @@ export async function migrate({ db, engine }: Pick<Store, 'db' | 'engine'>, now:
     if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
     // Another program may have migrated before this one got the lock.
     const version = await schemaVersion({ db: transaction, engine })
-    if (version === 0) await run(transaction, engine, MIGRATION_TABLE)
+    if (version === 0) {
+      if (engine === 'postgres') await checkEncoding(transaction)
+      await run(transaction, engine, MIGRATION_TABLE)
+    }
     const pending = migrations.slice(version)
     for (const [index, migration] of pending.entries()) {
       for (const statement of migration.statements) await run(transaction, engine, statement)
@@ -174,6 +177,13 @@ export async function migrate({ db, engine }: Pick<Store, 'db' | 'engine'>, now:
     }
     return pending.map(migration => migration.name)
   })
+}
+
+/** In another encoding some texts could not be stored, and others would be counted in bytes. */
+async function checkEncoding(db: Transaction<Tables>) {
+  const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
+  const encoding = rows[0]?.encoding
+  if (encoding !== 'UTF8') throw new SchemaError(`the database has the encoding ${encoding}: make one with UTF8`)
 }
 
 const MIGRATION_LOCK = 5625_001

@@ -27,17 +27,19 @@ export function watchReplicas(primary: pg.Pool, followers: readonly Follower[]) 
   let positions: { readonly at: number; readonly position: bigint }[] = []
   let primaryAlive = true
   let primarySeen = performance.now()
+  // Without a position to compare with, the first look at a replica would be in vain.
+  const looked = Promise.withResolvers<void>()
 
-  const watching = [
-    repeat(ending.signal, async () => {
-      const at = performance.now()
-      const position = await positionOf(primary, 'pg_current_wal_lsn()')
-      primaryAlive = position !== undefined
-      if (position === undefined) return
-      primarySeen = at
-      positions = [...positions.filter(noted => at - noted.at < REMEMBERED), { at, position }]
-    }),
-  ]
+  const lookAtPrimary = async () => {
+    const at = performance.now()
+    const position = await positionOf(primary, 'pg_current_wal_lsn()')
+    looked.resolve()
+    primaryAlive = position !== undefined
+    if (position === undefined) return
+    primarySeen = at
+    positions = [...positions.filter(noted => at - noted.at < REMEMBERED), { at, position }]
+  }
+  const watching = [repeat(ending.signal, lookAtPrimary)]
 
   const replicas = followers.map(({ watch, read }) => {
     let alive = false
@@ -45,6 +47,7 @@ export function watchReplicas(primary: pg.Pool, followers: readonly Follower[]) 
     let upTo = Number.NEGATIVE_INFINITY
     watching.push(
       repeat(ending.signal, async () => {
+        await looked.promise
         const replayed = await positionOf(watch, 'pg_last_wal_replay_lsn()')
         alive = replayed !== undefined
         const newest = positions.findLast(noted => replayed !== undefined && noted.position <= replayed)

@@ -59,6 +59,8 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     fsync: 'off',
+    full_page_writes: 'off',
+    autovacuum: 'off',
     max_connections: '200',
     ...settings,
   }
@@ -85,11 +87,11 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
 }
 
 function findPrograms(): string | undefined {
-  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
-  return versions
-    .toSorted((a, b) => Number(b) - Number(a))
-    .map(version => `/usr/lib/postgresql/${version}/bin`)
-    .find(folder => existsSync(join(folder, 'initdb')))
+  // Debian keeps them out of the way, by version.
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : []
+  const folders = [...versions.map(version => join(debian, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')]
+  return folders.find(folder => existsSync(join(folder, 'initdb')))
 }
 
 async function program(name: string, args: readonly string[]) {
