@@ -63,6 +63,11 @@ export interface SampleAccount {
   readonly password: string
 }
 
+export interface Dashboard {
+  /** Answers somebody who looks for a page where there is none; false where no page is asked for. */
+  readonly answerUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
+}
+
 export interface DashboardOptions {
   readonly store: Store
   readonly config: Config
@@ -73,7 +78,7 @@ export interface DashboardOptions {
   readonly sample?: SampleAccount | undefined
 }
 
-export function registerDashboard(app: FastifyInstance, options: DashboardOptions) {
+export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
   const { store, config, callOf, refuse, log } = options
   const signIn = makeSignIn(options)
 
@@ -102,7 +107,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       if (seen.status >= 500 && seen !== error && call !== undefined) log.failure(error, call.exchange.requestId)
       if (seen instanceof ApiError && call !== undefined) call.exchange.code = seen.code
       if (!wantsPage(request)) return seen instanceof ApiError ? refuse(reply, seen) : sendFault(reply, seen)
-      return sendPage(reply.code(seen.status), faultPage(request, seen, call?.exchange.requestId ?? ''))
+      return sendFaultPage(request, reply, seen, call?.exchange.requestId)
     })
 
     scope.get('/assets/:name', (request, reply) => {
@@ -134,6 +139,18 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     }
     done()
   })
+
+  return {
+    answerUnknown(request: FastifyRequest, reply: FastifyReply): boolean {
+      if (!['GET', 'HEAD'].includes(request.method) || !wantsPage(request)) return false
+      const error = new ApiError('no_route')
+      const call = callOf(reply)
+      if (call !== undefined) call.exchange.code = error.code
+      reply.headers({ ...HEADERS, 'Content-Security-Policy': policy(false) })
+      void sendFaultPage(request, reply, error)
+      return true
+    },
+  }
 
   /** Undefined when nobody is signed in. */
   async function visitOf(request: FastifyRequest, reply: FastifyReply): Promise<Visit | undefined> {
@@ -229,14 +246,19 @@ function wantsPage({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') ?? false
 }
 
-function faultPage(request: FastifyRequest, { status, message }: Seen, requestId: string): Html {
+function sendFaultPage(request: FastifyRequest, reply: FastifyReply, seen: Seen, requestId = '') {
+  if (seen.status === 503) reply.header('Retry-After', '1')
+  return sendPage(reply.code(seen.status), faultPage(request, seen, requestId))
+}
+
+function faultPage(request: FastifyRequest, { code, status, message }: Seen, requestId: string): Html {
   return plainPage(
     readDisplay(parseCookies(request.headers.cookie)),
     'Not shown',
     html`
-      <div class="card">
+      <div class="card stack">
         <h1>${status === 404 ? 'There is nothing here' : 'That did not work'}</h1>
-        <p>${message}.</p>
+        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : message}.</p>
         <p><a class="button" href="/">Back to the overview</a></p>
         ${status >= 500 ? html`<p class="muted">The log has the cause under <code>${requestId}</code>.</p>` : nothing}
       </div>

@@ -48,7 +48,10 @@ export async function makePages(options: PagesOptions): Promise<(call: Call) => 
       return
     }
     // Refused here, because what comes next reads a body.
-    if (!isKnown(call.target, paths)) throw new ApiError('no_route')
+    if (!isKnown(call.target, paths)) {
+      if (dashboard?.answerUnknown(request, reply) === true) return reply
+      throw new ApiError('no_route')
+    }
     if (request.method !== 'OPTIONS') throw new ApiError('method_not_allowed')
     if (call.head.bodyAnnounced) reply.header('Connection', 'close')
     return reply.code(204).header('Allow', 'GET, HEAD, OPTIONS').send()
@@ -85,9 +88,9 @@ export async function makePages(options: PagesOptions): Promise<(call: Call) => 
   })
   app.get('/docs/scalar.js', async (_, reply) => give(reply, (await reference()).script))
 
-  if (config.dashboard) {
-    registerDashboard(app, { store, config, sample, callOf: reply => calls.get(reply.raw), refuse, log })
-  }
+  const dashboard = config.dashboard
+    ? registerDashboard(app, { store, config, sample, callOf: reply => calls.get(reply.raw), refuse, log })
+    : undefined
 
   await app.ready()
   const routable = new Set(app.supportedMethods)
