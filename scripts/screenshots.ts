@@ -27,7 +27,7 @@ const paths = {
   settings: '/settings',
 } satisfies Record<string, string>
 
-const widths = { wide: 1280, narrow: 360 } as const
+const widths = { wide: 1440, narrow: 320 } as const
 
 const [folder = join(import.meta.dirname, '../docs/screenshots'), ...only] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })

@@ -29,6 +29,8 @@ const MUTED = 'var(--muted)'
 const LINE = 'var(--line)'
 const CARD = 'var(--card)'
 
+const DAY = 86_400_000
+
 // ---- The tables --------------------------------------------------------------------------------------------------
 
 /** The rows of a table as objects: numbers where a cell holds one, instants for keys that end in `at`, else text. */
@@ -179,14 +181,13 @@ function domainOf(rows, from, to) {
   const times = rows.map(({ at }) => at.getTime())
   const [first, last] = times.length === 0 ? [Date.now(), Date.now()] : [Math.min(...times), Math.max(...times)]
   // One point stands in the middle of its day, not on an axis without length.
-  return first === last ? [new Date(first - HALF_DAY), new Date(last + HALF_DAY)] : [new Date(first), new Date(last)]
+  return first === last ? [new Date(first - DAY / 2), new Date(last + DAY / 2)] : [new Date(first), new Date(last)]
 }
 
-const HALF_DAY = 43_200_000
-
 /** One small picture for each kind: they measure different things. */
-function gradesByKind(Plot, host, { columns, rows, from, to, empty }) {
+function gradesByKind(Plot, host, { columns, rows, title, from, to, empty }) {
   const kinds = columns.filter(({ key }) => key.startsWith('kind-'))
+  if (kinds.length === 0) gradePlot(Plot, host, { rows: [], title, from, to, empty, height: 140 })
   for (const [part, { key, title }] of partsFor(host, kinds, ({ title }) => title)) {
     const known = rows
       .filter(row => typeof row[key] === 'number')
@@ -251,15 +252,17 @@ function bars(Plot, host, { columns, rows, title, data, empty, to }) {
     title,
     height: 200,
     marginLeft: 44,
-    x: { type: 'utc', domain: ends, label: null, ticks: Math.max(2, host.clientWidth / 90) },
+    x: { type: 'utc', domain: ends, label: null, ...spanTicks(rows, host.clientWidth) },
     y: {
       domain: [0, highest === 0 ? 1 : highest],
       nice: true,
       grid: true,
       ticks: highest === 0 ? [0] : 4,
+      tickFormat: amount,
       label: null,
     },
     marks: [
+      isMonthly(rows) ? monthNames(Plot, rows, host.clientWidth) : null,
       highest === 0 ? emptyNote(Plot, empty) : null,
       Plot.rectY(parts, {
         x1: 'start',
@@ -292,24 +295,62 @@ function bars(Plot, host, { columns, rows, title, data, empty, to }) {
   })
 }
 
+/** Months have their names in the middle, as each is one; weeks are too many for that. */
+const isMonthly = rows => rows.length > 1 && rows[1].end - rows[1].start > 27 * DAY
+
+const spanTicks = (rows, width) => (isMonthly(rows) ? { axis: null } : { ticks: Math.max(2, width / 90) })
+
+function monthNames(Plot, rows, width) {
+  const every = Math.max(1, Math.ceil((rows.length * 44) / width))
+  const shown = rows.filter((_, index) => (rows.length - 1 - index) % every === 0)
+  return Plot.axisX(
+    shown.map(({ start, end }) => new Date((start.getTime() + end.getTime()) / 2)),
+    {
+      label: null,
+      tickSize: 0,
+      tickFormat: (middle, index) =>
+        middle.toLocaleDateString('en-GB', { timeZone: 'UTC', month: 'short' }) +
+        (index === 0 || middle.getUTCMonth() < every ? `\n${middle.getUTCFullYear()}` : ''),
+    },
+  )
+}
+
 /** Rates: how many of how many, as a bar out of the whole; greyed where too few to mean much. */
 function rates(Plot, host, { rows, title, empty }) {
   const left = 12 + Math.max(60, ...rows.map(({ label }) => String(label).length * 6.6))
+  // Where there is no room beside the bars, the texts stand above them.
+  const isNarrow = host.clientWidth < 420
   const known = rows.map(row => ({ ...row, share: row.total === 0 ? 0 : row.passed / row.total, few: row.total < 5 }))
   draw(Plot, host, {
     title,
-    height: Math.max(90, known.length * 34 + 34),
+    height: Math.max(90, known.length * (isNarrow ? 48 : 34) + 34),
     marginTop: 4,
-    marginLeft: Math.min(left, host.clientWidth * 0.4),
-    marginRight: 104,
+    marginLeft: isNarrow ? 4 : Math.min(left, host.clientWidth * 0.4),
+    marginRight: isNarrow ? 16 : 112,
     x: {
       domain: [0, 1],
       label: null,
-      tickFormat: value => `${Math.round(value * 100)} %`,
-      ticks: host.clientWidth < 480 ? [0, 1] : [0, 0.5, 1],
+      tickFormat: value => `${Math.round(value * 100)}\u00a0%`,
+      ticks: [0, 0.5, 1],
     },
-    y: { domain: known.map(({ label }) => label), label: null, tickSize: 0, padding: 0.35 },
+    y: {
+      axis: isNarrow ? null : 'left',
+      domain: known.map(({ label }) => label),
+      label: null,
+      tickSize: 0,
+      padding: isNarrow ? 0.55 : 0.35,
+    },
     marks: [
+      isNarrow
+        ? Plot.axisY({
+            label: null,
+            tickSize: 0,
+            tickPadding: 0,
+            textAnchor: 'start',
+            dy: -20,
+            fill: 'var(--ink)',
+          })
+        : null,
       known.length === 0 ? emptyNote(Plot, empty) : null,
       Plot.barX(known, { x1: 0, x2: 1, y: 'label', fill: LINE, fillOpacity: 0.6, rx: 3 }),
       Plot.barX(known, {
@@ -323,8 +364,7 @@ function rates(Plot, host, { rows, title, empty }) {
       Plot.text(known, {
         x: 1,
         y: 'label',
-        dx: 8,
-        textAnchor: 'start',
+        ...(isNarrow ? { dy: -20, textAnchor: 'end' } : { dx: 8, textAnchor: 'start' }),
         fill: ({ few }) => (few ? MUTED : 'var(--ink)'),
         text: ({ passed, total, share }) => `${passed} / ${total} (${Math.round(share * 100)} %)`,
       }),
@@ -348,7 +388,7 @@ function targets(Plot, host, { columns, rows, empty }) {
         domain: [0, most],
         label: null,
         grid: true,
-        ticks: ticksFor(measure, most),
+        ticks: ticksFor(measure, most, part.clientWidth - left),
         tickFormat: measure === 'seconds' ? clock : amount,
       },
       y: { domain: rows.map(({ label }) => label), label: null, tickSize: 0, padding: 0.3 },
@@ -387,9 +427,10 @@ function targets(Plot, host, { columns, rows, empty }) {
 }
 
 /** Steps of time that a clock has. */
-function ticksFor(measure, most) {
-  if (measure !== 'seconds') return 5
-  const step = [5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200].find(step => most / step <= 6) ?? 14_400
+function ticksFor(measure, most, width) {
+  const many = Math.max(2, Math.min(6, width / 48))
+  if (measure !== 'seconds') return Math.min(5, many)
+  const step = [5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200].find(step => most / step <= many) ?? 14_400
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step)
 }
 
@@ -419,7 +460,7 @@ function segments(Plot, host, { rows, empty }) {
       x: {
         domain: [0, Math.max(1, end)],
         label: null,
-        ticks: measure === 'seconds' ? ticksFor('seconds', end) : 5,
+        ticks: measure === 'seconds' ? ticksFor('seconds', end, part.clientWidth) : 5,
         tickFormat: show,
       },
       y: { axis: null },
@@ -442,7 +483,7 @@ function segments(Plot, host, { rows, empty }) {
             text: 'label',
             fill: ({ graded }) => (graded ? CARD : 'var(--ink)'),
             stroke: ({ graded }) => (graded ? 'none' : CARD),
-            strokeWidth: 4,
+            strokeWidth: 10,
           },
         ),
         Plot.tip(
@@ -457,8 +498,6 @@ function segments(Plot, host, { rows, empty }) {
     })
   }
 }
-
-const DAY = 86_400_000
 
 /** Locked and open stretches as they followed each other; beyond a day, one line for each day. */
 function timeline(Plot, host, { rows, title, data, empty }) {
@@ -509,7 +548,7 @@ function timeline(Plot, host, { rows, title, data, empty }) {
     x: wraps
       ? {
           domain: [0, 24],
-          ticks: [0, 6, 12, 18, 24],
+          ticks: host.clientWidth < 400 ? [0, 12, 24] : [0, 6, 12, 18, 24],
           tickFormat: hour => `${String(hour).padStart(2, '0')}:00`,
           label: null,
           grid: true,

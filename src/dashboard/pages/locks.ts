@@ -114,7 +114,7 @@ function monthChart(viewer: Viewer, history: readonly LockFigures[], now: number
   const current = months.find(({ isCurrent }) => isCurrent)
   return chart<(typeof months)[number]>({
     picture: 'bars',
-    title: 'Locked time by month',
+    title: 'Locked time by month (h)',
     reading: `${durationText(average / 1000)} in an average month of the last ${whole.length}, ${durationText((current?.locked ?? 0) / 1000)} this month so far.`,
     empty: 'No locked time in these months',
     wide: true,

@@ -252,7 +252,7 @@ function sessionsWith(
     ${card(
       'Sessions with it',
       html`
-        <p class="muted">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
+        <p class="reading">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
         ${table('Sessions with this program', sessionColumns(viewer, undefined), newest)}
         ${
           sessions.length > newest.length

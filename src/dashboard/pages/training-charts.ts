@@ -9,7 +9,7 @@ import {
   totalsByKind,
   totalsByPeriod,
 } from '../figures/training.ts'
-import { html, type Html, type Part } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, dateText, dateTimeText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
@@ -90,7 +90,11 @@ export function kindCharts(viewer: Viewer, { sessions, from, to }: Shown, kinds:
     reading: html`${kindReading(
       viewer,
       totalsByKind(sessions).filter(({ kind }) => kinds.includes(kind)),
-    )} Kinds measure different things, so each has a picture of its own; filled is a session in which all segments of the kind were passed. <a href="#grades">The table</a> is the one above.`,
+    )}${
+      kinds.length === 0
+        ? nothing
+        : html` Kinds measure different things, so each has a picture of its own; filled is a session in which all segments of the kind were passed. <a href="#grades">The table</a> is the one above.`
+    }`,
     empty: NO_SESSIONS,
     wide: true,
     data: { from: wallClock(from, timeZone), to: wallClock(to, timeZone) },

@@ -21,7 +21,10 @@ export function weekReading(
   text: (value: number) => string,
 ): string {
   const now = current === undefined ? '' : `${text(current)} this week so far`
-  if (average === null) return now === '' ? 'Nothing in this time.' : `${capital(now)}; no whole week before it.`
+  if (average === null)
+    return current === undefined || current === 0
+      ? 'Nothing in this time.'
+      : `${capital(now)}; no whole week before it.`
   return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
 }
 
