@@ -143,10 +143,13 @@ function gradePlot(Plot, host, { rows, title, from, to, empty, height = 240 }) {
   const known = rows.filter(({ grade }) => typeof grade === 'number')
   const crowd = known.length / host.clientWidth
   const radius = crowd > 0.5 ? 1.75 : crowd > 0.2 ? 2.5 : 3.5
+  const domain = domainOf(known, from, to)
+  // Hours say nothing here.
+  const ticks = domain[1] - domain[0] < 14 * DAY ? 'day' : Math.max(2, host.clientWidth / 90)
   draw(Plot, host, {
     title,
     height,
-    x: { type: 'utc', domain: domainOf(known, from, to), label: null, ticks: Math.max(2, host.clientWidth / 90) },
+    x: { type: 'utc', domain, label: null, ticks },
     y: { domain: [0, 100], ticks: [0, 25, 50, 75, 100], grid: true, label: null },
     marks: [
       Plot.ruleY([0], { stroke: LINE }),
@@ -553,7 +556,13 @@ function timeline(Plot, host, { rows, title, data, empty }) {
           label: null,
           grid: true,
         }
-      : { type: 'utc', domain: [first, last], label: null, ticks: Math.max(2, host.clientWidth / 100) },
+      : {
+          type: 'utc',
+          domain: [first, last],
+          label: null,
+          ticks: Math.max(2, host.clientWidth / 100),
+          tickFormat: clockTime,
+        },
     y: {
       type: 'band',
       domain: days,
@@ -629,6 +638,8 @@ const dateTime = time =>
     hour: '2-digit',
     minute: '2-digit',
   })
+
+const clockTime = time => time.toLocaleTimeString('en-GB', { timeZone: 'UTC', hour: '2-digit', minute: '2-digit' })
 
 const shortDay = time =>
   time.toLocaleDateString('en-GB', { timeZone: 'UTC', weekday: 'short', day: 'numeric', month: 'short' })
