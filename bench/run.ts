@@ -154,16 +154,17 @@ async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
 
 function startFloor(shape: Shape): Promise<Running> {
   const port = (nextPort += 1)
-  return start([join(root, 'bench/floor.ts'), answerFile(shape), String(port)], port)
+  return start(process.execPath, [join(root, 'bench/floor.ts'), answerFile(shape), String(port)], port)
 }
 
 function startService(database: string, more: readonly string[]): Promise<Running> {
   const port = (nextPort += 1)
-  return start([join(root, 'src/cli.ts'), 'serve', '--database', database, '--port', String(port), ...more], port)
+  const args = ['serve', '--database', database, '--port', String(port), ...more]
+  return start(join(root, 'lockstep'), args, port)
 }
 
-async function start(args: readonly string[], port: number): Promise<Running> {
-  const [command, all] = args.includes('--workers') ? [process.execPath, [...args]] : pinned(0, process.execPath, args)
+async function start(program: string, args: readonly string[], port: number): Promise<Running> {
+  const [command, all] = args.includes('--workers') ? [program, [...args]] : pinned(0, program, args)
   const child = spawn(command, all, {
     // The log goes to a file, as it would.
     stdio: ['ignore', 'pipe', openSync(join(folder, 'log'), 'w')],
@@ -176,7 +177,7 @@ async function start(args: readonly string[], port: number): Promise<Running> {
   })
   running.add(child)
   const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`${args[0] ?? ''} ended with ${String(code)}: see its log`)
+    throw new Error(`${program} ended with ${String(code)}: see its log`)
   })
   await Promise.race([once(child.stdout ?? child, 'data'), ended])
   ended.catch(() => {})

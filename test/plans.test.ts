@@ -38,7 +38,7 @@ const asked: { query: Query<never, unknown>; values: object }[] = []
 const { read } = store
 Object.assign(store, {
   read: <Values extends object, Row>(query: Query<Values, Row>, values: Values) => {
-    asked.push({ query: query as Query<never, unknown>, values })
+    asked.push({ query, values })
     return read(query, values)
   },
 })
@@ -164,8 +164,13 @@ test('filters are conditions on an index, once for each account', async () => {
       await service.fetch(`/api/v1${address}`, token)
       const plans = await Promise.all(asked.map(({ query, values }) => planOf(query, values)))
       const steps = plans.flatMap(({ steps }) => steps)
-      const merged = /^\/(?:lkbx|dtt)(?:\/templates|\/sessions)?(?:\?|$)/.test(address)
-      assert.equal(steps.filter(one => one === step).length, merged ? width : 1, `${address}\n${steps.join('\n')}`)
+      const isList = /^\/(?:lkbx|dtt)(?:\/templates|\/sessions)?(?:\?|$)/.test(address)
+      // One account's stretch is read as it is; several are merged by what the index has of them.
+      const expected =
+        isList && width === 1
+          ? step.replace(/SEARCH (\w+_(?:session|template)) USING COVERING/, 'SEARCH found USING')
+          : step
+      assert.equal(steps.filter(one => one === expected).length, isList ? width : 1, `${address}\n${steps.join('\n')}`)
     }
   }
 })

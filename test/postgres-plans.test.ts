@@ -236,7 +236,7 @@ async function startAll() {
   const watched: Store = {
     ...store,
     read(query, values) {
-      asked.push({ query: query as Query<never, unknown>, values })
+      asked.push({ query, values })
       return store.read(query, values)
     },
   }

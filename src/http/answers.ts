@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { STATUS_CODES, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import type { ApiError, ErrorCode } from '../contract/errors.ts'
+import type { LongText } from '../resources/replies.ts'
 import type { Exchange } from './exchange.ts'
 import type { Limits } from './limits.ts'
 
 /** How answers look on the wire: those of the API, and refusals wherever they are raised. */
 export interface Answers {
-  ok(response: ServerResponse, exchange: Exchange, body: string, etag: string, link: string | undefined): void
+  /** Rejects when a long text ends early; the connection is then gone. */
+  ok(
+    response: ServerResponse,
+    exchange: Exchange,
+    data: string | LongText,
+    etag: string,
+    link: string | undefined,
+  ): Promise<void> | void
   notModified(response: ServerResponse, exchange: Exchange, etag: string, link: string | undefined): void
   /** Says which methods there are, also to a browser that asks on behalf of a page. */
   options(response: ServerResponse, exchange: Exchange): void
@@ -38,6 +47,18 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     return headers
   }
 
+  /** Writes the head; false where the request is answered already, because it took too long. */
+  const start = (response: ServerResponse, exchange: Exchange, status: number, headers: string[]) => {
+    if (response.writableEnded) return false
+    const { code, head } = exchange
+    // Where a body was announced its bytes may still be under way, and nobody is going to read them.
+    if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
+      response.shouldKeepAlive = false
+    }
+    response.writeHead(status, headers)
+    return true
+  }
+
   const send = (
     response: ServerResponse,
     exchange: Exchange,
@@ -45,15 +66,7 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     headers: string[],
     body: string | undefined,
   ) => {
-    // Answered already, because it took too long.
-    if (response.writableEnded) return
-    const { code, head } = exchange
-    // Where a body was announced its bytes may still be under way, and nobody is going to read them.
-    if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
-      response.shouldKeepAlive = false
-    }
-    response.writeHead(status, headers)
-    response.end(body)
+    if (start(response, exchange, status, headers)) response.end(body)
   }
 
   const refusal = (exchange: Exchange, error: ApiError) => {
@@ -68,13 +81,15 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
   }
 
   return {
-    ok(response, exchange, body, etag, link) {
+    ok(response, exchange, data, etag, link) {
+      const body = typeof data === 'string' ? BEFORE_DATA + data + AFTER_DATA : undefined
+      exchange.bytes = typeof data === 'string' ? Buffer.byteLength(body ?? '') : FRAME + data.bytes
       const headers = headersOf(exchange)
-      const length = Buffer.byteLength(body)
-      exchange.bytes = length
-      headers.push('ETag', etag, 'Content-Type', JSON_TYPE, 'Content-Length', String(length))
+      headers.push('ETag', etag, 'Content-Type', JSON_TYPE, 'Content-Length', String(exchange.bytes))
       if (link !== undefined) headers.push('Link', link)
-      send(response, exchange, 200, headers, body)
+      if (typeof data === 'string' || exchange.method === 'HEAD') return send(response, exchange, 200, headers, body)
+      if (!start(response, exchange, 200, headers)) return
+      return stream(data.parts, response)
     },
     notModified(response, exchange, etag, link) {
       const headers = headersOf(exchange)
@@ -102,6 +117,26 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     },
   }
 }
+
+/** Sends a text part by part, as fast as it is taken. */
+async function stream(parts: AsyncIterable<string>, response: ServerResponse) {
+  try {
+    await pipeline(framed(parts), response)
+  } catch (error) {
+    // Who asked is gone, which is nobody's failure.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
+  }
+}
+
+async function* framed(parts: AsyncIterable<string>) {
+  yield BEFORE_DATA
+  yield* parts
+  yield AFTER_DATA
+}
+
+const BEFORE_DATA = '{"ok":true,"data":'
+const AFTER_DATA = '}'
+const FRAME = BEFORE_DATA.length + AFTER_DATA.length
 
 /** 16 characters that nobody can guess and no two requests share. */
 export function makeRequestId(): string {

@@ -92,7 +92,7 @@ export function makeApi({ store, grants, send, limits, uses, publicUrl, addressO
       limits.refund(allowance, exchange.now)
       send.notModified(response, exchange, etag, link)
     } else {
-      send.ok(response, exchange, `{"ok":true,"data":${reply.data}}`, etag, link)
+      return send.ok(response, exchange, reply.data, etag, link)
     }
   }
 }

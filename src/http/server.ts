@@ -148,7 +148,10 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
       if (!forApi && isLast(response)) response.shouldKeepAlive = false
       // Reads of an embedded store end by themselves, and before anything else could be done.
       if (store.engine !== 'sqlite') {
-        response.deadline = setTimeout(() => fail(response, exchange, new StoreUnavailable('too late')), ANSWER_WITHIN)
+        response.deadline = setTimeout(() => {
+          // A long answer that is under way takes the time that its reader takes.
+          if (!response.headersSent) fail(response, exchange, new StoreUnavailable('too late'))
+        }, ANSWER_WITHIN)
       }
       const answered = forApi ? api(call) : pages.then(open => open(call))
       answered.catch((error: unknown) => fail(response, exchange, error))

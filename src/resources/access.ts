@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { ApiError } from '../contract/errors.ts'
 import { type Query, recordQuery, type Slots } from '../store/query.ts'
 import type { Grant } from '../store/tokens.ts'
@@ -56,108 +56,6 @@ export function newestOf(table: RecordName, column?: 'is_active'): Query<{ owner
   )
 }
 
-/**
- * Rows of a list, joined by the engine: one long text costs much less than an object for each row. The texts are null
- * when there are none. No document has a line break in it, so one stands between two of them.
- */
-export interface Joined {
-  readonly documents: string | null
-  /** By commas. */
-  readonly etags: string | null
-  /** `<at>.<id>` of each row, by commas; `at` is 0 in lists by identifier. */
-  readonly places: string | null
-}
-
-export const BETWEEN_DOCUMENTS = ',\n'
-
-/**
- * Joins the rows of a query that has `document`, `etag` and `place`, in its order. Both engines aggregate a sorted subquery
- * in its order; asking for it again would cost a sort. The tests of paging hold both to it.
- */
-export function joined(rows: RawBuilder<unknown>): RawBuilder<Joined> {
-  return sql`
-    select string_agg(document, ${sql.lit(BETWEEN_DOCUMENTS)}) as documents, string_agg(etag, ',') as etags,
-      string_agg(place, ',') as places
-    from (${rows}) as shown`
-}
-
-/** Where lists begin and end: rows before (`at`, `id`), not before `from`. */
-export interface Stretch {
-  readonly owners: readonly number[]
-  readonly from: number
-  readonly beforeAt: number
-  readonly beforeId: number
-  readonly filter: string | number
-  readonly limit: number
-  readonly offset: number
-}
-
-/** What a row shows in a list. */
-type Shown = keyof typeof shown
-const shown = {
-  document: { document: sql`found.document`, etag: sql`found.etag` },
-  summary: { document: sql`found.summary`, etag: sql`found.etag` },
-  withOwner: {
-    document: sql`substr(found.document, 1, length(found.document) - 1) || ',"ownerId":' || found.owner_id || '}'`,
-    etag: sql`found.etag || '-' || found.owner_id`,
-  },
-}
-
-interface ListOptions {
-  /** The column that must equal `filter`. */
-  readonly filter?: 'passed' | 'lock_state'
-  readonly show?: Shown
-}
-
-/**
- * Rows of some accounts, newest first. Each account is a stretch of an index that is already in order, so the engine
- * merges them: a page costs what it shows, whatever the accounts hold.
- */
-export function newestFirst(
-  table: RecordName,
-  { filter, show = 'document' }: ListOptions = {},
-): (owners: readonly number[]) => Query<Stretch, Joined> {
-  return byWidth(width =>
-    recordQuery(slot => {
-      const arm = (mine: RawBuilder<boolean>) => sql`
-        select at, id from ${sql.table(table)}
-        where ${mine} ${filter === undefined ? sql`` : sql`and ${sql.ref(filter)} = ${slot('filter')}`}
-          and at >= ${slot('from')} and (at, id) < (${slot('beforeAt')}, ${slot('beforeId')})
-        order by at desc, id desc`
-      const { document, etag } = shown[show]
-      return joined(sql`
-        select ${document} as document, ${etag} as etag, place.at || '.' || place.id as place
-        from (${merged(slot, width, arm)}
-          order by at desc, id desc limit ${slot('limit')} offset ${slot('offset')}) as place
-        join ${sql.table(table)} as found on found.id = place.id
-        order by place.at desc, place.id desc`)
-    }),
-  )
-}
-
-export interface IdStretch {
-  readonly owners: readonly number[]
-  readonly after: number
-  readonly limit: number
-  readonly offset: number
-}
-
-/** Rows of some accounts, by identifier. */
-export function byIdentifier(table: RecordName): (owners: readonly number[]) => Query<IdStretch, Joined> {
-  return byWidth(width =>
-    recordQuery(slot => {
-      const arm = (mine: RawBuilder<boolean>) => sql`
-        select id from ${sql.table(table)} where ${mine} and id > ${slot('after')} order by id`
-      return joined(sql`
-        select found.document, found.etag, '0.' || place.id as place
-        from (${merged(slot, width, arm)}
-          order by id limit ${slot('limit')} offset ${slot('offset')}) as place
-        join ${sql.table(table)} as found on found.id = place.id
-        order by place.id`)
-    }),
-  )
-}
-
 // Beyond this many accounts the engine sorts what it finds instead of merging: it is not built for a longer union.
 const MOST_ARMS = 100
 
@@ -176,7 +74,7 @@ export function byWidth<Values, Row>(build: (width: number) => Query<Values, Row
 
 const ANY = 0
 
-type Owners = { readonly owners: readonly number[] }
+export type Owners = { readonly owners: readonly number[] }
 
 /** The condition that a row belongs to one of the owners, and the same as conditions for one owner each. */
 export function ownedBy<Values extends Owners>(slot: Slots<Values>, width: number) {
@@ -188,14 +86,4 @@ export function ownedBy<Values extends Owners>(slot: Slots<Values>, width: numbe
   const apart = owners.map(owner => sql<boolean>`owner_id = ${owner}`)
   const [only] = apart
   return { mine: width === 1 && only !== undefined ? only : sql<boolean>`owner_id in (${sql.join(owners)})`, apart }
-}
-
-function merged<Values extends Owners>(
-  slot: Slots<Values>,
-  width: number,
-  arm: (mine: RawBuilder<boolean>) => RawBuilder<unknown>,
-) {
-  // PostgreSQL merges only what comes to it in order.
-  const arms = ownedBy(slot, width).apart.map(mine => sql`select * from (${arm(mine)}) as mine`)
-  return sql.join(arms, sql` union all `)
 }

@@ -1,6 +1,7 @@
 import { devices } from '../contract/devices.ts'
-import { byIdentifier, ownersOf, rowById } from './access.ts'
+import { ownersOf, rowById } from './access.ts'
 import type { Answers } from './answer.ts'
+import { byIdentifier } from './list-queries.ts'
 import { identifierPage } from './lists.ts'
 import { one } from './replies.ts'
 

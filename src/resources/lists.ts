@@ -1,8 +1,7 @@
 import type { End } from '../contract/parameters.ts'
-import type { Store } from '../store/index.ts'
-import type { Query } from '../store/query.ts'
-import type { IdStretch, Joined, Stretch } from './access.ts'
-import { type Asked, pageOf, type Reply } from './replies.ts'
+import { type Store, StoreUnavailable, TooLong } from '../store/index.ts'
+import { type IdStretch, type ListQueries, PIECE, type Stretch } from './list-queries.ts'
+import { type Asked, longPageOf, pageOf, type Reply } from './replies.ts'
 
 /** A list as its endpoint describes it. */
 interface List {
@@ -14,10 +13,10 @@ interface AskedOfNewest extends Asked {
   readonly to?: End | undefined
 }
 
-/** A page of rows, newest first; `filter` is what the filter column of the family must equal. */
-export async function newestPage(
+/** A page of rows, newest first; `filter` is what the filter column of the queries must equal. */
+export function newestPage(
   store: Store,
-  family: (owners: readonly number[]) => Query<Stretch, Joined>,
+  queries: ListQueries<Stretch>,
   owners: readonly number[],
   asked: AskedOfNewest,
   list: List,
@@ -25,7 +24,7 @@ export async function newestPage(
 ): Promise<Reply> {
   const { cursor, from = Number.MIN_SAFE_INTEGER, to } = asked
   const after = cursor === undefined || cursor === 'start' ? undefined : cursor
-  const [page] = await store.read(family(owners), {
+  const stretch = {
     owners,
     from,
     // A cursor stands within the list, so never after its end.
@@ -34,23 +33,52 @@ export async function newestPage(
     filter,
     limit: asked.limit + 1,
     offset: asked.offset ?? 0,
-  })
-  return pageOf(page, asked, list.listOf(asked))
+  }
+  return readPage(store, queries, stretch, asked, list)
 }
 
 /** A page of rows by identifier. */
-export async function identifierPage(
+export function identifierPage(
   store: Store,
-  family: (owners: readonly number[]) => Query<IdStretch, Joined>,
+  queries: ListQueries<IdStretch>,
   owners: readonly number[],
   asked: Asked,
   list: List,
 ): Promise<Reply> {
-  const [page] = await store.read(family(owners), { owners, ...stretchById(asked) })
-  return pageOf(page, asked, list.listOf(asked))
+  return readPage(store, queries, { owners, ...stretchById(asked) }, asked, list)
 }
 
 /** Where a page by identifier begins, and how many rows tell whether it is the last. */
 export function stretchById({ limit, offset = 0, cursor }: Asked) {
   return { after: cursor === undefined || cursor === 'start' ? 0 : cursor.id, limit: limit + 1, offset }
+}
+
+/** A page of a list, whatever the length of its rows. */
+export async function readPage<Values extends object>(
+  store: Store,
+  queries: ListQueries<Values>,
+  values: Values,
+  asked: Asked,
+  list: List,
+): Promise<Reply> {
+  const placed = asked.cursor !== undefined
+  try {
+    const [page] = await store.read(queries.joined(values, placed), values)
+    if (page === undefined || page.documents !== null || page.etags === null) {
+      return pageOf(page, asked, list.listOf(asked))
+    }
+  } catch (error) {
+    if (!(error instanceof TooLong)) throw error
+  }
+  const [page] = await store.read(queries.listed(values), values)
+  const piece = queries.piece(values)
+  return longPageOf(page, asked, list.listOf(asked), async function* (id, { etag, bytes }) {
+    for (let from = 1, sent = 0; sent < bytes; from += PIECE) {
+      const [found] = await store.read(piece, { ...values, id, from })
+      // The length of the answer has been said.
+      if (found?.etag !== etag) throw new StoreUnavailable('a row changed while its page was sent')
+      sent += Buffer.byteLength(found.text)
+      yield found.text
+    }
+  })
 }

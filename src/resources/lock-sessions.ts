@@ -1,6 +1,7 @@
 import { lockSessions } from '../contract/lock-sessions.ts'
-import { newestFirst, newestOf, ownerOf, ownersOf, rowById } from './access.ts'
+import { newestOf, ownerOf, ownersOf, rowById } from './access.ts'
 import type { Answers } from './answer.ts'
+import { newestFirst } from './list-queries.ts'
 import { newestPage } from './lists.ts'
 import { none, one } from './replies.ts'
 

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { lockTemplates } from '../contract/lock-templates.ts'
 import { recordQuery } from '../store/query.ts'
-import { byWidth, type Found, newestFirst, ownedBy, ownersOf, rowById } from './access.ts'
+import { byWidth, type Found, ownedBy, ownersOf, rowById } from './access.ts'
 import type { Answers } from './answer.ts'
+import { newestFirst } from './list-queries.ts'
 import { newestPage } from './lists.ts'
 import { none, one } from './replies.ts'
 

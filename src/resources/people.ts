@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely'
 import { accountText, people } from '../contract/people.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { query, type Slots } from '../store/query.ts'
-import { type Joined, joined } from './access.ts'
 import type { Answers } from './answer.ts'
-import { stretchById } from './lists.ts'
-import { made, one, pageOf } from './replies.ts'
+import { listQueries } from './list-queries.ts'
+import { readPage, stretchById } from './lists.ts'
+import { made, one } from './replies.ts'
 
 interface Person {
   readonly id: number
@@ -20,22 +20,29 @@ const linked = <Values extends { caller: number }>(slot: Slots<Values>): RawBuil
     union all select owner_id from partnership where partner_id = ${slot('caller')}
     union all select partner_id from partnership where owner_id = ${slot('caller')})`
 
+const person = <Values extends { caller: number; id: number }>(slot: Slots<Values>) =>
+  sql<Person>`select id, document, etag from account where ${linked(slot)} and id = ${slot('id')}`
+
+const personById = query<{ caller: number; id: number }, Person>(person)
+
 // Three stretches of indexes that are merged: whoever asks for a page does not cause all accounts to be looked at.
-const persons = query<{ caller: number; after: number; limit: number; offset: number }, Joined>(slot =>
-  joined(sql`
-    select document, etag, '0.' || place.id as place
+const persons = listQueries<{ caller: number; after: number; limit: number; offset: number }>({
+  rows: slot => sql`
+    select document, etag, octet_length(document) as size, '0.' || place.id as place
     from (
       select id from account where id = ${slot('caller')} and id > ${slot('after')}
       union select owner_id from partnership where partner_id = ${slot('caller')} and owner_id > ${slot('after')}
       union select partner_id from partnership where owner_id = ${slot('caller')} and partner_id > ${slot('after')}
       order by id limit ${slot('limit')} offset ${slot('offset')}) as place
     join account on account.id = place.id
-    order by place.id`),
-)
-
-const personById = query<{ caller: number; id: number }, Person>(
-  slot => sql`select id, document, etag from account where ${linked(slot)} and id = ${slot('id')}`,
-)
+    order by place.id`,
+  row: person,
+  make: query,
+  family: build => {
+    const only = build(1)
+    return () => only
+  },
+})
 
 const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
   slot => sql`
@@ -58,9 +65,8 @@ interface AccountAndToken {
 }
 
 export const answers: Answers<typeof people> = {
-  async listUsers({ store, grant }, asked) {
-    const [page] = await store.read(persons, { caller: grant.accountId, ...stretchById(asked) })
-    return pageOf(page, asked, people.listUsers.listOf(asked))
+  listUsers({ store, grant }, asked) {
+    return readPage(store, persons, { caller: grant.accountId, ...stretchById(asked) }, asked, people.listUsers)
   },
 
   async getUser({ store, grant }, { id }) {

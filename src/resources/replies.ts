@@ -1,14 +1,29 @@
 import { hash } from 'node:crypto'
 import { encodeCursor, type Position } from '../contract/cursor.ts'
-import { BETWEEN_DOCUMENTS, type Found, type Joined } from './access.ts'
+import type { Found } from './access.ts'
+import { BETWEEN_DOCUMENTS, type Joined, type Listed } from './list-queries.ts'
 
 /** What an answer is: the JSON text of `data`, and a strong validator of it. */
 export interface Reply {
-  readonly data: string
+  readonly data: string | LongText
   readonly etag: string
   /** The parameters that lead to the next and the previous page, in place of those that led here. */
   readonly next?: Turn | undefined
   readonly previous?: Turn | undefined
+}
+
+/** A text that is too long to be held as a whole. */
+export interface LongText {
+  /** All of it, in UTF-8. */
+  readonly bytes: number
+  /** Can be read once. Ends early, by an error, where the store does not give what it had. */
+  readonly parts: AsyncIterable<string>
+}
+
+/** What a row is known to be before its text is read. */
+interface LongRow {
+  readonly etag: string
+  readonly bytes: number
 }
 
 export type Turn = { readonly offset: number } | { readonly cursor: string }
@@ -38,14 +53,48 @@ export interface Asked {
  * belongs to.
  */
 export function pageOf(joined: Joined | undefined, asked: Asked, list: string): Reply {
-  const { limit, offset = 0, cursor } = asked
-  let { documents, etags, places } = { ...NO_ROWS, ...joined }
-  const more = places !== null && countOf(places) > limit
-  if (more) {
-    documents = beforeLast(documents, BETWEEN_DOCUMENTS)
-    etags = beforeLast(etags, ',')
-    places = beforeLast(places, ',')
+  const { documents = null, etags = null, places = null } = joined ?? {}
+  const { more, pagination, ...rest } = frameOf({ etags, places }, asked, list)
+  const shown = (more ? beforeLast(documents, BETWEEN_DOCUMENTS) : documents) ?? ''
+  return { data: `{"data":[${shown}],"pagination":${pagination}}`, ...rest }
+}
+
+/** A page whose rows are read piece by piece while it is sent. */
+export function longPageOf(
+  listed: Listed | undefined,
+  asked: Asked,
+  list: string,
+  read: (id: number, row: LongRow) => AsyncIterable<string>,
+): Reply {
+  const { sizes = null, etags = null, places = null } = listed ?? {}
+  const { more, pagination, ...rest } = frameOf({ etags, places }, asked, list)
+  const [texts, validators, ids] = [sizes, etags, places].map(column => column?.split(',') ?? [])
+  const rows = (validators ?? []).map((etag, index) => ({
+    etag,
+    bytes: Number(texts?.[index]),
+    id: Number(ids?.[index]?.split('.')[1]),
+  }))
+  if (more) rows.pop()
+  const between = (index: number) => (index === 0 ? '' : BETWEEN_DOCUMENTS)
+  const before = '{"data":['
+  const after = `],"pagination":${pagination}}`
+  const bytes = rows.reduce((sum, row, index) => sum + between(index).length + row.bytes, before.length + after.length)
+  async function* parts() {
+    yield before
+    for (const [index, { id, ...row }] of rows.entries()) {
+      yield between(index)
+      yield* read(id, row)
+    }
+    yield after
   }
+  return { data: { bytes, parts: parts() }, ...rest }
+}
+
+/** What stands around the rows of a page. */
+function frameOf({ etags, places }: Pick<Joined, 'etags' | 'places'>, asked: Asked, list: string) {
+  const { limit, offset = 0, cursor } = asked
+  const more = etags !== null && countOf(etags) > limit
+  const shown = more ? beforeLast(etags, ',') : etags
   let next: Turn | undefined
   let previous: Turn | undefined
   let pagination: string
@@ -55,24 +104,23 @@ export function pageOf(joined: Joined | undefined, asked: Asked, list: string): 
     if (offset > 0) previous = { offset: Math.max(0, offset - limit) }
     pagination = `{"limit":${limit},"offset":${offset}}`
   } else {
-    const [at, id] = (places ?? '').slice((places ?? '').lastIndexOf(',') + 1).split('.')
-    const nextCursor = more ? encodeCursor(Number(at), Number(id), list) : null
+    const nextCursor = more ? cursorAfter(places, list) : null
     if (nextCursor !== null) next = { cursor: nextCursor }
     pagination = `{"limit":${limit},"nextCursor":${JSON.stringify(nextCursor)}}`
   }
-  return {
-    data: `{"data":[${documents ?? ''}],"pagination":${pagination}}`,
-    etag: etagOf(`${pagination},${etags ?? ''}`),
-    next,
-    previous,
-  }
+  return { more, pagination, etag: etagOf(`${pagination},${shown ?? ''}`), next, previous }
 }
 
-const NO_ROWS: Joined = { documents: null, etags: null, places: null }
+/** The cursor of the last row but one, which is the last that is shown. */
+function cursorAfter(places: string | null, list: string): string {
+  const shown = beforeLast(places, ',') ?? ''
+  const [at, id] = shown.slice(shown.lastIndexOf(',') + 1).split('.')
+  return encodeCursor(Number(at), Number(id), list)
+}
 
-function countOf(places: string): number {
+function countOf(list: string): number {
   let count = 1
-  for (let comma = places.indexOf(','); comma !== -1; comma = places.indexOf(',', comma + 1)) count += 1
+  for (let comma = list.indexOf(','); comma !== -1; comma = list.indexOf(',', comma + 1)) count += 1
   return count
 }
 

@@ -1,6 +1,7 @@
 import { trainingSessions } from '../contract/training-sessions.ts'
-import { type Found, newestFirst, newestOf, ownerOf, ownersOf, rowById } from './access.ts'
+import { type Found, newestOf, ownerOf, ownersOf, rowById } from './access.ts'
 import type { Answers } from './answer.ts'
+import { newestFirst } from './list-queries.ts'
 import { newestPage } from './lists.ts'
 import { none, one } from './replies.ts'
 

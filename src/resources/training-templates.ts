@@ -1,6 +1,7 @@
 import { trainingTemplates } from '../contract/training-templates.ts'
-import { newestFirst, newestOf, ownersOf, rowById } from './access.ts'
+import { newestOf, ownersOf, rowById } from './access.ts'
 import type { Answers } from './answer.ts'
+import { newestFirst } from './list-queries.ts'
 import { newestPage } from './lists.ts'
 import { none, one } from './replies.ts'
 

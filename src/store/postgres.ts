@@ -179,7 +179,7 @@ function makeReader(db: Kysely<Tables>, pool: pg.Pool): Reader {
   }
 
   return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
-    const { name, sql: text, parameters } = statements.get(query) ?? prepare(query as Query<never, unknown>)
+    const { name, sql: text, parameters } = statements.get(query) ?? prepare(query)
     const statement = { name, text, values: parameters(values) }
     try {
       return await run<Row>(statement).catch((error: unknown) => {

@@ -10,8 +10,8 @@ export interface Query<Values, Row> {
   readonly build: (engine: Engine) => RawBuilder<Row>
   /** Whether it reads nothing but records, which a replica has too. */
   readonly onlyRecords: boolean
-  /** Type only. */
-  readonly values?: Values
+  /** Type only: what it takes may have more than it needs. */
+  readonly values?: (values: Values) => void
 }
 
 /** Stands in a query for a value, or for one of a list of values, that each run brings. */
@@ -25,6 +25,8 @@ class Placeholder {
 }
 
 export interface Slots<Values> {
+  /** What the query is built for. */
+  readonly engine: Engine
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
   /** A slot for each of the first values of a list. */
   each<Name extends keyof Values & string>(name: Name, count: number): RawBuilder<number>[]
@@ -36,12 +38,12 @@ export function query<Values, Row>(
   build: (slot: Slots<Values>) => RawBuilder<Row>,
   onlyRecords = false,
 ): Query<Values, Row> {
-  const slot = (name: string) => sql.val(new Placeholder(name))
   const each = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => sql.val(new Placeholder(name, index)))
   return {
     onlyRecords,
     build: engine => {
+      const slot = (name: string) => sql.val(new Placeholder(name))
       const rows = (name: string) => {
         const json = sql.val(new Placeholder(name, 'json'))
         return engine === 'sqlite'
@@ -49,7 +51,7 @@ export function query<Values, Row>(
           : sql`(select value::bigint from json_array_elements_text(${json}::json))`
       }
       // sql.val types a slot by the placeholder in it; what runs in its place is the value of that name.
-      return build(Object.assign(slot, { each, rows }) as unknown as Slots<Values>)
+      return build(Object.assign(slot, { engine, each, rows }) as unknown as Slots<Values>)
     },
   }
 }

@@ -14,7 +14,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
+import { type OpenOptions, type Store, StoreError, StoreUnavailable, TooLong } from './store.ts'
 import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
@@ -47,7 +47,7 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
     db,
     read<Values extends object, Row>(query: Query<Values, Row>, values: Values) {
       try {
-        const { statement, parameters } = statements.get(query) ?? prepare(query as Query<never, unknown>)
+        const { statement, parameters } = statements.get(query) ?? prepare(query)
         // Parameters of a query are numbers and text; its rows are what its Row says.
         return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
       } catch (error) {
@@ -91,12 +91,17 @@ const PAGE_SIZE = 8192
 /** Milliseconds that the engine itself waits for a lock; it does so inside the event loop. */
 const BUSY_TIMEOUT = 100
 
+/** Bytes of the longest text that a read may make: any one record fits, a page of the largest does not. */
+const LONGEST_TEXT = 4 * 1024 * 1024
+
 /** What an error of the engine means to the rest of the program. */
 function translate(error: unknown): unknown {
-  return error instanceof Error && 'errcode' in error && AWAY.has(Number(error.errcode) & 0xff)
-    ? new StoreUnavailable('the database does not answer', { cause: error })
-    : error
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  if (code === TOO_BIG) return new TooLong('the answer is too long', { cause: error })
+  return AWAY.has(code) ? new StoreUnavailable('the database does not answer', { cause: error }) : error
 }
+
+const TOO_BIG = 18
 
 // busy, locked, read-only, i/o error, corrupt, full, cannot open, protocol, not a database
 const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
@@ -120,7 +125,7 @@ function connect(path: string, create: boolean, patience: number): DatabaseSync 
 }
 
 function openReader(path: string): DatabaseSync {
-  const reader = new DatabaseSync(path)
+  const reader = new DatabaseSync(path, { limits: { length: LONGEST_TEXT } })
   reader.exec(`pragma query_only = on; pragma busy_timeout = ${BUSY_TIMEOUT}`)
   return reader
 }

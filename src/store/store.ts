@@ -9,7 +9,7 @@ export interface Store {
   readonly engine: Engine
   /** For everything that is not on the path of a read. Its transactions take the write lock at their start. */
   readonly db: Kysely<Tables>
-  /** Runs a compiled read; at once on SQLite. Throws StoreUnavailable when the store cannot answer now. */
+  /** Runs a compiled read; at once on SQLite. Throws StoreUnavailable when the store cannot answer now, TooLong on SQLite. */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
   /** Whether it answers in full, or only what replicas and memory have. Throws StoreUnavailable when it does not answer. */
   health(): Promise<'ready' | 'degraded'>
@@ -25,6 +25,11 @@ export interface Store {
 /** The store cannot answer now; the request may succeed later. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable'
+}
+
+/** What a read would answer is longer than a process should hold; parts of it can be read. */
+export class TooLong extends Error {
+  override readonly name = 'TooLong'
 }
 
 /** The store cannot be opened as asked; the message says what to do. */

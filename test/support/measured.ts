@@ -36,8 +36,9 @@ export interface Worker extends AsyncDisposable {
 }
 
 export function startWorker(job: Job): Worker {
-  // In a small heap, what accumulates shows: there is no room to put off collecting garbage.
-  const execArgv = job.work === 'serve' ? [] : ['--max-semi-space-size=4', '--max-old-space-size=48']
+  // A service as the launcher starts it. In a small heap, what accumulates shows: there is no room to put off collecting garbage.
+  const execArgv =
+    job.work === 'serve' ? ['--max-semi-space-size=8'] : ['--max-semi-space-size=4', '--max-old-space-size=48']
   const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(job)], { execArgv })
   const ended = once(child, 'exit')
   const reports: Report[] = []
@@ -99,7 +100,7 @@ export async function* largeArchive(count: number): AsyncGenerator<Buffer> {
 async function run({ work, url, count = 0, bulk = false }: Job) {
   const store = await open(url, { patience: 5000, bulk })
   if (work === 'serve') {
-    const config = readConfig({ LOCKSTEP_PORT: '0' })
+    const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0' })
     const { url: baseUrl } = await startServer({ store, config, log: makeLog(() => {}, false) })
     process.on('message', () => report('memory'))
     report('listening', baseUrl)

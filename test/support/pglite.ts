@@ -13,7 +13,7 @@ export async function openPglite(): Promise<Store> {
     engine: 'postgres',
     db,
     async read<Values extends object, Row>(query: Query<Values, Row>, values: Values) {
-      const { sql: text, parameters } = compile(db, 'postgres', query as Query<never, unknown>)
+      const { sql: text, parameters } = compile(db, 'postgres', query)
       const { rows } = await pglite.query<Row>(text, parameters(values))
       return rows
     },
