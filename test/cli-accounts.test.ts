@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
+import { setTier } from '../src/archive/accounts.ts'
 import { importArchive } from '../src/archive/import.ts'
 import { createToken, listTokens } from '../src/store/tokens.ts'
 import { type Folder, makeFolder } from './support/command.ts'
@@ -77,6 +78,7 @@ test('a tier is set by username or id, until an instant or through a whole day, 
       tier: 'founder',
       ends: '2030-06-01T10:00:00Z',
     },
+    { args: '--account ann --tier ultra --until 9999-12-31', tier: 'ultra', ends: '9999-12-31T23:59:59.999Z' },
     { args: '--account ann --tier none', tier: null, ends: null },
   ]
   for (const { args, tier, ends } of steps) {
@@ -88,6 +90,29 @@ test('a tier is set by username or id, until an instant or through a whole day, 
   }
   const { stdout } = await folder.run(['export'])
   assert.match(stdout, /"username":"ann","accountType":"user","subscriptionTier":null/, 'the record says the same')
+})
+
+test('an end of a tier that cannot be written is refused, whoever asks', async () => {
+  await using folder = await makeWorld()
+  for (const until of ['10000-01-01', '+010000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01', 'never']) {
+    const { code, stdout, stderr } = await folder.run(
+      words(`account set-tier --account ann --tier ultra --until ${until}`),
+    )
+    assert.match(stderr, /RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31\. Without it the tier does not end/)
+    assert.deepEqual([code, stdout], [2, ''])
+  }
+  await using store = await folder.store()
+  const beyond = Date.parse('+010000-01-01T00:00:00Z')
+  await assert.rejects(setTier(store, 1, 'ultra', beyond), {
+    name: 'Refused',
+    message: 'the end of a tier must not lie beyond 9999-12-31T23:59:59.999Z',
+  })
+  const { subscription_ends_at: ends } = await store.db
+    .selectFrom('account')
+    .select('subscription_ends_at')
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow()
+  assert.equal(ends, null)
 })
 
 test('a password is read from the first line of stdin, and kept as argon2id only', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../src/archive/import.ts'
 import { formatTimestamp } from '../src/contract/time.ts'
-import { createToken, findGrant, isTokenForm, listTokens } from '../src/store/tokens.ts'
+import { createToken, findGrant, isTokenForm, listTokens, type TokenRequest } from '../src/store/tokens.ts'
 import { type Folder, makeFolder } from './support/command.ts'
 import { account } from './support/records.ts'
 import { archiveOf } from './support/service.ts'
@@ -36,6 +36,8 @@ const expiries: readonly {
   { args: ['--expires', 'never'], ends: null },
   { args: ['--expires', '2099-05-06T07:08:09.010+02:00'], ends: Date.parse('2099-05-06T05:08:09.010Z') },
   { args: ['--expires', '2099-05-06'], ends: Date.parse('2099-05-07T00:00:00Z') },
+  { args: ['--expires', '9999-12-31'], ends: Date.parse('9999-12-31T23:59:59.999Z') },
+  { args: ['--expires', '9999-12-31T23:59:59.999Z'], ends: Date.parse('9999-12-31T23:59:59.999Z') },
 ]
 
 test('a token ends in a year, after a span, at an instant, with a day, or never', async t => {
@@ -48,6 +50,55 @@ test('a token ends in a year, after a span, at an instant, with a day, or never'
       const token = (await listTokens(store)).at(-1)
       assert.equal(token?.expires_at, typeof ends === 'function' ? ends(token?.created_at ?? 0) : ends)
     })
+  }
+})
+
+const endless = ['8000y', '10000y', '280000y', '999999999y', '9999-12-31T23:59:59-00:01']
+
+test('an end beyond the last instant that can be written is refused, and makes no token', async t => {
+  await using folder = await makeWorld()
+  for (const expires of endless) {
+    await t.test(expires, async () => {
+      const { code, stdout, stderr } = await folder.run([...create('ann', 'x'), '--expires', expires])
+      assert.match(stderr, /earlier end, or never|must be a span such as 30d .*, never, or an RFC 3339 date-time/)
+      assert.deepEqual([code, stdout], [2, ''])
+    })
+  }
+  await using store = await folder.store()
+  assert.deepEqual(await listTokens(store), [])
+})
+
+test('whatever end was taken, tokens can be listed, /me answers, and an export can be imported', async () => {
+  await using folder = await makeWorld()
+  const last = '9999-12-31T23:59:59.999Z'
+  const tokens: string[] = []
+  for (const [until, expires] of [
+    ['9999-12-31', '9999-12-31'],
+    [last, last],
+    ['9999-12-31T23:59:59Z', '7900y'],
+    ['2999-12-31', 'never'],
+  ] as const) {
+    const set = await folder.run(['account', 'set-tier', '--account', 'ann', '--tier', 'ultra', '--until', until])
+    assert.equal(set.code, 0, set.stderr)
+    const { stdout } = await folder.run([...create('ann', expires), '--expires', expires])
+    tokens.push(stdout.trim())
+
+    await using running = folder.start(['serve', '--port', '0'])
+    const [, url = ''] = await running.says(/Listening on (\S+)/)
+    for (const token of tokens) {
+      const me = await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } })
+      assert.equal(me.status, 200, `${until} ${expires}`)
+      const { data } = (await me.json()) as { data: { account: { subscriptionEndsAt: string } } }
+      assert.match(data.account.subscriptionEndsAt, /^\d{4}-/)
+    }
+    const listed = JSON.parse((await folder.run(['token', 'list', '--json'])).stdout) as { expiresAt: string | null }[]
+    assert.equal(listed.length, tokens.length)
+    for (const { expiresAt } of listed) assert.match(expiresAt ?? last, /^\d{4}-/)
+    const { stdout: archive } = await folder.run(['export'])
+    const copy = ['--database', `sqlite:copy-${tokens.length}.db`]
+    const imported = await folder.run(['import', '-', ...copy], { input: archive })
+    assert.equal(imported.code, 0, imported.stderr)
+    assert.equal((await folder.run(['export', ...copy])).stdout, archive)
   }
 })
 
@@ -89,6 +140,31 @@ test('what cannot be done with tokens ends with code 1 and the reason on stderr'
   }
   await using store = await folder.store()
   assert.deepEqual(await listTokens(store), [])
+})
+
+test('scopes are kept in the order of the contract, each once, and others are refused, whoever asks', async () => {
+  await using folder = await makeWorld()
+  await using store = await folder.store()
+  const ask = (request: Partial<TokenRequest>) =>
+    createToken(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
+  await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
+  const rows: readonly (readonly [request: Partial<TokenRequest>, message: string])[] = [
+    [{ scopes: ['dtt:write'] }, 'the scopes of a token must be of lkbx:read, dtt:read'],
+    [{ scopes: ['dtt:read', 'DTT:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read'],
+    [{ scopes: ['lkbx:read dtt:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read'],
+    [{ scopes: [] }, 'a token needs at least one scope'],
+    [{ name: 'a\ud83d' }, 'the name of a token must not contain lone surrogates'],
+    [{ name: '\udd12a' }, 'the name of a token must not contain lone surrogates'],
+    [
+      { expiresAt: Date.parse('+010000-01-01T00:00:00Z') },
+      'the expiry of a token must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
+    ],
+  ]
+  for (const [request, message] of rows) await assert.rejects(ask(request), { name: 'Refused', message })
+  assert.deepEqual(
+    (await listTokens(store)).map(({ scopes }) => scopes),
+    ['lkbx:read dtt:read'],
+  )
 })
 
 test('a name of 64 characters is counted in characters, not in bytes or halves of them', async () => {

@@ -42,6 +42,7 @@ test('a form that is not complete comes back with what was in it and why', async
     [{ expires: 'date', date: '2026-02-30' }, /Choose a day on which/],
     [{ expires: 'date', date: '2020-01-01' }, /Choose a day that is not over/],
     [{ expires: '1000d' }, /Choose a day on which/],
+    [{ expires: 'date', date: '9999-12-31' }, /must not lie beyond 9999-12-31T23:59:59\.999Z: choose an earlier one/],
   ]
   for (const [fields, problem] of cases) {
     await t.test(JSON.stringify(fields).slice(0, 40), async () => {

@@ -1,4 +1,5 @@
 import type { Tier } from '../contract/people.ts'
+import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { Refused } from '../store/refused.ts'
 import type { AccountRow } from '../store/tables.ts'
@@ -53,8 +54,11 @@ export async function findAccount(store: Store, idOrName: string): Promise<Accou
   return found
 }
 
-/** Sets or takes away the tier of an account, until an instant (milliseconds since 1970) or for good. */
+/** Sets or takes away the tier of an account, until an instant (milliseconds since 1970) or for good. Throws Refused. */
 export async function setTier(store: Store, id: number, tier: Tier | null, until: number | null): Promise<void> {
+  if (until !== null && until > LATEST) {
+    throw new Refused(`the end of a tier must not lie beyond ${formatTimestamp(LATEST)}`)
+  }
   await store.db.transaction().execute(async db => {
     const { document } = await db
       .selectFrom('account')

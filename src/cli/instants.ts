@@ -1,28 +1,42 @@
 import { InvalidArgumentError } from 'commander'
 import { end } from '../contract/parameters.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
+import { UsageError } from './terminal.ts'
 
-/** An end, as milliseconds since 1970: an RFC 3339 date-time, or a day (UTC) that still belongs. */
+/** The end of a tier, as milliseconds since 1970: an RFC 3339 date-time, or a day (UTC) that still belongs. */
 export function parseUntil(text: string): number {
-  const until = UNTIL.parse(text)
-  if (until === undefined) throw new InvalidArgumentError('It must be an RFC 3339 date-time or YYYY-MM-DD.')
-  return until.before
+  const instant = instantOf(text)
+  if (instant !== undefined) return instant
+  throw new InvalidArgumentError(
+    'It must be an RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31. Without it the tier does not end.',
+  )
 }
 
-/** The end of a token: a span from now, an instant, or null for never. Returns what to add to the clock, or where to end. */
+/**
+ * The end of a token: a span, never, or what an end of a tier may be. Returns what tells it from the clock; null for
+ * never. That throws UsageError where a span goes too far.
+ */
 export function parseExpiry(text: string): (now: number) => number | null {
   if (text === 'never') return () => null
   const span = /^([1-9][0-9]{0,8})([smhdwy])$/.exec(text)
   if (span !== null) {
     const length = Number(span[1]) * (UNITS[span[2] ?? ''] ?? 0)
-    return now => now + length
+    return now => {
+      if (now + length <= LATEST) return now + length
+      throw new UsageError(`--expires ends beyond ${formatTimestamp(LATEST)}: give an earlier end, or never`)
+    }
   }
-  try {
-    const instant = parseUntil(text)
-    return () => instant
-  } catch {
-    throw new InvalidArgumentError('It must be a span such as 30d (s, m, h, d, w, y), never, or an RFC 3339 date-time.')
-  }
+  const instant = instantOf(text)
+  if (instant !== undefined) return () => instant
+  throw new InvalidArgumentError(
+    'It must be a span such as 30d (s, m, h, d, w, y), never, or an RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31.',
+  )
+}
+
+function instantOf(text: string): number | undefined {
+  const until = UNTIL.parse(text)
+  // The last day of all ends where nothing can be written any more.
+  return until === undefined ? undefined : Math.min(until.before, LATEST)
 }
 
 const UNTIL = end('')

@@ -27,12 +27,14 @@ export function formatTimestamp(instant: number): string {
 
 export const DAY_MS = 86_400_000
 
+/** The last instant that four digits of a year can name; what lies beyond cannot be written. */
+export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
 
 // An offset can move an instant out of the years that four digits can name.
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
-const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 
 function utcDay(year: number, month: number, day: number): number | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined

@@ -1,6 +1,8 @@
 import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
+import { scopes as known } from '../contract/endpoint.ts'
+import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from './store.ts'
 import { query } from './query.ts'
 import { Refused } from './refused.ts'
@@ -68,16 +70,25 @@ export interface TokenRequest {
 }
 
 /**
- * Makes a token and returns it, the only time it can be seen. Throws Refused for a name out of bounds, an account
- * without a tier, or one that has as many active tokens as it may.
+ * Makes a token and returns it, the only time it can be seen. Throws Refused for a name, scopes or an expiry out of
+ * bounds, an account without a tier, or one that has as many active tokens as it may.
  */
 export async function createToken(store: Store, request: TokenRequest, now: number): Promise<string> {
   const { accountId, name, scopes, expiresAt } = request
   if ([...name].length < 1 || [...name].length > 64 || /\p{Cc}/u.test(name)) {
     throw new Refused('the name of a token must have 1 to 64 characters and no control characters')
   }
+  if (!name.isWellFormed()) throw new Refused('the name of a token must not contain lone surrogates')
   if (scopes.length === 0) throw new Refused('a token needs at least one scope')
+  if (!scopes.every(scope => known.some(one => one === scope))) {
+    throw new Refused(`the scopes of a token must be of ${known.join(', ')}`)
+  }
   if (expiresAt !== null && expiresAt <= now) throw new Refused('the expiry of a token must lie in the future')
+  if (expiresAt !== null && expiresAt > LATEST) {
+    throw new Refused(
+      `the expiry of a token must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
+    )
+  }
   const token = mintToken()
   await store.db.transaction().execute(async transaction => {
     // Two at once must wait for each other, or both count too few. SQLite has one writer in any case.
@@ -107,7 +118,7 @@ export async function createToken(store: Store, request: TokenRequest, now: numb
         hash: hashOf(token),
         name,
         last4: token.slice(-4),
-        scopes: scopes.join(' '),
+        scopes: known.filter(scope => scopes.includes(scope)).join(' '),
         created_at: now,
         expires_at: expiresAt,
         revoked_at: null,
