@@ -70,6 +70,7 @@ const notJson = 'is not valid JSON'
 const notUtf8 = 'is not valid UTF-8'
 const tooLong = 'is longer than 1 MiB'
 const tooLarge = 'must be at most 9007199254740991 either way, as larger numbers are not exact in JSON'
+const unknownTooLarge = `has a number that ${tooLarge}`
 const noNul = 'must not contain NUL'
 const noSurrogate = 'must not contain lone surrogates'
 const noProto = 'must not have a field named __proto__'
@@ -240,8 +241,26 @@ testRefusals('numbers that are not exact are refused', [
     template({ Segment: [templateSegment(1, { speed: 'RAW:-1e999' })] }),
     `Segment[0].speed ${tooLarge}`,
   ],
-  ['an unknown number that no number can hold', device({ extra: 'RAW:1e400' }), 'has a number that is out of range'],
-  ['and deep in an unknown field', device({ extra: [{ a: 'RAW:-1e400' }] }), 'has a number that is out of range'],
+  ['an unknown number that no number can hold', device({ extra: 'RAW:1e400' }), unknownTooLarge],
+  ['and deep in an unknown field', device({ extra: [{ a: 'RAW:-1e400' }] }), unknownTooLarge],
+  ['an unknown integer that is not exact', device({ extra: 'RAW:9007199254740993' }), unknownTooLarge],
+  ['and the first of them below', device({ extra: 'RAW:-9007199254740992' }), unknownTooLarge],
+  ['and one deep in an unknown field', device({ extra: [{ a: [2 ** 53] }] }), unknownTooLarge],
+  [
+    'an unknown integer that is not exact, in a list item',
+    template({ Segment: [templateSegment(1, { extra: 2 ** 53 })] }),
+    `Segment[0] ${unknownTooLarge}`,
+  ],
+  [
+    'an integer that is not exact, in a session that is not finished',
+    trainingSession(5, 1, { passed: null, totalPoints: 2 ** 53 }),
+    unknownTooLarge,
+  ],
+  [
+    'an unknown integer that is not exact, in a link',
+    { kind: 'partnership', data: { ownerId: 1, partnerId: 3, extra: 2 ** 53 } },
+    unknownTooLarge,
+  ],
 ])
 
 const instants: Readonly<Record<string, unknown>> = {
@@ -407,6 +426,14 @@ testRefusals('lines that are nested more than 32 deep are refused', [
   ['very deep, in place of data', { kind: 'account', data: lists(300_000) }, 'data must be an object'],
   ['very deep, in place of a record', lists(500_000).slice('RAW:'.length), 'must be an object with kind and data'],
 ])
+
+test('the largest exact numbers are taken in unknown fields', async () => {
+  await using own = await openStore(world)
+  for (const extra of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0.1, 5e-324]) {
+    const { dropped } = await own.import([device({ extra })])
+    assert.deepEqual(dropped, [{ kind: 'lock-device', field: 'extra', count: 1 }])
+  }
+})
 
 test('what is 32 deep is taken', async () => {
   await using own = await openStore(world)

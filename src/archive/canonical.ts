@@ -217,7 +217,7 @@ function checkUnknown(name: string, value: unknown, depth: number) {
   if (name === '__proto__') throw new Invalid('must not have a field named __proto__')
   checkText(name)
   if (typeof value === 'string') checkText(value)
-  else if (typeof value === 'number' && !Number.isFinite(value)) throw new Invalid('has a number that is out of range')
+  else if (typeof value === 'number' && Math.abs(value) > MOST) throw new Invalid(`has a number that ${TOO_LARGE}`)
   else if (typeof value === 'object' && value !== null) {
     if (depth > MOST_DEPTH) throw new Invalid(`must not be nested more than ${MOST_DEPTH} deep`)
     for (const [key, item] of Object.entries(value)) checkUnknown(key, item, depth + 1)
