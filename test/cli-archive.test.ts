@@ -42,7 +42,7 @@ test('what is left out is told on stderr: sessions that are not finished, fields
   ])
   const { code, stdout, stderr } = await folder.run(['import', '-'], { input })
   assert.equal(code, 0)
-  assert.match(stdout, /^training-session +1 /m)
+  assert.match(stdout, /^training-session +1 +0 +0 +1$/m, 'the one that is not finished is counted as skipped')
   assert.equal(
     stderr,
     `line 2: training session 5 is not finished, not stored
@@ -50,6 +50,12 @@ account: field shoeSize is not kept (1 times)
 lock-device: field shoeSize is not kept (1 times)
 `,
   )
+  const alone = await folder.run(['import', '-'], { input: lines([trainingSession(5, 1, { passed: null })]) })
+  assert.equal(alone.code, 0)
+  assert.match(alone.stdout, /^training-session +0 +0 +0 +1$/m)
+  const json = await folder.run(['import', '-', '--json'], { input: lines([trainingSession(5, 1, { passed: null })]) })
+  const { kinds } = JSON.parse(json.stdout) as { kinds: { kind: string; skipped: number }[] }
+  assert.equal(kinds.find(({ kind }) => kind === 'training-session')?.skipped, 1)
 })
 
 test('an archive with errors is not stored at all: each is told with its line and reason, never the value', async () => {

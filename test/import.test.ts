@@ -426,7 +426,29 @@ test('a session that is not finished is counted and named, and not stored', asyn
     { line: 4, id: 7 },
   ])
   assert.equal(unfinishedCount, 3)
+  assert.deepEqual(totals(report), { added: 0, replaced: 0, unchanged: 0, skipped: 3 })
   assert.equal(await store.export(), before)
+})
+
+test('sessions that are not finished are counted as skipped, beside those that the store has otherwise', async () => {
+  await using store = await openStore([...world, trainingSession(5, 1), trainingSession(6, 1)])
+  const { kinds } = await store.import(
+    [
+      trainingSession(5, 1, { name: 'Other' }),
+      trainingSession(6, 1),
+      trainingSession(7, 1, { passed: null }),
+      trainingSession(8, 1),
+      lockDevice(9, 1),
+    ],
+    { onConflict: 'skip' },
+  )
+  assert.deepEqual(
+    kinds.filter(({ kind }) => kind === 'training-session' || kind === 'lock-device'),
+    [
+      { kind: 'lock-device', added: 1, replaced: 0, unchanged: 0, skipped: 0 },
+      { kind: 'training-session', added: 1, replaced: 0, unchanged: 1, skipped: 2 },
+    ],
+  )
 })
 
 test('of many sessions that are not finished the first 100 are named and all are counted', async () => {

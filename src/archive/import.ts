@@ -99,6 +99,7 @@ function setAside({ number, text, fault }: Line, incoming: Incoming, dropped: Dr
   try {
     incoming.add(kind, number, readRow(kind, data, record, dropped))
   } catch (error) {
+    if (error instanceof Unfinished) incoming.passOver(kind)
     // The records of an account are not wrong because its own line is.
     if (kind.name === 'account' && Number.isSafeInteger(data['id']))
       incoming.add(kind, number, { id: Number(data['id']) })

@@ -34,6 +34,12 @@ export class Incoming {
     this.#batches.get(kind)?.add(line, row)
   }
 
+  /** Counts a record that is not to be stored. */
+  passOver(kind: Kind) {
+    const batch = this.#batches.get(kind)
+    if (batch !== undefined) batch.passedOver += 1
+  }
+
   async flushFull() {
     for (const batch of this.#batches.values()) if (batch.isFull) await batch.flush()
   }
@@ -96,7 +102,10 @@ export class Incoming {
       )
     }
     const reports: KindReport[] = []
-    for (const [kind, { total }] of this.#batches) reports.push(await this.#move(kind, total, onConflict))
+    for (const [kind, { total, passedOver }] of this.#batches) {
+      const report = await this.#move(kind, total, onConflict)
+      reports.push({ ...report, skipped: report.skipped + passedOver })
+    }
     return reports
   }
 
@@ -152,6 +161,8 @@ class Batch {
   #fullStatement: string | undefined
   /** How many rows were taken in all. */
   total = 0
+  /** How many are not to be stored. */
+  passedOver = 0
 
   constructor(db: Kysely<Tables>, kind: Kind) {
     this.#db = db

@@ -17,7 +17,7 @@ export interface KindReport {
   readonly added: number
   readonly replaced: number
   readonly unchanged: number
-  /** Left as the store has them, by `onConflict: 'skip'`. */
+  /** Left as the store has them, by `onConflict: 'skip'`, and sessions that are not finished. */
   readonly skipped: number
 }
 
