@@ -734,24 +734,23 @@ test('accounts may be renamed in a circle, and names that were given up can be t
   )
 })
 
-const taken = 'has the username of another account'
+const repeated = 'has the username of another account in this archive'
+const taken =
+  'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'
 
 test('a username belongs to one account', async () => {
   await using store = await openStore(world)
-  const table: readonly (readonly [archive: readonly object[], lines: readonly number[]])[] = [
-    [
-      [account(8, 'new'), account(9, 'new')],
-      [1, 2],
-    ],
-    [[account(9, 'ann')], [1]],
-    [[account(8, 'ok'), lockTemplate(1, 1), account(9, 'cas')], [3]],
+  const table: readonly (readonly [archive: readonly object[], lines: readonly number[], reason: string])[] = [
+    [[account(8, 'new'), account(9, 'new')], [1, 2], repeated],
+    [[account(9, 'ann')], [1], taken],
+    [[account(8, 'ok'), lockTemplate(1, 1), account(9, 'cas')], [3], taken],
   ]
   for (const onConflict of ['fail', 'skip', 'replace'] as const) {
-    for (const [archive, lines] of table) {
+    for (const [archive, lines, reason] of table) {
       const { errors } = await store.refuse(archive, { onConflict })
       assert.deepEqual(
         errors,
-        lines.map(line => ({ line, reason: taken })),
+        lines.map(line => ({ line, reason })),
       )
     }
   }
@@ -790,7 +789,8 @@ test('a username is text of 1 to 64 characters without control characters, and n
   ])
 })
 
-const nobody = 'names an account that neither the archive nor the store has'
+const nobody =
+  'names an account that neither the archive nor the store has: add it under this id first (account add --id)'
 
 /** Records that name the account 99, which nobody is. */
 const orphans: readonly (readonly [kind: string, line: object])[] = [

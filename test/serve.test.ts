@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { text as textOf } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type Folder, makeFolder } from './support/command.ts'
+import { trainingSession } from './support/records.ts'
 import { within } from './support/waiting.ts'
 
 test('the service says where it listens, and answers within a second of its start', async t => {
@@ -34,19 +35,28 @@ test('the service says where it listens, and answers within a second of its star
   assert.ok(best < allowed, `it took ${best} ms, of ${allowed}`)
 })
 
-test('on an empty store it says how to add an account, a token and records, and those commands work', async () => {
+test('on an empty store it says how to bring records in and read them, and those commands work', async () => {
   await using folder = await makeFolder()
   await using running = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
   const [, url = ''] = await running.says(/Listening on (\S+)/)
   await within(5000, async () => running.said.stderr.includes('records.ndjson'))
   const commands = running.said.stderr.split('\n').filter(line => line.startsWith('  ./lockstep '))
-  assert.equal(commands.length, 3)
-  const [addAccount = '', addToken = '', addRecords = ''] = commands.map(line => line.replace('./lockstep', '"$0"'))
-  assert.equal((await folder.shell(addAccount)).code, 0)
-  const { stdout: token } = await folder.shell(addToken)
-  assert.match(addRecords, /^ *"\$0" import records\.ndjson/)
-  const me = await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token.trim()}` } })
-  assert.equal(me.status, 200)
+  const find = (words: string) => commands.find(line => line.startsWith(`  ./lockstep ${words} `)) ?? words
+  const does = async (line: string) => {
+    const { code, stdout, stderr } = await folder.shell(line.replace('./lockstep', '"$0"'))
+    assert.equal(code, 0, `${line}: ${stderr}`)
+    return stdout.trim()
+  }
+  assert.equal(commands.length, 5)
+  writeFileSync(folder.file('records.ndjson'), `${JSON.stringify(trainingSession(5, 4711))}\n`)
+  await does(find('account add'))
+  await does(find('account set-tier'))
+  await does(find('import'))
+  assert.match(await does(find('account list')), /^4711 +alex +ultra/m)
+  const headers = { Authorization: `Bearer ${await does(find('token create'))}` }
+  for (const path of ['me', 'dtt/sessions/5']) {
+    assert.equal((await fetch(`${url}/api/v1/${path}`, { headers })).status, 200)
+  }
 
   await using again = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
   await again.says(/Listening on/)
@@ -113,8 +123,8 @@ test('the demo works in an empty folder: sign-in, token, and a curl line that wo
   const pasted = await folder.shell(`${first.curl} --silent --show-error --write-out '\\n%{http_code}'`)
   const [body = '', status] = pasted.stdout.split('\n')
   assert.equal(status, '200')
-  const { ok, data } = JSON.parse(body) as { ok: boolean; data: { TrainerSegment: object[] } }
-  assert.ok(ok && data.TrainerSegment.length > 0)
+  const { ok, data } = JSON.parse(body) as { ok: boolean; data: { data: object[] } }
+  assert.ok(ok && data.data.length === 1)
 
   const hosts = [
     { host: 'evil.example', status: 421 },

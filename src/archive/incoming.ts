@@ -64,7 +64,12 @@ export class Incoming {
       }
     }
     await this.#run('create index incoming_account_name on incoming_account (username, id)')
-    await this.#find(errors, account, SAME_USERNAME, hasUsername('incoming_account'))
+    await this.#find(
+      errors,
+      account,
+      'has the username of another account in this archive',
+      hasUsername('incoming_account'),
+    )
   }
 
   /** Finds lines that contradict the store. */
@@ -80,7 +85,7 @@ export class Incoming {
         await this.#find(
           errors,
           kind,
-          'names an account that neither the archive nor the store has',
+          'names an account that neither the archive nor the store has: add it under this id first (account add --id)',
           `${nobody('incoming_account')} and ${nobody('account')}`,
         )
       }
@@ -89,7 +94,7 @@ export class Incoming {
       onConflict === 'replace'
         ? 'not exists (select 1 from incoming_account as renamed where renamed.id = someone.id)'
         : 'not exists (select 1 from account as stored where stored.id = incoming.id)'
-    await this.#find(errors, account, SAME_USERNAME, hasUsername('account', keepsName))
+    await this.#find(errors, account, USERNAME_TAKEN, hasUsername('account', keepsName))
   }
 
   /** Puts the rows in their places. Nothing about them may be wrong. */
@@ -215,7 +220,8 @@ class Batch {
 const ROWS_AT_ONCE = 100
 const CHARACTERS_AT_ONCE = 1024 * 1024
 
-const SAME_USERNAME = 'has the username of another account'
+const USERNAME_TAKEN =
+  'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'
 
 function hasUsername(accounts: string, condition = '1 = 1'): string {
   return `exists (select 1 from ${accounts} as someone

@@ -145,7 +145,7 @@ Sign-in:                   ${DEMO_USER} / ${DEMO_PASSWORD}
 Token:                     ${token}
 
 Try:
-  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/dtt/sessions/latest'`)
+  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/lkbx/templates?limit=1'`)
 }
 
 /** Listens, on the next free port where that is allowed, until it is told to stop. */
@@ -297,8 +297,12 @@ const SAMPLE = 'sample'
 function firstSteps(database: string | undefined): string {
   const where = database === undefined ? '' : ` --database '${database}'`
   return `
-There are no accounts yet. In another terminal:
-  ./lockstep account add --username alex${where}
+There are no accounts yet. An archive brings its own; in another terminal, with one of their names for alex:
+  ./lockstep import records.ndjson${where}
+  ./lockstep account list${where}
   ./lockstep token create --account alex --name 'First script'${where}
-  ./lockstep import records.ndjson${where}`
+An account without a tier gets one before its token:
+  ./lockstep account set-tier --account alex --tier ultra${where}
+Where no line is of kind account, it comes before the import, with the id that the records name as their owner:
+  ./lockstep account add --username alex --id 4711${where}`
 }
