@@ -225,6 +225,29 @@ test('a cursor belongs to its filters: added, changed or left out, it is refused
   }
 })
 
+test('where a filter is wrong, a cursor that was good with another value is not reported as well', async () => {
+  await using service = await startService([...world, ...sessions(20)])
+  const token = await service.token('ben')
+  const path = '/api/v1/dtt/sessions'
+  const cursor = await cursorAfter(service, `${path}?ownerId=1&limit=1&cursor=`, token)
+  for (const [query, fields] of wrongFilters) {
+    const { status, body } = await service.fetch(`${path}?${query}&cursor=${cursor}`, token)
+    assert.equal(status, 400)
+    assert.deepEqual(
+      body.fieldErrors.map(({ field }: { field: string }) => field),
+      fields,
+      query,
+    )
+  }
+})
+
+const wrongFilters: readonly (readonly [query: string, fields: readonly string[]])[] = [
+  ['ownerId=1&from=2026-01-02&to=2026-01-01', ['from']],
+  // What is no filter changes nothing about the list.
+  ['ownerId=2&limit=0', ['limit', 'cursor']],
+  ['ownerId=1&limit=0', ['limit']],
+]
+
 test('a cursor belongs to no limit, no way of showing, no token and no process', async () => {
   await using service = await startService([...world, ...sessions(6)])
   await using other = await startService([], {}, service)

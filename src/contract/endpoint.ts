@@ -159,13 +159,15 @@ function checkPage(values: object, listOf: (values: object) => string) {
   const found: FieldError[] = []
   // The query of every page has these parameters; of `from` and `to` the lists of sessions have both.
   const { cursor: sent, offset, from, to } = values as Partial<Parsed<Paging>> & { from?: number; to?: End }
+  // A day that begins where the last one ends comes after it.
+  const isBackwards = from !== undefined && to !== undefined && (from > to.before || (to.isDay && from === to.before))
   if (sent !== undefined && offset !== undefined) {
     found.push({ field: 'cursor', message: 'must not be combined with offset' })
-  } else if (sent !== undefined && sent !== 'start' && !belongs(sent, listOf(values))) {
+  } else if (sent !== undefined && sent !== 'start' && !isBackwards && !belongs(sent, listOf(values))) {
+    // Where the filters name no list, they are what is wrong.
     found.push({ field: 'cursor', message: paging.cursor.rule })
   }
-  // A day that begins where the last one ends comes after it.
-  if (from !== undefined && to !== undefined && (from > to.before || (to.isDay && from === to.before))) {
+  if (isBackwards) {
     found.push({ field: 'from', message: 'must not be after to' })
   }
   return found
