@@ -94,6 +94,37 @@ test('nobody imports what is not on the list', () => {
   assert.deepEqual(forbidden, [])
 })
 
+test('a resource is two files of one name: its promises in the contract, its answers in resources', () => {
+  const named = (unit: string, content: RegExp) =>
+    files
+      .filter(file => unitOf(file) === unit && file !== `${unit}/index.ts` && content.test(textOf(file)))
+      .map(file => file.slice(unit.length + 1))
+      .toSorted()
+  const promised = named('contract', /\b(?:get|page)\('\/api\//)
+  assert.ok(promised.includes('people.ts'), 'these are the files that promise something')
+  assert.deepEqual(named('resources', /^export const answers\b/m), promised)
+  for (const unit of ['contract', 'resources']) {
+    const listed = imports.filter(({ from }) => from === `${unit}/index.ts`).map(({ to }) => to)
+    for (const name of promised) assert.ok(listed.includes(`${unit}/${name}`), `${unit}/index.ts lists ${name}`)
+  }
+})
+
+test('every folder of the project is in the tree of docs/architecture.md, and nothing else', () => {
+  const root = join(source, '..')
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
+  const folders = (at: string) =>
+    readdirSync(at, { withFileTypes: true })
+      .filter(entry => entry.isDirectory())
+      .map(({ name }) => `${name}/`)
+      // Of folders with a dot, most are of somebody's tools.
+      .filter(name => !ignored.includes(name) && (!name.startsWith('.') || name === '.ci/'))
+  const tree = /^## The tree\n\n((?: {4}.*\n)+)/m.exec(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))?.[1]
+  const shown = (indent: number) =>
+    Array.from((tree ?? '').matchAll(new RegExp(`^ {${indent}}([\\w.-]+/)`, 'gm')), ([, name = '']) => name)
+  assert.deepEqual(shown(4).toSorted(), folders(root).toSorted())
+  assert.deepEqual(shown(6).toSorted(), folders(source).toSorted())
+})
+
 test('packages that reach outside are used where they belong, and the contract uses none', () => {
   const outside = imports.filter(({ to }) => !to.startsWith('.') && !files.includes(to))
   for (const { from, to } of outside) {
