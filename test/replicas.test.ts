@@ -134,6 +134,33 @@ testOnPostgres('what is revoked holds within a second, also where records come f
   assert.equal((await ask(url + NEWEST, token)).status, 401)
 })
 
+testOnPostgres(
+  'what is revoked holds within a second, also where a primary that is there is slow to say so',
+  async () => {
+    const { url, primary } = await everything()
+    const store = await open(primary.url, { patience: 5000 })
+    const token = await newToken(store)
+    assert.equal((await ask(url + NEWEST, token)).status, 200)
+    const admin = new pg.Client({ connectionString: primary.url })
+    await admin.connect()
+    try {
+      await admin.query('begin; lock table partnership in access exclusive mode')
+      const { rows } = await pgAsk<{ id: number }>(primary.url, 'select max(id)::int as id from token')
+      await revokeToken(store, rows[0]?.id ?? 0, Date.now())
+      await sleep(1000)
+      // More than there are connections, so that some get none; and some that are cancelled.
+      const asked = Array.from({ length: 20 }, () => ask(url + NEWEST, token))
+      await sleep(1000)
+      await pgAsk(primary.url, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'")
+      assertAll(await Promise.all(asked), 503)
+    } finally {
+      await admin.end()
+      await store.close()
+    }
+    assert.equal((await ask(url + NEWEST, token)).status, 401)
+  },
+)
+
 async function startAll() {
   const primary = await sharedServer()
   const server = await startPostgres({ follows: primary })

@@ -4,7 +4,9 @@ import { mock, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { listTokens, revokeToken } from '../src/store/tokens.ts'
+import { type Store, StoreUnavailable } from '../src/store/index.ts'
 import { Refused } from '../src/store/refused.ts'
+import { serveAgain } from './support/again.ts'
 import { account, trainingSession, world } from './support/records.ts'
 import { startService, unlimited } from './support/service.ts'
 import { within } from './support/waiting.ts'
@@ -142,6 +144,31 @@ test('a use is noted when a token is let in, whatever the answer; a refused toke
   const used = async () => (await listTokens(service.store)).map(({ last_used_at }) => last_used_at !== null)
   await within(2500, async () => (await used()).filter(Boolean).length === 2)
   assert.deepEqual(await used(), [true, true, false])
+})
+
+test('a token that cannot be looked up though its store is there is told to come back, also one in use', async () => {
+  await using service = await start()
+  const token = await service.token('ann')
+  let busy = false
+  const { store } = service
+  const read: Store['read'] = (query, values) => {
+    if (busy) throw new StoreUnavailable('busy')
+    return store.read(query, values)
+  }
+  await using again = await serveAgain(service, {}, { store: { ...store, read } })
+  const status = async () => {
+    const response = await fetch(`http://127.0.0.1:${again.port}/api/v1/me?x`, {
+      headers: { Authorization: `Bearer ${token}` },
+    })
+    await response.text()
+    return response.status
+  }
+  assert.equal(await status(), 400)
+  busy = true
+  await sleep(1000)
+  assert.equal(await status(), 503)
+  busy = false
+  assert.equal(await status(), 400)
 })
 
 test('while another program writes,', async t => {

@@ -1,4 +1,4 @@
-import { StoreUnavailable, type Store } from './store.ts'
+import { type Reach, type Store, StoreUnavailable } from './store.ts'
 import { findGrant, type Grant, revocations } from './tokens.ts'
 
 /** What tokens grant, kept for a moment, so that a token in steady use costs no look-up for each request. */
@@ -9,14 +9,12 @@ export interface Grants {
 
 /**
  * A grant is kept for less than a second, so that revoking a token, or anything else it rests on, holds everywhere within
- * one; a token revoked by this process is forgotten at once. While the store does not answer, the last known grant holds
- * on for `grace` milliseconds.
+ * one; a token revoked by this process is forgotten at once. Only while the server of the store is not there, the last
+ * known grant holds on, for `grace` milliseconds: on one that is slow or busy, a token may have been revoked.
  */
 export function makeGrants(store: Store, grace: number): Grants {
   const kept = new Map<string, { readonly grant: Grant; readonly since: number }>()
   let seen = revocations()
-  let asking = 0
-  let away = false
 
   const keep = (token: string, grant: Grant | undefined, since: number) => {
     // Taken out first, so that the oldest stand first.
@@ -32,36 +30,22 @@ export function makeGrants(store: Store, grace: number): Grants {
 
   const lookUp = async (token: string, since: number) => {
     const began = revocations()
-    asking += 1
-    try {
-      const grant = await findGrant(store, token)
-      away = false
-      if (revocations() === began) keep(token, grant, since)
-      return grant
-    } catch (error) {
-      if (error instanceof StoreUnavailable) away = true
-      throw error
-    } finally {
-      asking -= 1
-    }
+    const grant = await findGrant(store, token)
+    if (revocations() === began) keep(token, grant, since)
+    return grant
   }
 
-  /** What is looked up, or the last known grant when there is no answer, or none in time. */
-  const lookUpOr = async (last: Grant, token: string, since: number) => {
-    let patience: NodeJS.Timeout | undefined
-    const late = new Promise<Grant>(resolve => {
-      patience = setTimeout(() => {
-        away = true
-        resolve(last)
-      }, PATIENCE)
-    })
+  /** What is looked up, or the last known grant where nobody is there to answer. */
+  const lookUpOr = async (last: Grant, token: string, since: number, reach: Reach) => {
+    if (reach.lost) return last
+    const found = lookUp(token, since)
     try {
-      return await Promise.race([lookUp(token, since), late])
+      // One that is silent is not waited for until the look-up fails: the read that comes after needs the time.
+      if ((await isLate(found)) && (await reach.isLost())) return last
+      return await found
     } catch (error) {
-      if (error instanceof StoreUnavailable) return last
+      if (error instanceof StoreUnavailable && (await reach.isLost())) return last
       throw error
-    } finally {
-      clearTimeout(patience)
     }
   }
 
@@ -74,9 +58,9 @@ export function makeGrants(store: Store, grace: number): Grants {
       if (known === undefined) return lookUp(token, now)
       const age = now - known.since
       if (age < KEPT_FOR) return known.grant
-      if (age >= grace) return lookUp(token, now)
-      // One request at a time finds out whether the store is back; the others need not wait for it.
-      return away && asking > 0 ? known.grant : lookUpOr(known.grant, token, now)
+      return age < grace && store.reach !== undefined
+        ? lookUpOr(known.grant, token, now, store.reach)
+        : lookUp(token, now)
     },
   }
 }
@@ -84,5 +68,17 @@ export function makeGrants(store: Store, grace: number): Grants {
 const KEPT_FOR = 900
 const MOST_KEPT = 10_000
 
-/** Milliseconds that leave time for the read that comes after. */
-const PATIENCE = 2500
+/** Milliseconds after which a look-up that has not ended is late. */
+const LATE = 300
+
+async function isLate(work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>(resolve => {
+    timer = setTimeout(resolve, LATE, true)
+  })
+  try {
+    return await Promise.race([work.then(() => false), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

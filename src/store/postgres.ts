@@ -3,6 +3,7 @@ import pg from 'pg'
 import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
 import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
+import { watchReach } from './reach.ts'
 import { watchReplicas } from './replicas.ts'
 import type { Tables } from './tables.ts'
 
@@ -30,6 +31,8 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
             }
           }),
         )
+
+  const reach = watchReach(makePool(url, WATCHING))
 
   const readRecords: Reader = async (query, values) => {
     for (const replica of replicas?.current() ?? []) {
@@ -71,8 +74,9 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
       }
     },
     backup: undefined,
+    reach,
     async close() {
-      await Promise.all([replicas?.close(), reads.end()])
+      await Promise.all([replicas?.close(), reach.close(), reads.end()])
       // Kysely ends only a pool it has used.
       await db.destroy()
       if (!pool.ended) await pool.end()

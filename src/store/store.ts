@@ -19,7 +19,17 @@ export interface Store {
   locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
   /** Copies the whole store to a new file while it is in use; SQLite only. */
   readonly backup: ((file: string) => Promise<void>) | undefined
+  /** Whether the server is there at all; not given where the store is a file. */
+  readonly reach?: Reach
   close(): Promise<void>
+}
+
+/** What is known of a server: one that is slow or refuses something is there. */
+export interface Reach {
+  /** It was gone when it was last asked, less than a second ago. */
+  readonly lost: boolean
+  /** Asks it, unless it is known to be lost. Resolves at once or within two seconds; never rejects. */
+  isLost(): Promise<boolean>
 }
 
 /** The store cannot answer now; the request may succeed later. */
