@@ -16,8 +16,10 @@ COPY package.json lockstep LICENSE ./
 COPY src ./src
 USER 10001:10001
 VOLUME /data
+# An import sets aside what it reads in temporary files, which SQLite would put where a read-only container has no room.
 ENV LOCKSTEP_HOST=0.0.0.0 \
-  LOCKSTEP_DATABASE_URL=sqlite:/data/lockstep.db
+  LOCKSTEP_DATABASE_URL=sqlite:/data/lockstep.db \
+  SQLITE_TMPDIR=/data
 EXPOSE 5625
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node_modules/.bin/node", "--eval", "fetch(`http://127.0.0.1:${process.env.LOCKSTEP_PORT || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
