@@ -129,6 +129,25 @@ test('workers whose new version does not start go on serving with the old one', 
   await database.remove()
 })
 
+for (const moment of ['a new one starts', 'an old one goes'] as const) {
+  test(`workers told to end while ${moment} end without a word, and no more are started`, async () => {
+    const database = newSqlite()
+    const settings = { LOCKSTEP_DRAIN_DELAY: '1' }
+    await using service = await serve(database.url, { args: ['--workers', '2'], settings })
+    service.process.kill('SIGHUP')
+    await within(20_000, async () =>
+      moment === 'a new one starts'
+        ? workersOf(service).length === 3
+        : (await ask(`${service.url}/readyz`)).status === 503,
+    )
+    service.process.kill('SIGTERM')
+    const { code, stderr } = await service.ended
+    assert.doesNotMatch(stderr, /error|ended/i)
+    assert.equal(code, 0)
+    await database.remove()
+  })
+}
+
 test('workers end with the process that supervises them', async () => {
   const database = newSqlite()
   await using service = await serve(database.url, { args: ['--workers', '2'] })

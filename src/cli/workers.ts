@@ -69,6 +69,7 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
 
   const restart = async () => {
     for (const worker of serving.values().toArray()) {
+      if (stopping) return
       // Where the new one does not start, the old one stays.
       await start()
       await retire(worker)
