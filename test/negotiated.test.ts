@@ -67,7 +67,7 @@ const acceptable: readonly (string | undefined)[] = [
   'application/json;q=0.001', 'application/json ; q=0.5', 'application/json;Q=1', 'application/json;q=1.000', 'text/html, */*;q=0.1',
   'text/html;q=1, application/json;q=0.1', '*/*;q=0, application/json', 'application/*;q=0, application/json', '*/*;q=0, application/*;q=0.2',
   'application/json;charset=utf-8', 'application/json; charset="UTF-8"; q=0.3', 'application/json;q=0, application/json;charset=utf-8',
-  'application/json;q=0, application/json;q=0.1', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'application/json;q=0, application/json;q=0.1', 'text/html;x="a,b", application/json', 'text/html;x="a, b', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
   // Not parsable, which counts as absent.
   'json', '/', 'application/', '*', 'text/html;q=0 application/json', 'text html', '"application/json"', 'text/html;q=0, (comment)',
 ] // prettier-ignore
@@ -76,7 +76,8 @@ const excluding = [
   'text/html', 'text/*', 'text/html, image/*;q=0.5', 'application/xml', 'application/vnd.api+json', 'application/jsonx',
   'application/json;q=0', 'application/json; q=0.000', '*/*;q=0', 'application/*;q=0', 'application/*;q=0, */*', 'application/json;q=0, */*',
   'application/json;q=0, application/*', 'application/json;charset=utf-8;q=0, application/json', 'application/json;charset=utf-16',
-  'text/html;level=1;q=1, text/html;q=0.7', 'text/html;',
+  'text/html;level=1;q=1, text/html;q=0.7', 'text/html;', 'text/html;x="a,b"', 'text/html;x="a\\",b", image/png',
+  'application/json;x=";q=1"', 'text/html;x=", application/json"',
 ] // prettier-ignore
 
 test('an answer is given when Accept lets it be JSON by its most specific range, and when it says nothing readable', async () => {

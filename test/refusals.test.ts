@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type ErrorCode, errors } from '../src/contract/errors.ts'
 import { type Store, StoreUnavailable } from '../src/store/index.ts'
@@ -124,6 +124,42 @@ test('a request that arrives byte by byte is answered like one that arrives at o
     }),
   )
 })
+
+const inPackets: readonly { readonly packets: readonly string[]; readonly code: ErrorCode }[] = [
+  {
+    packets: ['GET /', ...Array<string>(8).fill('a'.repeat(5000)), ' HTTP/1.1\r\nHost: a\r\n\r\n'],
+    code: 'uri_too_long',
+  },
+  { packets: ['\r\n', 'GE', 'T ', ...Array<string>(8).fill(`/${'a'.repeat(5000)}`)], code: 'uri_too_long' },
+  {
+    packets: ['GET / HTTP/1.1\r\nHost: a\r\nX: ', ...Array<string>(8).fill('a'.repeat(5000)), 'GET / HTTP/1.1\r\n'],
+    code: 'headers_too_large',
+  },
+  { packets: ['GET / HTTP/1.1\r', '\nX: A-', 'Z '.repeat(20_000), ' HTTP/1.1'], code: 'headers_too_large' },
+  { packets: ['GET /a', ' b HTTP/1.1\r\nHost: a\r\n\r\n'], code: 'malformed_url' },
+  { packets: [`GET /${'a'.repeat(5000)} `, 'b HTTP/1.1\r\nHost: a\r\n\r\n'], code: 'malformed_url' },
+  { packets: ['G', 'ET', ' /a', 'b ', 'c HTTP/1.1\r\nHost: a\r\n\r\n'], code: 'malformed_url' },
+  { packets: ['GET /a HTT', 'X/1.1\r\nHost: a\r\n\r\n'], code: 'malformed_request' },
+  { packets: ['GET /a HTTP/1.1\r\n', 'GET /a b HTTP/1.1\r\n\r\n'], code: 'malformed_request' },
+]
+
+for (const before of ['', request('GET', '/healthz')]) {
+  test(`a refusal does not depend on packets ${before === '' ? 'on a new connection' : 'after an answer'}`, async () => {
+    for (const { packets, code } of inPackets) {
+      using connection = open(service.service.port)
+      if (before !== '') {
+        connection.send(before)
+        assert.equal((await connection.answer()).status, 200)
+      }
+      for (const packet of packets) {
+        connection.send(packet)
+        await sleep(15)
+      }
+      const { body } = await connection.answer()
+      assert.equal(JSON.parse(body).code, code, packets.map(packet => packet.slice(0, 20)).join('|'))
+    }
+  })
+}
 
 test('who sends a request and ends its side gets the answer', async () => {
   const slow: Store = {

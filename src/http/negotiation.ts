@@ -3,15 +3,18 @@ export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return true
   let best = { specificity: -1, weight: 0 }
   let parsed = 0
-  for (const part of accept.split(',')) {
+  for (const part of partsOf(accept)) {
     if (part.trim() === '') continue
     const range = MEDIA_RANGE.exec(part)
     if (range === null) return true
     parsed += 1
     const [, type = '', subtype = '', parameters = ''] = range
-    const weight = weightOf(parameters)
+    // A weight within quotes is none.
+    const place = parameters.replaceAll(QUOTED, quoted => '"'.repeat(quoted.length)).search(WEIGHT)
+    const own = place === -1 ? parameters : parameters.slice(0, place)
+    const weight = place === -1 ? 1 : weightOf(parameters.slice(place))
     if (weight === undefined) return true
-    const specificity = specificityOf(type.toLowerCase(), subtype.toLowerCase(), parameters)
+    const specificity = specificityOf(type.toLowerCase(), subtype.toLowerCase(), own)
     if (specificity > best.specificity) best = { specificity, weight }
     else if (specificity === best.specificity && specificity >= 0) {
       best = { specificity, weight: Math.max(best.weight, weight) }
@@ -31,16 +34,23 @@ const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 // A space belongs to what follows it, and to nothing else: were there a choice, a long header would try every one.
 const PARAMETER = `[ \\t]*;(?:[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`
 const MEDIA_RANGE = new RegExp(`^[ \\t]*(${TOKEN})/(${TOKEN})((?:${PARAMETER})*)[ \\t]*$`)
+const QUOTED = /"(?:[^"\\]|\\.)*"/g
+const PART = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g
 const WEIGHT = /;[ \t]*q=([^;]*)/i
 const ENTITY_TAG = /(?:^|,)[ \t]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?=[ \t]*(?:,|$))/g
 
-function specificityOf(type: string, subtype: string, parameters: string): number {
+/** What is between commas, other than those within quotes. */
+function partsOf(list: string): readonly string[] {
+  return list.includes('"') ? (list.match(PART) ?? []) : list.split(',')
+}
+
+/** `own` are the parameters of the type itself: those before the weight. */
+function specificityOf(type: string, subtype: string, own: string): number {
   if (type === '*' && subtype === '*') return 0
   if (type !== 'application') return -1
   if (subtype === '*') return 1
   if (subtype !== 'json') return -1
-  // Of parameters of the type itself only the charset we send can be meant.
-  const own = parameters.replace(/;[ \t]*q=.*$/i, '')
+  // Of them only the charset we send can be meant.
   if (own.trim() === '' || own.trim() === ';') return 2
   return /^[ \t]*;[ \t]*charset="?utf-8"?[ \t]*$/i.test(own) ? 3 : -1
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
-import { type AddressInfo, Server as Listener, type Socket } from 'node:net'
+import { type AddressInfo, Server as Listener, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -16,7 +16,7 @@ import { Limited, makeLimits } from './limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { watchLoop } from './overload.ts'
-import { faultOf } from './faults.ts'
+import { beginning, faultOf } from './faults.ts'
 import { parseTarget } from './target.ts'
 import { makeUses } from './uses.ts'
 
@@ -114,7 +114,9 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
 
   const handle = (request: IncomingMessage, response: Response) => {
     const { socket } = request
-    const { waiting } = lineOf(socket)
+    const line = lineOf(socket)
+    const { waiting } = line
+    line.before = line.begun = ''
     // What follows the last answer of a connection is not answered, only read, so that this answer arrives.
     if (!socket.writable || waiting.at(-1)?.shouldKeepAlive === false) return
     response.on('close', onClose)
@@ -183,7 +185,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   /** What the parser refused, or what did not arrive in time, gets the same kind of answer as all else, in its turn. */
   const refuse = (thrown: Error, socket: Socket) => {
     const line = lineOf(socket)
-    const code = faultOf(thrown)
+    const code = faultOf(thrown, line.before)
     if (code === undefined) {
       socket.destroy()
       return
@@ -212,6 +214,8 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.destroySoon = closeGently
+    // Not in the documentation, so a test holds it.
+    Object.assign(socket, { _unrefTimer: notePacket })
     socket.on('close', () => sockets.delete(socket))
   })
 
@@ -267,6 +271,9 @@ class Response extends ServerResponse {
 interface Line {
   readonly waiting: Response[]
   afterwards: (() => void) | undefined
+  /** What packets brought of the line of a request whose head is not complete, and what they had before the last one. */
+  begun: string
+  before: string
 }
 
 /** Milliseconds from the head of a request to its answer, at the most. */
@@ -275,8 +282,26 @@ const ANSWER_WITHIN = 5000
 const LINE = Symbol('line')
 
 function lineOf(socket: Socket & { [LINE]?: Line }): Line {
-  return (socket[LINE] ??= { waiting: [], afterwards: undefined })
+  return (socket[LINE] ??= { waiting: [], afterwards: undefined, begun: '', before: '' })
 }
+
+/** What the server calls after each packet, before it tells what is wrong with it: it puts off the timeout. */
+interface Parsed extends Socket {
+  readonly parser?: { getCurrentBuffer(): Buffer } | null
+}
+
+const { _unrefTimer: putOff } = Socket.prototype as Socket & { _unrefTimer(this: Socket): void }
+
+function notePacket(this: Parsed) {
+  putOff.call(this)
+  const line = lineOf(this)
+  // Nearly always a packet is a whole request, and costs no more than this.
+  if (line.waiting.length > 0) return
+  line.before = line.begun
+  line.begun = beginning(line.begun, this.parser?.getCurrentBuffer() ?? EMPTY)
+}
+
+const EMPTY = Buffer.alloc(0)
 
 /** Ends a connection, and reads on for a while: closed at once, it would be reset, and its last answer lost. */
 function closeGently(this: Socket) {

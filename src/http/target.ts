@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { ApiError } from '../contract/errors.ts'
 
 /** The path of a request, split and decoded, and its query as it was sent. */
@@ -41,13 +42,20 @@ export function decode(text: string): string {
 
 /** Whether the text is a host with an optional port, as a Host header must have it. */
 export function isHost(text: string): boolean {
-  return HOST.test(text) && Number(/:(\d*)$/.exec(text)?.[1] ?? 0) <= 65_535
+  // Nearly all ask for the same one.
+  if (text === lastHost) return true
+  const [whole, address, port = ''] = HOST.exec(text) ?? []
+  if (whole === undefined || (address !== undefined && !isIPv6(address)) || Number(port) > 65_535) return false
+  lastHost = text
+  return true
 }
+
+let lastHost: string | undefined
 
 // Everything but printable ASCII, and of that what no target may have unencoded.
 const UNWELCOME = /[^\x21-\x7e]|[#\\<>"]/
 const ABSOLUTE_FORM = /^https?:\/\/([^/?]+)/i
-const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
+const HOST = /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+|\[([0-9A-Fa-f:.]+)\])(?::(\d{0,5}))?$/
 
 function fromAbsolute(target: string, sentHost: string | undefined) {
   const [whole, authority = ''] = ABSOLUTE_FORM.exec(target) ?? []

@@ -480,6 +480,12 @@ function ofHosts({ ann }: Tokens): Refused[] {
     'a Host that is not ASCII': ['Host: \xe9'],
     'a Host with a backslash': ['Host: a\\b'],
     'a Host in quotes': ['Host: "a"'],
+    'a Host with bad percent-encoding': ['Host: %zz'],
+    'a Host with cut percent-encoding': ['Host: a%2'],
+    'a dot in brackets': ['Host: [.]'],
+    'no IPv6 address in brackets': ['Host: [:::::1]'],
+    'an IPv4 address in brackets': ['Host: [127.0.0.1]:80'],
+    'an IPv6 address with a port out of bounds': ['Host: [::1]:65536'],
   }
   const refused = (title: string, send: string): Refused => ({ title, send, code: 'host_invalid', closes: true })
   return [
@@ -492,6 +498,7 @@ function ofHosts({ ann }: Tokens): Refused[] {
     refused('no Host at OPTIONS *', lines('OPTIONS * HTTP/1.1')),
     refused('an absolute target at odds with the Host', request('GET', `http://b${ONE}`, bearer(ann))),
     refused('an absolute target with another port', request('GET', `http://a:81${ONE}`, bearer(ann))),
+    refused('an absolute target without a good host', lines(`GET http://[.]${ONE} HTTP/1.0`, bearer(ann))),
     refused('an absolute target with a user', request('GET', `http://${MARK}@a${ONE}`, bearer(ann))),
     refused('an absolute target in HTTP/1.1 without a Host', lines(`GET http://a${ONE} HTTP/1.1`, bearer(ann))),
   ]
