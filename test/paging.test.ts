@@ -243,6 +243,10 @@ test('where a filter is wrong, a cursor that was good with another value is not 
 
 const wrongFilters: readonly (readonly [query: string, fields: readonly string[]])[] = [
   ['ownerId=1&from=2026-01-02&to=2026-01-01', ['from']],
+  ['ownerId=one', ['ownerId']],
+  ['ownerId=1&passed=maybe', ['passed']],
+  ['ownerId=1&from=2026-02-30', ['from']],
+  ['ownerId=2&ownerId=1', ['ownerId']],
   // What is no filter changes nothing about the list.
   ['ownerId=2&limit=0', ['limit', 'cursor']],
   ['ownerId=1&limit=0', ['limit']],

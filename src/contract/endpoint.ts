@@ -25,8 +25,11 @@ export interface Endpoint<
   readonly query: Query
   /** The schema of `data` in the envelope. */
   readonly data: Data
-  /** Errors that concern more than one parameter, from the parsed values (undefined where one was wrong or not sent). */
-  readonly check: (values: object) => FieldError[]
+  /**
+   * Errors that concern more than one parameter, from the parsed values (undefined where one was wrong or not sent) and
+   * from which of them were wrong.
+   */
+  readonly check: (values: object, isWrong: (name: string) => boolean) => FieldError[]
 }
 
 /** What an answer is asked: the parsed query, and the identifier where the path has one. */
@@ -102,7 +105,7 @@ export function page<
     }),
     item: facts.item,
     listOf,
-    check: values => checkPage(values, listOf),
+    check: (values, isWrong) => checkPage(values, () => (filters.some(isWrong) ? undefined : listOf(values))),
   }
 }
 
@@ -155,7 +158,8 @@ export const cursorPagination = Type.Object(
   { additionalProperties: false },
 )
 
-function checkPage(values: object, listOf: (values: object) => string) {
+/** `listOf` gives undefined where a filter was wrong: that names no list. */
+function checkPage(values: object, listOf: () => string | undefined) {
   const found: FieldError[] = []
   // The query of every page has these parameters; of `from` and `to` the lists of sessions have both.
   const { cursor: sent, offset, from, to } = values as Partial<Parsed<Paging>> & { from?: number; to?: End }
@@ -163,9 +167,10 @@ function checkPage(values: object, listOf: (values: object) => string) {
   const isBackwards = from !== undefined && to !== undefined && (from > to.before || (to.isDay && from === to.before))
   if (sent !== undefined && offset !== undefined) {
     found.push({ field: 'cursor', message: 'must not be combined with offset' })
-  } else if (sent !== undefined && sent !== 'start' && !isBackwards && !belongs(sent, listOf(values))) {
+  } else if (sent !== undefined && sent !== 'start' && !isBackwards) {
+    const list = listOf()
     // Where the filters name no list, they are what is wrong.
-    found.push({ field: 'cursor', message: paging.cursor.rule })
+    if (list !== undefined && !belongs(sent, list)) found.push({ field: 'cursor', message: paging.cursor.rule })
   }
   if (isBackwards) {
     found.push({ field: 'from', message: 'must not be after to' })

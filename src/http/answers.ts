@@ -1,25 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import { STATUS_CODES, type ServerResponse } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import type { ApiError, ErrorCode } from '../contract/errors.ts'
 import type { LongText } from '../resources/replies.ts'
 import type { Exchange } from './exchange.ts'
 import type { Limits } from './limits.ts'
+import { Outbox } from './outbox.ts'
+import type { Response } from './response.ts'
 
 /** How answers look on the wire: those of the API, and refusals wherever they are raised. */
 export interface Answers {
   /** Rejects when a long text ends early; the connection is then gone. */
   ok(
-    response: ServerResponse,
+    response: Response,
     exchange: Exchange,
     data: string | LongText,
     etag: string,
     link: string | undefined,
   ): Promise<void> | void
-  notModified(response: ServerResponse, exchange: Exchange, etag: string, link: string | undefined): void
+  notModified(response: Response, exchange: Exchange, etag: string, link: string | undefined): void
   /** Says which methods there are, also to a browser that asks on behalf of a page. */
-  options(response: ServerResponse, exchange: Exchange): void
-  error(response: ServerResponse, exchange: Exchange, error: ApiError): void
+  options(response: Response, exchange: Exchange): void
+  error(response: Response, exchange: Exchange, error: ApiError): void
   /** A refusal as bytes, for a request that the parser gave up on. */
   rawError(exchange: Exchange, error: ApiError): string
 }
@@ -28,98 +30,84 @@ interface AnswersOptions {
   readonly limits: Limits
   readonly corsOrigins: readonly string[]
   /** Whether this connection is to end with this answer. */
-  readonly isLast: (response: ServerResponse) => boolean
+  readonly isLast: (response: Response) => boolean
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): Answers {
-  const constant = [...CONSTANT_HEADERS, ...(corsOrigins.length === 0 ? [] : ['Vary', 'Origin'])]
+  const constant = linesOf(corsOrigins.length === 0 ? CONSTANT_HEADERS : { ...CONSTANT_HEADERS, Vary: 'Origin' })
 
-  const headersOf = (exchange: Exchange): string[] => {
-    const headers = ['X-Request-Id', exchange.requestId, ...constant]
-    const { allowance, head } = exchange
-    if (allowance !== undefined) headers.push(...limits.headers(allowance, exchange.now))
+  const outbox = new Outbox()
+
+  const linesFor = ({ requestId, allowance, head, now }: Exchange): string => {
+    let lines = `X-Request-Id: ${requestId}\r\n${constant}`
+    if (allowance !== undefined) lines += limits.lines(allowance, now)
     const origin = head?.origin
     if (origin !== undefined && corsOrigins.includes(origin)) {
-      headers.push('Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED)
+      lines += linesOf({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
     }
-    return headers
+    return lines
   }
 
   /** Writes the head; false where the request is answered already, because it took too long. */
-  const start = (response: ServerResponse, exchange: Exchange, status: number, headers: string[]) => {
-    if (response.writableEnded) return false
+  const start = (response: Response, exchange: Exchange, status: number, lines: string) => {
+    if (response.isEnding) return false
     const { code, head } = exchange
     // Where a body was announced its bytes may still be under way, and nobody is going to read them.
     if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
       response.shouldKeepAlive = false
     }
-    response.writeHead(status, headers)
+    response.writeLines(status, lines)
     return true
   }
 
-  const send = (
-    response: ServerResponse,
-    exchange: Exchange,
-    status: number,
-    headers: string[],
-    body: string | undefined,
-  ) => {
-    if (start(response, exchange, status, headers)) response.end(body)
+  const send = (response: Response, exchange: Exchange, status: number, lines: string, body: string | undefined) => {
+    if (start(response, exchange, status, lines)) outbox.add(response, body, exchange.bytes)
   }
 
   const refusal = (exchange: Exchange, error: ApiError) => {
     exchange.code = error.code
     const { code, status, message, fieldErrors } = error
     const body = JSON.stringify({ ok: false, error: message, code, status, requestId: exchange.requestId, fieldErrors })
-    const headers = headersOf(exchange)
-    headers.push('Content-Type', JSON_TYPE, 'Content-Length', String(Buffer.byteLength(body)))
-    headers.push(...headersOfError(error, exchange.scope))
     exchange.bytes = Buffer.byteLength(body)
-    return { headers, body }
+    const lines = `${linesFor(exchange)}${CONTENT}${exchange.bytes}\r\n${linesOf(headersOfError(error, exchange.scope))}`
+    return { lines, body }
   }
 
   return {
     ok(response, exchange, data, etag, link) {
       const body = typeof data === 'string' ? BEFORE_DATA + data + AFTER_DATA : undefined
       exchange.bytes = typeof data === 'string' ? Buffer.byteLength(body ?? '') : FRAME + data.bytes
-      const headers = headersOf(exchange)
-      headers.push('ETag', etag, 'Content-Type', JSON_TYPE, 'Content-Length', String(exchange.bytes))
-      if (link !== undefined) headers.push('Link', link)
-      if (typeof data === 'string' || exchange.method === 'HEAD') return send(response, exchange, 200, headers, body)
-      if (!start(response, exchange, 200, headers)) return
+      const lines = `${linesFor(exchange)}ETag: ${etag}\r\n${CONTENT}${exchange.bytes}\r\n${linkLine(link)}`
+      if (typeof data === 'string' || exchange.method === 'HEAD') return send(response, exchange, 200, lines, body)
+      if (!start(response, exchange, 200, lines)) return
       return stream(data.parts, response)
     },
     notModified(response, exchange, etag, link) {
-      const headers = headersOf(exchange)
-      headers.push('ETag', etag, 'Content-Type', JSON_TYPE)
-      if (link !== undefined) headers.push('Link', link)
-      send(response, exchange, 304, headers, undefined)
+      const lines = `${linesFor(exchange)}ETag: ${etag}\r\n${TYPE}${linkLine(link)}`
+      send(response, exchange, 304, lines, undefined)
     },
     options(response, exchange) {
-      const headers = headersOf(exchange)
-      headers.push('Allow', ALLOW)
       const origin = exchange.head?.origin
-      if (origin !== undefined && corsOrigins.includes(origin)) headers.push(...PREFLIGHT)
-      send(response, exchange, 204, headers, undefined)
+      const preflight = origin !== undefined && corsOrigins.includes(origin) ? PREFLIGHT : {}
+      send(response, exchange, 204, linesFor(exchange) + linesOf({ Allow: ALLOW, ...preflight }), undefined)
     },
     error(response, exchange, error) {
-      const { headers, body } = refusal(exchange, error)
-      send(response, exchange, error.status, headers, body)
+      const { lines, body } = refusal(exchange, error)
+      send(response, exchange, error.status, lines, body)
     },
     rawError(exchange, error) {
-      const { headers, body } = refusal(exchange, error)
+      const { lines, body } = refusal(exchange, error)
       exchange.status = error.status
-      let text = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n`
-      for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`
-      return `${text}Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`
+      const statusLine = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n`
+      return `${statusLine}${lines}Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`
     },
   }
 }
 
 /** Sends a text part by part, as fast as it is taken. */
-async function stream(parts: AsyncIterable<string>, response: ServerResponse) {
+async function stream(parts: AsyncIterable<string>, response: Response) {
   try {
     await pipeline(framed(parts), response)
   } catch (error) {
@@ -148,29 +136,34 @@ export function makeRequestId(): string {
   return pool.toString('base64url', used - REQUEST_ID_BYTES, used)
 }
 
-const CONSTANT_HEADERS = [
-  'Cache-Control',
-  'no-store',
-  'X-Content-Type-Options',
-  'nosniff',
-  'Referrer-Policy',
-  'no-referrer',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
-  'Content-Security-Policy',
-  "default-src 'none'; frame-ancestors 'none'",
-]
+const CONSTANT_HEADERS = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+const TYPE = linesOf({ 'Content-Type': JSON_TYPE })
+const CONTENT = `${TYPE}Content-Length: `
+
+function linesOf(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+}
+
+function linkLine(link: string | undefined): string {
+  return link === undefined ? '' : `Link: ${link}\r\n`
+}
 
 const ALLOW = 'GET, HEAD, OPTIONS'
 const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
-const PREFLIGHT = [
-  'Access-Control-Allow-Methods',
-  'GET, HEAD',
-  'Access-Control-Allow-Headers',
-  'Authorization, If-None-Match',
-  'Access-Control-Max-Age',
-  '600',
-]
+const PREFLIGHT = {
+  'Access-Control-Allow-Methods': 'GET, HEAD',
+  'Access-Control-Allow-Headers': 'Authorization, If-None-Match',
+  'Access-Control-Max-Age': '600',
+}
 
 /** After these the state of the connection is in doubt. */
 const CLOSING: ReadonlySet<ErrorCode> = new Set([
@@ -187,16 +180,16 @@ let pool = randomBytes(REQUEST_ID_BYTES * 256)
 let used = 0
 
 /** Headers that belong to a refusal (RFC 6750, RFC 9110). */
-function headersOfError({ code, status, message, retryAfter }: ApiError, scope = ''): string[] {
-  if (code === 'missing_token') return ['WWW-Authenticate', 'Bearer realm="api"']
+function headersOfError({ code, status, message, retryAfter }: ApiError, scope = ''): Readonly<Record<string, string>> {
+  if (code === 'missing_token') return { 'WWW-Authenticate': 'Bearer realm="api"' }
   if (status === 401) return challenge('invalid_token', `error_description="${message}"`)
   if (code === 'invalid_request') return challenge(code, `error_description="${message}"`)
   if (code === 'insufficient_scope') return challenge(code, `scope="${scope}"`)
-  if (code === 'method_not_allowed') return ['Allow', ALLOW]
-  if (status === 429 || status === 503) return ['Retry-After', String(retryAfter ?? 1)]
-  return []
+  if (code === 'method_not_allowed') return { Allow: ALLOW }
+  if (status === 429 || status === 503) return { 'Retry-After': String(retryAfter ?? 1) }
+  return {}
 }
 
-function challenge(error: string, rest: string): string[] {
-  return ['WWW-Authenticate', `Bearer realm="api", error="${error}", ${rest}`]
+function challenge(error: string, rest: string) {
+  return { 'WWW-Authenticate': `Bearer realm="api", error="${error}", ${rest}` }
 }

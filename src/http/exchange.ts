@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Head } from './head.ts'
 import type { Allowance, Limited } from './limits.ts'
+import type { Response } from './response.ts'
 import type { Target } from './target.ts'
 
 /** One request on its way to its answer. What becomes known on the way stays, for the answer and for the log. */
@@ -35,7 +36,7 @@ export class Exchange {
 /** A request that has been parsed, and the response to it. */
 export interface Call {
   readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly response: Response
   readonly exchange: Exchange
   readonly head: Head
   readonly target: Target

@@ -26,8 +26,8 @@ export interface Limits {
   /** Takes the charge of a request made at `now` back, for an answer that cost next to nothing. */
   refund(allowance: Allowance, now: number): void
   release(allowance: Allowance): void
-  /** What is left, as header names and values; empty where there is no limit. */
-  headers(allowance: Allowance, now: number): readonly string[]
+  /** What is left, as header lines; empty where there is no limit. */
+  lines(allowance: Allowance, now: number): string
   /** Counts refused credentials. Throws rate_limited once there were too many from this network. */
   countFailure(address: string, now: number): void
 }
@@ -35,7 +35,7 @@ export interface Limits {
 export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitSettings): Limits {
   const allowances = new Windows<number>()
   const failures = new Windows<string>()
-  const policy = `"default";q=${rateLimit};w=${WINDOW / 1000}`
+  const policy = `RateLimit-Policy: "default";q=${rateLimit};w=${WINDOW / 1000}\r\n`
 
   return {
     admit(tokenId, now) {
@@ -55,10 +55,10 @@ export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitS
     release(allowance) {
       allowance.active -= 1
     },
-    headers(allowance, now) {
-      if (rateLimit === 0) return []
-      const left = `"default";r=${Math.max(0, rateLimit - allowance.used)};t=${secondsUntil(allowance.ends, now)}`
-      return ['RateLimit-Policy', policy, 'RateLimit', left]
+    lines(allowance, now) {
+      if (rateLimit === 0) return ''
+      const left = Math.max(0, rateLimit - allowance.used)
+      return `${policy}RateLimit: "default";r=${left};t=${secondsUntil(allowance.ends, now)}\r\n`
     },
     countFailure(address, now) {
       if (failureLimit === 0) return

@@ -11,6 +11,7 @@ import type { Call, Exchange } from './exchange.ts'
 import type { Log } from './log.ts'
 import { matchesEtag } from './negotiation.ts'
 import { makeReference } from './reference.ts'
+import type { Response } from './response.ts'
 import type { Target } from './target.ts'
 
 interface PagesOptions {
@@ -19,7 +20,7 @@ interface PagesOptions {
   readonly log: Log
   readonly sample?: SampleAccount | undefined
   readonly isDraining: () => boolean
-  readonly fail: (response: ServerResponse, exchange: Exchange, thrown: unknown) => void
+  readonly fail: (response: Response, exchange: Exchange, thrown: unknown) => void
 }
 
 /** Everything beside the API: health, the reference, and the dashboard. */
@@ -32,10 +33,10 @@ export async function makePages(options: PagesOptions): Promise<(call: Call) => 
   // A request and what is known of it belong together; Fastify has only the request.
   const calls = new WeakMap<ServerResponse, Call>()
   const refuse = (reply: FastifyReply, error: unknown) => {
-    const exchange = calls.get(reply.raw)?.exchange
-    if (exchange === undefined) throw error
+    const call = calls.get(reply.raw)
+    if (call === undefined) throw error
     reply.hijack()
-    fail(reply.raw, exchange, error)
+    fail(call.response, call.exchange, error)
   }
   app.setErrorHandler((error, _request, reply) => refuse(reply, error))
 

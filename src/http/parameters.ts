@@ -44,7 +44,8 @@ export function readParameters(endpoint: Endpoint, query: Query, id: string | un
       if (asked[name] === undefined) found.add('invalid_parameter', name, parameter.rule)
     }
   }
-  for (const { field, message } of endpoint.check(asked)) found.add('invalid_parameter', field, message)
+  const together = endpoint.check(asked, name => found.has(name))
+  for (const { field, message } of together) found.add('invalid_parameter', field, message)
   found.throwIfAny()
   return asked
 }
@@ -68,6 +69,10 @@ class Findings {
     if (this.#code !== undefined && PRECEDENCE.indexOf(this.#code) <= PRECEDENCE.indexOf(code)) return
     this.#code = code
     this.#text = `${field} ${message}`
+  }
+
+  has(field: string): boolean {
+    return this.#errors.some(error => error.field === field)
   }
 
   throwIfAny() {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { type AddressInfo, Server as Listener, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
@@ -17,6 +17,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { watchLoop } from './overload.ts'
 import { beginning, faultOf } from './faults.ts'
+import { Response } from './response.ts'
 import { parseTarget } from './target.ts'
 import { makeUses } from './uses.ts'
 
@@ -72,14 +73,14 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   pages.catch(() => {})
 
   /** Whether this answer is to be the last of its connection: while closing, that to the newest request. */
-  function isLast(response: ServerResponse): boolean {
+  function isLast(response: Response): boolean {
     return closing && lineOf(response.req.socket).waiting.at(-1) === response
   }
 
   /** Answers with what a caller may see of a failure. */
-  function fail(response: ServerResponse, exchange: Exchange, thrown: unknown) {
+  function fail(response: Response, exchange: Exchange, thrown: unknown) {
     // Answered already, because it took too long.
-    if (response.writableEnded) return
+    if (response.isEnding || response.writableEnded) return
     const error = seen(thrown)
     if (error.status >= 500 && error !== thrown) log.failure(thrown, exchange.requestId)
     if (error instanceof Limited) {
@@ -259,12 +260,6 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
 /** The address of a listener, for people. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-/** A response that knows its exchange, so that one function can finish all of them. */
-class Response extends ServerResponse {
-  readonly exchange = new Exchange(makeRequestId(), this.req.method ?? '')
-  deadline: NodeJS.Timeout | undefined
 }
 
 /** The state of a connection: requests that wait for their answer, in order, and what comes after the last of them. */
