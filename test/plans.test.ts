@@ -107,7 +107,7 @@ for (const analyzed of [false, true]) {
 const byIndex: readonly { address: string; step: string }[] = [
   {
     address: '/lkbx/templates',
-    step: 'SEARCH lock_template USING COVERING INDEX lock_template_by_time (owner_id=? AND at>? AND at<?)',
+    step: 'SEARCH lock_template USING COVERING INDEX lock_template_by_time (owner_id=?)',
   },
   {
     address: '/lkbx/sessions?from=1970-01-01&to=1970-01-02',
@@ -129,7 +129,7 @@ const byIndex: readonly { address: string; step: string }[] = [
   { address: '/lkbx/sessions/1', step: 'SEARCH lock_session USING INTEGER PRIMARY KEY (rowid=?)' },
   {
     address: '/dtt/templates',
-    step: 'SEARCH training_template USING COVERING INDEX training_template_by_time (owner_id=? AND at>? AND at<?)',
+    step: 'SEARCH training_template USING COVERING INDEX training_template_by_time (owner_id=?)',
   },
   {
     address: '/dtt/templates/active',

@@ -36,7 +36,7 @@ interface PieceOfRow {
   readonly from: number
 }
 
-export interface Piece {
+interface Piece {
   readonly text: string
   readonly etag: string
 }
@@ -139,14 +139,36 @@ interface ListOptions {
  * Rows of some accounts, newest first. Each account is a stretch of an index that is already in order, so the engine
  * merges them: a page costs what it shows, whatever the accounts hold.
  */
-export function newestFirst(table: RecordName, { filter, show = 'document' }: ListOptions = {}): ListQueries<Stretch> {
+export function newestFirst(table: RecordName, options: ListOptions = {}): ListQueries<Stretch> {
+  const whole = stretches(table, options, false)
+  const bounded = stretches(table, options, true)
+  const of = ({ from, beforeAt }: Stretch) => (from === EVER.from && beforeAt === EVER.beforeAt ? whole : bounded)
+  return {
+    joined: (values, placed) => of(values).joined(values, placed),
+    listed: values => of(values).listed(values),
+    piece: values => of(values).piece(values),
+  }
+}
+
+/** The stretch that holds all there is. Asked for without bounds, because each row would be compared with them. */
+export const EVER = { from: Number.MIN_SAFE_INTEGER, beforeAt: Number.MAX_SAFE_INTEGER, beforeId: 0 }
+
+function stretches(
+  table: RecordName,
+  { filter, show = 'document' }: ListOptions,
+  isBounded: boolean,
+): ListQueries<Stretch> {
   return recordLists(table, show, (slot, width) => {
     const { document, etag, size } = shown[show]
     const asFound = sql`${document} as document, ${etag} as etag, ${size} as size`
-    const within = (mine: RawBuilder<boolean>) => sql`
-      where ${mine} ${filter === undefined ? sql`` : sql`and ${sql.ref(filter)} = ${slot('filter')}`}
-        and at >= ${slot('from')} and (at, id) < (${slot('beforeAt')}, ${slot('beforeId')})
-      order by at desc, id desc`
+    const within = (mine: RawBuilder<boolean>) => {
+      const conditions = [
+        mine,
+        ...(filter === undefined ? [] : [sql`${sql.ref(filter)} = ${slot('filter')}`]),
+        ...(isBounded ? [sql`at >= ${slot('from')}`, sql`(at, id) < (${slot('beforeAt')}, ${slot('beforeId')})`] : []),
+      ]
+      return sql`where ${sql.join(conditions, sql` and `)} order by at desc, id desc`
+    }
     const part = sql`limit ${slot('limit')} offset ${slot('offset')}`
     const place = sql`at || '.' || id as place`
     const [only] = onlyOwner(slot, width)

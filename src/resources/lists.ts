@@ -1,6 +1,6 @@
 import type { End } from '../contract/parameters.ts'
 import { type Store, StoreUnavailable, TooLong } from '../store/index.ts'
-import { type IdStretch, type ListQueries, PIECE, type Stretch } from './list-queries.ts'
+import { EVER, type IdStretch, type ListQueries, PIECE, type Stretch } from './list-queries.ts'
 import { type Asked, longPageOf, pageOf, type Reply } from './replies.ts'
 
 /** A list as its endpoint describes it. */
@@ -22,14 +22,14 @@ export function newestPage(
   list: List,
   filter: string | number = '',
 ): Promise<Reply> {
-  const { cursor, from = Number.MIN_SAFE_INTEGER, to } = asked
+  const { cursor, from = EVER.from, to } = asked
   const after = cursor === undefined || cursor === 'start' ? undefined : cursor
   const stretch = {
     owners,
     from,
     // A cursor stands within the list, so never after its end.
-    beforeAt: after?.at ?? to?.before ?? Number.MAX_SAFE_INTEGER,
-    beforeId: after?.id ?? 0,
+    beforeAt: after?.at ?? to?.before ?? EVER.beforeAt,
+    beforeId: after?.id ?? EVER.beforeId,
     filter,
     limit: asked.limit + 1,
     offset: asked.offset ?? 0,
