@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,6 +25,10 @@ const { values: flags } = parseArgs({
     /** Shapes whose name contains this. */
     only: { type: 'string', default: '' },
     workers: { type: 'boolean', default: true },
+    /** Measures, instead of workers, the service without each of its defaults. */
+    defaults: { type: 'boolean', default: false },
+    /** A folder for the SQLite store; one that was filled there before is measured again. */
+    keep: { type: 'string' },
   },
   allowNegative: true,
 })
@@ -76,10 +80,10 @@ async function measureAll() {
     `${cpus()[0]?.model ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ` +
       `Node ${process.version}, load by ${loader}; ${size.accounts} accounts\n`,
   )
-  const stores: [name: string, url: string][] = [['SQLite', `sqlite:${join(folder, 'bench.db')}`]]
+  const stores: [name: string, url: string][] = [['SQLite', `sqlite:${join(flags.keep ?? folder, 'bench.db')}`]]
   if (flags.postgres !== undefined) stores.push(['PostgreSQL', flags.postgres])
   const tokensOf = new Map<string, ReadonlyMap<number, string>>()
-  for (const [name, url] of stores) tokensOf.set(name, await fill(url, size, Math.min(1000, size.accounts)))
+  for (const [name, url] of stores) tokensOf.set(name, await filled(name, url))
 
   const tables: string[] = []
   for (const [name, url] of stores) {
@@ -87,7 +91,14 @@ async function measureAll() {
     const candidates: Candidate[] = [
       { name: 'floor', start: startFloor },
       { name, start: () => startService(url, []) },
-      ...(flags.workers ? [{ name: `${name}, 2 workers`, start: () => startService(url, ['--workers', '2']) }] : []),
+      ...(flags.defaults
+        ? defaults.map(([without, settings]) => ({
+            name: `${name} without ${without}`,
+            start: () => startService(url, [], settings),
+          }))
+        : flags.workers
+          ? [{ name: `${name}, 2 workers`, start: () => startService(url, ['--workers', '2']) }]
+          : []),
     ]
     for (const [shapeName, list] of Object.entries(all)) {
       if (!shapeName.includes(flags.only)) continue
@@ -98,6 +109,33 @@ async function measureAll() {
     }
   }
   process.stdout.write(`\n${HEADING}\n${tables.join('\n')}\n`)
+}
+
+/** What is on unless it is switched off. */
+const defaults: readonly (readonly [name: string, settings: Readonly<Record<string, string>>])[] = [
+  ['access log', { LOCKSTEP_ACCESS_LOG: 'off' }],
+  ['limits', { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_CONCURRENCY_LIMIT: '0' }],
+  ['overload protection', { LOCKSTEP_OVERLOAD_LAG: '0' }],
+  [
+    'any of them',
+    {
+      LOCKSTEP_ACCESS_LOG: 'off',
+      LOCKSTEP_RATE_LIMIT: '0',
+      LOCKSTEP_CONCURRENCY_LIMIT: '0',
+      LOCKSTEP_OVERLOAD_LAG: '0',
+    },
+  ],
+]
+
+/** The tokens of a store, which is filled unless it was kept. */
+async function filled(name: string, url: string): Promise<ReadonlyMap<number, string>> {
+  const kept = flags.keep !== undefined && name === 'SQLite' ? join(flags.keep, 'tokens.json') : undefined
+  // Written here.
+  if (kept !== undefined && existsSync(kept))
+    return new Map(JSON.parse(readFileSync(kept, 'utf8')) as [number, string][])
+  const tokens = await fill(url, size, Math.min(1000, size.accounts))
+  if (kept !== undefined) writeFileSync(kept, JSON.stringify([...tokens]), { mode: 0o600 })
+  return tokens
 }
 
 /** Measures all candidates of a shape in turns and returns the rows of the table. */
@@ -157,13 +195,22 @@ function startFloor(shape: Shape): Promise<Running> {
   return start(process.execPath, [join(root, 'bench/floor.ts'), answerFile(shape), String(port)], port)
 }
 
-function startService(database: string, more: readonly string[]): Promise<Running> {
+function startService(
+  database: string,
+  more: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Running> {
   const port = (nextPort += 1)
   const args = ['serve', '--database', database, '--port', String(port), ...more]
-  return start(join(root, 'lockstep'), args, port)
+  return start(join(root, 'lockstep'), args, port, settings)
 }
 
-async function start(program: string, args: readonly string[], port: number): Promise<Running> {
+async function start(
+  program: string,
+  args: readonly string[],
+  port: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Running> {
   const [command, all] = args.includes('--workers') ? [program, [...args]] : pinned(0, program, args)
   const child = spawn(command, all, {
     // The log goes to a file, as it would.
@@ -173,6 +220,7 @@ async function start(program: string, args: readonly string[], port: number): Pr
       LOCKSTEP_RATE_LIMIT: '999999999',
       LOCKSTEP_CONCURRENCY_LIMIT: '999999999',
       LOCKSTEP_FAILURE_LIMIT: '999999999',
+      ...settings,
     },
   })
   running.add(child)

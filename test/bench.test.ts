@@ -12,3 +12,9 @@ test('the benchmark can be repeated: it measures the service against the floor, 
   assert.match(stdout, /^\| S1 one session \| floor \| \d+ \| 1\.00 \|/m)
   assert.match(stdout, /^\| S1 one session \| SQLite \| \d+ \| \d+\.\d\d \|/m)
 })
+
+test('so can that of long lists', async () => {
+  const program = fileURLToPath(new URL('../bench/depth.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [program, '--rounds', '1', '--depth', '300'])
+  assert.match(stdout, /^\| page after 300 rows, by cursor \| \d+\.\d\d ms \|/m)
+})

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readConfig } from '../src/config.ts'
+import { makeLog } from '../src/http/log.ts'
+import { startServer } from '../src/http/server.ts'
+import { open } from '../src/store/index.ts'
+import { fill } from './data.ts'
+
+/**
+ * What a page costs deep in a long list, by offset and by cursor. One account, pages of 50 lock templates, one request
+ * after the other from the same process: what is printed is more than what the server takes.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '41' },
+    depth: { type: 'string', default: '100000' },
+    /** An empty PostgreSQL database to measure instead of SQLite. */
+    postgres: { type: 'string' },
+  },
+})
+const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
+const url = flags.postgres ?? `sqlite:${join(folder, 'depth.db')}`
+const depth = Number(flags.depth)
+const [token = ''] = (await fill(url, { accounts: 1, sessions: 0, templates: depth + 100 }, 1)).values()
+const store = await open(url, { patience: 5000, statementTimeout: 4000 })
+const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_RATE_LIMIT: '0' })
+const service = await startServer({ store, config, log: makeLog(() => {}, false) })
+try {
+  const list = `${service.url}/api/v1/lkbx/templates?limit=50`
+  const pages: readonly (readonly [name: string, url: string])[] = [
+    ['first page, by offset', list],
+    ['first page, by cursor', `${list}&cursor=`],
+    [`page after ${depth} rows, by offset`, `${list}&offset=${depth}`],
+    [`page after ${depth} rows, by cursor`, `${list}&cursor=${await cursorAt(list)}`],
+  ]
+  console.log('| Page | median | slowest |\n| --- | ---: | ---: |')
+  for (const [name, page] of pages) {
+    const times: number[] = []
+    for (let round = 0; round < Number(flags.rounds); round += 1) {
+      const start = performance.now()
+      const { data } = await ask(page)
+      times.push(performance.now() - start)
+      if (data.length !== 50) throw new Error(`${name} has ${data.length} rows`)
+    }
+    times.sort((a, b) => a - b)
+    const ms = (time: number | undefined) => `${time?.toFixed(2)} ms`
+    console.log(`| ${name} | ${ms(times[times.length >> 1])} | ${ms(times.at(-1))} |`)
+  }
+} finally {
+  await service.close()
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+interface PageSent {
+  readonly data: readonly unknown[]
+  readonly pagination: { readonly nextCursor?: string | null }
+}
+
+async function ask(page: string): Promise<PageSent> {
+  const response = await fetch(page, { headers: { Authorization: `Bearer ${token}` } })
+  if (response.status !== 200) throw new Error(`answered ${response.status}`)
+  // As the contract has it.
+  return ((await response.json()) as { data: PageSent }).data
+}
+
+/** Walks to where as many rows have been passed. */
+async function cursorAt(list: string): Promise<string> {
+  let cursor = ''
+  for (let passed = 0; passed < depth; passed += 100) {
+    const { pagination } = await ask(`${list.replace('limit=50', 'limit=100')}&cursor=${cursor}`)
+    cursor = pagination.nextCursor ?? ''
+  }
+  return cursor
+}
