@@ -142,7 +142,7 @@ function lockCard({ viewer, now }: Visit, current: Active | undefined, newest: r
         <p class="big word">${stateLabels[current.state] ?? current.state}<small> for ${durationText((now - changed) / 1000)}</small></p>
         <p class="muted"><a href="/locks/${id}">${thingName(viewer, 'lock', { id, name })}</a></p>
         <dl class="lines">
-          <div><dt>Started</dt><dd>${dateTime(viewer, current.at)}</dd></div>
+          <div><dt>Since</dt><dd>${dateTime(viewer, changed)}</dd></div>
           <div><dt>Elapsed</dt><dd>${durationText((now - current.at) / 1000)}</dd></div>
           <div><dt>Planned end</dt><dd>${duration > 0 ? dateTime(viewer, planned) : 'Not set'}</dd></div>
         </dl>
