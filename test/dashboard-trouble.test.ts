@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { importArchive } from '../src/archive/import.ts'
 import { open } from '../src/store/index.ts'
 import { setPassword } from '../src/store/passwords.ts'
 import { PASSWORD, visitor } from './support/dashboard.ts'
-import { sharedServer, testOnPostgres } from './support/postgres.ts'
+import { sharedServer, startPostgres, testOnPostgres } from './support/postgres.ts'
 import { world } from './support/records.ts'
 import { archiveOf, startService } from './support/service.ts'
 import { serve } from './support/serving.ts'
@@ -58,12 +59,45 @@ testOnPostgres('a page whose database goes away says so, and when to come back',
   }
 })
 
+testOnPostgres('a page that takes too long says so like any other that cannot be shown', async () => {
+  const server = await startPostgres()
+  const locks = [new pg.Client(server.url), new pg.Client(server.url)] as const
+  try {
+    const store = await open(server.url, { patience: 5000 })
+    await importArchive(store, archiveOf(world))
+    await setPassword(store, 1, PASSWORD)
+    await store.close()
+    await using service = await serve(server.url)
+    const ann = visitor(service.url)
+    await ann.signIn('ann')
+    // Nothing that the page waits for takes too long, but all of it together does.
+    for (const client of locks) await client.connect()
+    await locks[0].query('begin; lock table browser_session in access exclusive mode')
+    await locks[1].query('begin; lock table token in access exclusive mode')
+    const asked = performance.now()
+    const asking = ann.get('/keys')
+    await sleep(3000)
+    await locks[0].query('rollback')
+    const { status, headers, text } = await asking
+    const took = performance.now() - asked
+    assert.ok(took > 4500 && took < 6000, `it took ${took} ms`)
+    assert.deepEqual([status, headers.get('Retry-After')], [503, '1'])
+    assert.match(headers.get('Content-Type') ?? '', /^text\/html/)
+    assert.match(text, /That did not work/)
+    await locks[1].query('rollback')
+    assert.equal((await ann.get('/keys')).status, 200)
+  } finally {
+    for (const client of locks) await client.end()
+    server.remove()
+  }
+})
+
 const WAITING = `from pg_stat_activity where application_name = 'lockstep' and wait_event_type = 'Lock'`
 
 test('who looks for a page that is not there gets one that says so; a program gets JSON', async () => {
   await using service = await startService(world)
   const somebody = visitor(service.url)
-  for (const path of ['/nowhere', '/Training', '//', '/docs/x']) {
+  for (const path of ['/nowhere', '/Training', '//', '/docs/x', '/locks/', '/training/']) {
     const { status, headers, text } = await somebody.get(path)
     assert.equal(status, 404, path)
     assert.match(headers.get('Content-Type') ?? '', /^text\/html/)

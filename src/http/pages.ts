@@ -23,8 +23,14 @@ interface PagesOptions {
   readonly fail: (response: Response, exchange: Exchange, thrown: unknown) => void
 }
 
+export interface Pages {
+  answer(call: Call): Promise<void>
+  /** Answers a call that takes too long, as its page would tell of any other trouble. */
+  giveUp(call: Call, error: unknown): void
+}
+
 /** Everything beside the API: health, the reference, and the dashboard. */
-export async function makePages(options: PagesOptions): Promise<(call: Call) => Promise<void>> {
+export async function makePages(options: PagesOptions): Promise<Pages> {
   const { store, config, log, sample, isDraining, fail } = options
   const app = fastify()
   const paths = new Set<string>()
@@ -32,6 +38,7 @@ export async function makePages(options: PagesOptions): Promise<(call: Call) => 
 
   // A request and what is known of it belong together; Fastify has only the request.
   const calls = new WeakMap<ServerResponse, Call>()
+  const replies = new WeakMap<ServerResponse, FastifyReply>()
   const refuse = (reply: FastifyReply, error: unknown) => {
     const call = calls.get(reply.raw)
     if (call === undefined) throw error
@@ -43,8 +50,10 @@ export async function makePages(options: PagesOptions): Promise<(call: Call) => 
   app.addHook('onRequest', async (request, reply) => {
     const call = calls.get(reply.raw)
     if (call === undefined) return
+    replies.set(reply.raw, reply)
     reply.headers({ ...HEADERS, 'X-Request-Id': call.exchange.requestId })
-    if (!request.is404) {
+    // The router lets a parameter be empty, and takes what is behind a trailing slash for one.
+    if (!request.is404 && !Object.values(request.params as Record<string, string>).includes('')) {
       call.exchange.route = request.routeOptions.url
       return
     }
@@ -95,13 +104,20 @@ export async function makePages(options: PagesOptions): Promise<(call: Call) => 
 
   await app.ready()
   const routable = new Set(app.supportedMethods)
-  return async call => {
-    const { request, response, exchange, target } = call
-    // To the router such methods do not exist at all.
-    if (!routable.has(exchange.method)) throw new ApiError(isKnown(target, paths) ? 'method_not_allowed' : 'no_route')
-    calls.set(response, call)
-    request.url = target.path
-    app.routing(request, response)
+  return {
+    async answer(call) {
+      const { request, response, exchange, target } = call
+      // To the router such methods do not exist at all.
+      if (!routable.has(exchange.method)) throw new ApiError(isKnown(target, paths) ? 'method_not_allowed' : 'no_route')
+      calls.set(response, call)
+      request.url = target.path
+      app.routing(request, response)
+    },
+    giveUp({ response, exchange }, error) {
+      const reply = replies.get(response)
+      if (reply === undefined) fail(response, exchange, error)
+      else if (!reply.sent) void reply.send(error)
+    },
   }
 }
 

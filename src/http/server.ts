@@ -153,10 +153,13 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
       if (store.engine !== 'sqlite') {
         response.deadline = setTimeout(() => {
           // A long answer that is under way takes the time that its reader takes.
-          if (!response.headersSent) fail(response, exchange, new StoreUnavailable('too late'))
+          if (response.headersSent) return
+          const late = new StoreUnavailable('too late')
+          if (forApi) fail(response, exchange, late)
+          else pages.then(({ giveUp }) => giveUp(call, late)).catch(() => {})
         }, ANSWER_WITHIN)
       }
-      const answered = forApi ? api(call) : pages.then(open => open(call))
+      const answered = forApi ? api(call) : pages.then(({ answer }) => answer(call))
       answered.catch((error: unknown) => fail(response, exchange, error))
     } catch (error) {
       fail(response, exchange, error)
