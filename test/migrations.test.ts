@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
-import { importArchive } from '../src/archive/import.ts'
+import { exportArchive } from '../src/archive/export.ts'
+import { importArchive, ImportError } from '../src/archive/import.ts'
+import type { Endpoint } from '../src/contract/endpoint.ts'
+import { api } from '../src/contract/index.ts'
 import {
   beginSession,
   endSessions,
@@ -15,11 +18,20 @@ import { setPassword, verifyPassword } from '../src/store/passwords.ts'
 import type { Tables } from '../src/store/tables.ts'
 import { createToken, noteUses, revokeToken } from '../src/store/tokens.ts'
 import { run } from './support/command.ts'
-import { ask } from './support/databases.ts'
+import { serveAgain } from './support/again.ts'
+import { ask, newPostgres } from './support/databases.ts'
 import { testOnBoth } from './support/engines.ts'
 import { sharedServer, testOnPostgres } from './support/postgres.ts'
-import { trainingSession, world } from './support/records.ts'
-import { archiveOf } from './support/service.ts'
+import {
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+  world,
+} from './support/records.ts'
+import { archiveOf, unlimited } from './support/service.ts'
 import { ask as askService, serve } from './support/serving.ts'
 
 // engine: any
@@ -114,7 +126,7 @@ testOnPostgres('a database of another encoding than UTF8 is refused, and stays e
 })
 
 testOnPostgres('the documented role serves, writes what people do by signing in, and can do nothing else', async () => {
-  const [server = '', database = ''] = documentedSql()
+  const [server = '', database = ''] = documentedSql('Least privilege')
   const { url: superuser } = await sharedServer()
   for (const statement of statementsOf(server)) await ask(superuser, statement)
   const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
@@ -168,6 +180,72 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   await ask(service, 'select * from later')
 })
 
+testOnPostgres(
+  'with the documented keys for many servers every answer and export is the same, and imports hold',
+  async () => {
+    const [keys = '', unique = ''] = documentedSql('Past one primary')
+    const { url: server } = await sharedServer()
+    const { url, remove } = await newPostgres(server)
+    const store = await opened(url)
+    const ids = [5, 6, 7]
+    const records = [lockTemplate, lockDevice, lockSession, trainingTemplate, trainingDevice, trainingSession]
+    const lines = [
+      ...world,
+      ...records.flatMap(record => [...ids.map(id => record(id, 1)), record(8, 2), record(9, 3)]),
+    ]
+    await importArchive(store, archiveOf(lines))
+    const request = { accountId: 2, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
+    const token = await createToken(store, request, Date.now())
+    {
+      await using service = await serveAgain({ store }, unlimited)
+      const answers = async () => {
+        const found: unknown[] = []
+        for (const { path } of Object.values<Endpoint>(api)) {
+          const one = path.replace(':id', '5')
+          for (const target of [
+            one,
+            one.replace('5', '9'),
+            `${one}?limit=2`,
+            `${one}?limit=2&offset=2`,
+            `${one}?ownerId=1`,
+          ]) {
+            const { status, text } = await askService(`http://127.0.0.1:${service.port}${target}`, token)
+            found.push([target, status, status === 200 && one !== '/api/v1/me' ? text : ''])
+          }
+        }
+        let archive = ''
+        await exportArchive(store, async part => void (archive += part))
+        return [...found, archive]
+      }
+      const before = await answers()
+      for (const statement of statementsOf(keys)) await ask(url, statement)
+      assert.deepEqual(await answers(), before)
+
+      // Without an index on the identifier alone, an import is refused, and nothing changes.
+      await assert.rejects(importArchive(store, archiveOf(lines)), /no unique or exclusion constraint matching/)
+      assert.deepEqual(await answers(), before)
+
+      for (const statement of statementsOf(unique)) await ask(url, statement)
+      const again = await importArchive(store, archiveOf(lines))
+      assert.ok(again.kinds.every(({ added, replaced }) => added + replaced === 0))
+      assert.deepEqual(await answers(), before)
+      for (const record of records) {
+        await importArchive(store, archiveOf([record(10, 1)]))
+        const taken = archiveOf([record(10, 3)])
+        await assert.rejects(importArchive(store, taken), ImportError)
+        await importArchive(store, archiveOf([record(10, 3)]), { onConflict: 'skip' })
+        await importArchive(store, archiveOf([record(10, 2)]), { onConflict: 'replace' })
+      }
+      for (const table of RECORDS) {
+        const { rows } = await sql.raw(`select owner_id from ${table} where id = 10`).execute(store.db)
+        assert.deepEqual(rows, [{ owner_id: 2 }], table)
+      }
+    }
+    await store.close()
+    await remove()
+  },
+)
+
 const RECORDS = [
   'lock_template',
   'lock_device',
@@ -199,10 +277,10 @@ const FORBIDDEN = [
   'truncate token',
 ]
 
-/** The SQL of the docs: what a superuser runs on the server, and what the owner runs in the database. */
-function documentedSql(): string[] {
+/** The SQL of a section of the docs, block by block. */
+function documentedSql(title: string): string[] {
   const page = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8')
-  const section = /### Least privilege\n([\s\S]*?)\n### /.exec(page)?.[1] ?? ''
+  const section = new RegExp(`### ${title}\\n([\\s\\S]*?)\\n##`).exec(page)?.[1] ?? ''
   return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text)
 }
 
