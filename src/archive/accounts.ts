@@ -42,6 +42,10 @@ export function listAccounts(store: Store): Promise<AccountFacts[]> {
   return store.db.selectFrom('account').select(FACTS).orderBy('id').execute()
 }
 
+export async function hasAccounts(store: Store): Promise<boolean> {
+  return (await store.db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
 /** The account with this id or username. Throws Refused when there is none. */
 export async function findAccount(store: Store, idOrName: string): Promise<AccountFacts> {
   const byId = /^[0-9]+$/.test(idOrName)

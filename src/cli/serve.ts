@@ -1,7 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { importArchive } from '../archive/import.ts'
-import { listAccounts } from '../archive/accounts.ts'
+import { findAccount, hasAccounts } from '../archive/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
 import type { SampleAccount } from '../dashboard/index.ts'
@@ -11,6 +11,7 @@ import { type Service, type ServiceOptions, startServer, urlOf } from '../http/s
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import { setPassword } from '../store/passwords.ts'
+import { Refused } from '../store/refused.ts'
 import { createToken, listTokens, revokeToken } from '../store/tokens.ts'
 import {
   databaseOption,
@@ -112,7 +113,7 @@ async function serve(flags: ServeFlags) {
 
 async function welcome(store: Store, url: string, { database }: ServeFlags) {
   print(`Listening on ${url}`)
-  if ((await listAccounts(store)).length === 0) say(firstSteps(database))
+  if (!(await hasAccounts(store))) say(firstSteps(database))
 }
 
 async function demo(flags: { reset?: boolean; port?: number; database: string }) {
@@ -229,16 +230,14 @@ async function makeSample(store: Store, reset: boolean) {
   const today = new Date(now).toISOString().slice(0, 10)
   const made = await store.db.selectFrom('note').select('value').where('name', '=', SAMPLE).executeTakeFirst()
   if (made?.value === today && !reset) return
-  if (made === undefined && (await listAccounts(store)).length > 0) {
+  if (made === undefined && (await hasAccounts(store))) {
     throw new UsageError('this database holds records that are no sample: name another one with --database')
   }
   // Noted first: a sample that was interrupted is still a sample.
   await noteSample(store, 'unfinished')
   await store.db.deleteFrom('account').execute()
   await importArchive(store, sampleChunks(now))
-  for (const { id, username } of await listAccounts(store)) {
-    if (username === DEMO_USER) await setPassword(store, id, DEMO_PASSWORD)
-  }
+  await setPassword(store, (await findAccount(store, DEMO_USER)).id, DEMO_PASSWORD)
   await noteSample(store, today)
 }
 
@@ -259,13 +258,13 @@ async function noteSample(store: Store, value: string) {
 /** A fresh token for the sample account; the one before it is revoked. */
 async function demoToken(store: Store): Promise<string> {
   const now = Date.now()
-  const accounts = await listAccounts(store)
-  const account = accounts.find(({ username }) => username === DEMO_USER)
-  if (account === undefined) throw new UsageError('the sample is damaged: make it anew with --reset')
-  for (const token of await listTokens(store, account.id)) {
+  const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
+    throw error instanceof Refused ? new UsageError('the sample is damaged: make it anew with --reset') : error
+  })
+  for (const token of await listTokens(store, id)) {
     if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
   }
-  return createToken(store, { accountId: account.id, name: DEMO_TOKEN, scopes, expiresAt: null }, now)
+  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes, expiresAt: null }, now)
 }
 
 function workerCount(text: string): number {
