@@ -64,6 +64,22 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const running = new Set<ChildProcess>()
 let nextPort = 18_000
 
+/** What is on unless it is switched off. */
+const defaults: readonly (readonly [name: string, settings: Readonly<Record<string, string>>])[] = [
+  ['access log', { LOCKSTEP_ACCESS_LOG: 'off' }],
+  ['limits', { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_CONCURRENCY_LIMIT: '0' }],
+  ['overload protection', { LOCKSTEP_OVERLOAD_LAG: '0' }],
+  [
+    'any of them',
+    {
+      LOCKSTEP_ACCESS_LOG: 'off',
+      LOCKSTEP_RATE_LIMIT: '0',
+      LOCKSTEP_CONCURRENCY_LIMIT: '0',
+      LOCKSTEP_OVERLOAD_LAG: '0',
+    },
+  ],
+]
+
 const HEADING =
   '| shape | candidate | requests/s | of the floor | CPU µs/request | floor CPU/CPU | p50 ms | p99 ms | peak MB |\n' +
   '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
@@ -110,22 +126,6 @@ async function measureAll() {
   }
   process.stdout.write(`\n${HEADING}\n${tables.join('\n')}\n`)
 }
-
-/** What is on unless it is switched off. */
-const defaults: readonly (readonly [name: string, settings: Readonly<Record<string, string>>])[] = [
-  ['access log', { LOCKSTEP_ACCESS_LOG: 'off' }],
-  ['limits', { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_CONCURRENCY_LIMIT: '0' }],
-  ['overload protection', { LOCKSTEP_OVERLOAD_LAG: '0' }],
-  [
-    'any of them',
-    {
-      LOCKSTEP_ACCESS_LOG: 'off',
-      LOCKSTEP_RATE_LIMIT: '0',
-      LOCKSTEP_CONCURRENCY_LIMIT: '0',
-      LOCKSTEP_OVERLOAD_LAG: '0',
-    },
-  ],
-]
 
 /** The tokens of a store, which is filled unless it was kept. */
 async function filled(name: string, url: string): Promise<ReadonlyMap<number, string>> {
