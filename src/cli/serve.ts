@@ -6,7 +6,7 @@ import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
 import type { SampleAccount } from '../dashboard/index.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
-import { makeClusterMetrics, makeMetrics, type Metrics, type MetricsListener, serveMetrics } from '../http/metrics.ts'
+import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import { type Service, type ServiceOptions, startServer, urlOf } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
@@ -98,10 +98,12 @@ async function serve(flags: ServeFlags) {
   }
   const log = makeLog(writeToStderr, false)
   // First, because an error from here on would leave processes behind.
-  await listenForMetrics(makeClusterMetrics(), config).catch(async (error: unknown) => {
+  try {
+    await listenForMetrics(async () => (await loadMetrics()).makeClusterMetrics(), config)
+  } catch (error) {
     await store.close()
     throw error
-  })
+  }
   const address = await supervise({
     count: flags.workers,
     longestDrain: config.drainDelay + LONGEST_CLOSE,
@@ -156,12 +158,12 @@ async function start(
   { sample, tries = 1 }: { sample?: SampleAccount; tries?: number } = {},
 ): Promise<Service> {
   const log = makeLog(writeToStderr, config.accessLog)
-  const metrics = config.metricsPort === undefined ? undefined : makeMetrics()
+  const metrics = config.metricsPort === undefined ? undefined : (await loadMetrics()).makeMetrics()
   let listener: MetricsListener | undefined
   let service: Service
   try {
     // Of several processes, the one that supervises them serves their figures.
-    if (metrics !== undefined && !isWorker) listener = await listenForMetrics(metrics, config)
+    if (metrics !== undefined && !isWorker) listener = await listenForMetrics(() => metrics, config)
     service = await listen({ store, config, log, metrics, sample }, tries)
   } catch (error) {
     // What is left open would keep the process alive.
@@ -197,11 +199,16 @@ async function listen(options: ServiceOptions, tries: number): Promise<Service> 
   }
 }
 
+/** Loaded only where they are asked for. */
+const loadMetrics = () => import('../http/metrics.ts')
+
 async function listenForMetrics(
-  metrics: Pick<Metrics, 'text'>,
+  make: () => Pick<Metrics, 'text'> | Promise<Pick<Metrics, 'text'>>,
   { metricsHost, metricsPort }: Config,
 ): Promise<MetricsListener | undefined> {
   if (metricsPort === undefined) return undefined
+  const metrics = await make()
+  const { serveMetrics } = await loadMetrics()
   try {
     return await serveMetrics(metrics, metricsHost, metricsPort)
   } catch (error) {
