@@ -74,6 +74,8 @@ describe('in a browser', needsChromium, () => {
     }
 
     await page.goto(`${service.url}/keys`)
+    // A page has its focus a moment after it is loaded; a person sees where.
+    await page.locator('input[name=username]:focus').waitFor()
     await keyboard.type('alex')
     await keyboard.press('Tab')
     await keyboard.type(PASSWORD)
