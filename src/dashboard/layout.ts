@@ -45,6 +45,7 @@ export function plainPage(display: Display, title: string, body: Html): Html {
   )
 }
 
+/** Nothing is painted before the scripts have kept the room of what they will show, so that nothing jumps. */
 function document({ theme, discreet }: Display, title: string, body: Html, charts: boolean): Html {
   return html`<!doctype html>
 <html lang="en" data-theme="${theme}"${discreet ? html` data-discreet` : nothing}>
@@ -57,8 +58,8 @@ function document({ theme, discreet }: Display, title: string, body: Html, chart
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('style.css')}">
 <link rel="stylesheet" href="${assetUrl('history.css')}">
-<script type="module" src="${assetUrl('dashboard.js')}"></script>
-${charts ? html`<script type="module" src="${assetUrl('charts.js')}" data-d3="${assetUrl('d3.js')}" data-plot="${assetUrl('plot.js')}"></script>` : nothing}
+<script type="module" blocking="render" src="${assetUrl('dashboard.js')}"></script>
+${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}" data-d3="${assetUrl('d3.js')}" data-plot="${assetUrl('plot.js')}"></script>` : nothing}
 </head>
 <body>${body}</body>
 </html>

@@ -35,12 +35,8 @@ const DAY = 86_400_000
 
 /** The rows of a table as objects: numbers where a cell holds one, instants for keys that end in `at`, else text. */
 function readTable(table) {
-  const columns = [...table.tHead.rows[0].cells].map(({ dataset, textContent }) => ({
-    key: dataset.key ?? '',
-    title: dataset.label ?? textContent.trim(),
-    series: dataset.series,
-  }))
-  const rows = [...table.tBodies[0].rows].map(row => {
+  const columns = columnsOf(table)
+  const rows = [...rowsOf(table)].map(row => {
     const values = { href: row.querySelector('a')?.getAttribute('href') ?? undefined }
     for (const [index, cell] of [...row.cells].entries()) {
       const { key } = columns[index] ?? {}
@@ -53,6 +49,16 @@ function readTable(table) {
     return values
   })
   return { columns, rows }
+}
+
+const rowsOf = table => table.tBodies[0].rows
+
+function columnsOf(table) {
+  return [...table.tHead.rows[0].cells].map(({ dataset, textContent }) => ({
+    key: dataset.key ?? '',
+    title: dataset.label ?? textContent.trim(),
+    series: dataset.series,
+  }))
 }
 
 /** Times are those on the clock of the account's zone, which is not the zone of this browser: all is drawn as if UTC. */
@@ -125,6 +131,21 @@ function hatches() {
   return defs
 }
 
+// How high pictures are, which is known before they are drawn: their room is kept, so that nothing jumps.
+
+const GRADES_HEIGHT = 240
+const KIND_HEIGHT = 140
+const BARS_HEIGHT = 200
+const SCALE_HEIGHT = 78
+const EMPTY_TIMELINE_HEIGHT = 80
+
+/** Where there is no room beside the bars of rates, their texts stand above them. */
+const isNarrow = host => host.clientWidth < 420
+
+const ratesHeight = (count, host) => Math.max(90, count * (isNarrow(host) ? 48 : 34) + 34)
+const targetsHeight = count => Math.max(90, count * 22 + 34)
+const timelineHeight = ({ days, wraps }) => days.length * (wraps ? 22 : 44) + 32
+
 /** What is said of what is under the pointer. */
 const TIP = { lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)' }
 
@@ -139,7 +160,7 @@ function emptyNote(Plot, text) {
 }
 
 /** Grades over time: filled where passed, hollow where not, and their moving average. */
-function gradePlot(Plot, host, { rows, title, from, to, empty, height = 240 }) {
+function gradePlot(Plot, host, { rows, title, from, to, empty, height = GRADES_HEIGHT }) {
   const known = rows.filter(({ grade }) => typeof grade === 'number')
   const crowd = known.length / host.clientWidth
   const radius = crowd > 0.5 ? 1.75 : crowd > 0.2 ? 2.5 : 3.5
@@ -189,8 +210,8 @@ function domainOf(rows, from, to) {
 
 /** One small picture for each kind: they measure different things. */
 function gradesByKind(Plot, host, { columns, rows, title, from, to, empty }) {
-  const kinds = columns.filter(({ key }) => key.startsWith('kind-'))
-  if (kinds.length === 0) gradePlot(Plot, host, { rows: [], title, from, to, empty, height: 140 })
+  const kinds = kindsOf(columns)
+  if (kinds.length === 0) gradePlot(Plot, host, { rows: [], title, from, to, empty, height: KIND_HEIGHT })
   for (const [part, { key, title }] of partsFor(host, kinds, ({ title }) => title)) {
     const known = rows
       .filter(row => typeof row[key] === 'number')
@@ -202,10 +223,12 @@ function gradesByKind(Plot, host, { columns, rows, title, from, to, empty }) {
       from,
       to,
       empty,
-      height: 140,
+      height: KIND_HEIGHT,
     })
   }
 }
+
+const kindsOf = columns => columns.filter(({ key }) => key.startsWith('kind-'))
 
 /** A place with a heading for each picture of several: all of them first, as their number decides how wide they are. */
 function partsFor(host, items, titleOf) {
@@ -253,7 +276,7 @@ function bars(Plot, host, { columns, rows, title, data, empty, to }) {
   const ends = rows.length === 0 ? domainOf([], undefined, to) : [rows[0].start, rows.at(-1).end]
   draw(Plot, host, {
     title,
-    height: 200,
+    height: BARS_HEIGHT,
     marginLeft: 44,
     x: { type: 'utc', domain: ends, label: null, ...spanTicks(rows, host.clientWidth) },
     y: {
@@ -321,15 +344,14 @@ function monthNames(Plot, rows, width) {
 /** Rates: how many of how many, as a bar out of the whole; greyed where too few to mean much. */
 function rates(Plot, host, { rows, title, empty }) {
   const left = 12 + Math.max(60, ...rows.map(({ label }) => String(label).length * 6.6))
-  // Where there is no room beside the bars, the texts stand above them.
-  const isNarrow = host.clientWidth < 420
+  const narrow = isNarrow(host)
   const known = rows.map(row => ({ ...row, share: row.total === 0 ? 0 : row.passed / row.total, few: row.total < 5 }))
   draw(Plot, host, {
     title,
-    height: Math.max(90, known.length * (isNarrow ? 48 : 34) + 34),
+    height: ratesHeight(rows.length, host),
     marginTop: 4,
-    marginLeft: isNarrow ? 4 : Math.min(left, host.clientWidth * 0.4),
-    marginRight: isNarrow ? 16 : 112,
+    marginLeft: narrow ? 4 : Math.min(left, host.clientWidth * 0.4),
+    marginRight: narrow ? 16 : 112,
     x: {
       domain: [0, 1],
       label: null,
@@ -337,11 +359,11 @@ function rates(Plot, host, { rows, title, empty }) {
       ticks: [0, 0.5, 1],
     },
     y: {
-      axis: isNarrow ? null : 'left',
+      axis: narrow ? null : 'left',
       domain: known.map(({ label }) => label),
       label: null,
       tickSize: 0,
-      padding: isNarrow ? 0.55 : 0.35,
+      padding: narrow ? 0.55 : 0.35,
     },
     marks: [
       isNarrow
@@ -367,7 +389,7 @@ function rates(Plot, host, { rows, title, empty }) {
       Plot.text(known, {
         x: 1,
         y: 'label',
-        ...(isNarrow ? { dy: -20, textAnchor: 'end' } : { dx: 8, textAnchor: 'start' }),
+        ...(narrow ? { dy: -20, textAnchor: 'end' } : { dx: 8, textAnchor: 'start' }),
         fill: ({ few }) => (few ? MUTED : 'var(--ink)'),
         text: ({ passed, total, share }) => `${passed} / ${total} (${Math.round(share * 100)} %)`,
       }),
@@ -378,13 +400,13 @@ function rates(Plot, host, { rows, title, empty }) {
 /** What was measured beside what was meant: a bar and a mark, once for time and once for repetitions. */
 function targets(Plot, host, { columns, rows, empty }) {
   const titleOf = measure => columns.find(({ key }) => key === measure)?.title ?? measure
-  for (const [part, measure] of partsFor(host, ['seconds', 'reps'], titleOf)) {
+  for (const [part, measure] of partsFor(host, MEASURES, titleOf)) {
     const target = `${measure}-target`
     const most = Math.max(1, ...rows.flatMap(row => [row[measure] ?? 0, row[target] ?? 0]))
     const left = 10 + Math.max(30, ...rows.map(({ label }) => String(label).length * 6.6))
     draw(Plot, part, {
       title: titleOf(measure),
-      height: Math.max(90, rows.length * 22 + 34),
+      height: targetsHeight(rows.length),
       marginTop: 4,
       marginLeft: Math.min(left, part.clientWidth * 0.45),
       x: {
@@ -429,6 +451,8 @@ function targets(Plot, host, { columns, rows, empty }) {
   }
 }
 
+const MEASURES = ['seconds', 'reps']
+
 /** Steps of time that a clock has. */
 function ticksFor(measure, most, width) {
   const many = Math.max(2, Math.min(6, width / 48))
@@ -439,11 +463,7 @@ function ticksFor(measure, most, width) {
 
 /** The segments of a program one after another, as long as they take; those that are counted on a scale of their own. */
 function segments(Plot, host, { rows, empty }) {
-  const scales = [
-    ['seconds', 'Time', clock],
-    ['reps', 'Repetitions', amount],
-  ].filter(([measure]) => (rows.length === 0 ? measure === 'seconds' : rows.some(row => row[measure] > 0)))
-  for (const [part, [measure, name, show]] of partsFor(host, scales, ([, name]) => name)) {
+  for (const [part, [measure, name, show]] of partsFor(host, scalesOf(rows), ([, name]) => name)) {
     let end = 0
     const parts = rows
       .filter(row => row[measure] > 0)
@@ -457,7 +477,7 @@ function segments(Plot, host, { rows, empty }) {
     const wide = (part.clientWidth - 24) / Math.max(1, end)
     draw(Plot, part, {
       title: name,
-      height: 78,
+      height: SCALE_HEIGHT,
       marginTop: 4,
       marginLeft: 12,
       x: {
@@ -502,22 +522,27 @@ function segments(Plot, host, { rows, empty }) {
   }
 }
 
+function scalesOf(rows) {
+  return [
+    ['seconds', 'Time', clock],
+    ['reps', 'Repetitions', amount],
+  ].filter(([measure]) => (rows.length === 0 ? measure === 'seconds' : rows.some(row => row[measure] > 0)))
+}
+
 /** Locked and open stretches as they followed each other; beyond a day, one line for each day. */
 function timeline(Plot, host, { rows, title, data, empty }) {
   const now = instant(data.now)
-  const first = rows[0]?.start
-  const last = rows.at(-1)?.end
-  if (first === undefined || last === undefined) {
+  const lines = linesOf(rows)
+  if (lines === undefined) {
     draw(Plot, host, {
       title,
-      height: 80,
+      height: EMPTY_TIMELINE_HEIGHT,
       x: { axis: null },
       marks: [Plot.frame({ stroke: LINE }), emptyNote(Plot, empty)],
     })
     return
   }
-  const wraps = last - first > DAY
-  const dayOf = time => (wraps ? new Date(Math.floor(time / DAY) * DAY) : new Date(Math.floor(first / DAY) * DAY))
+  const { last, wraps, dayOf, days } = lines
   const within = (time, day) => (wraps ? (time - day) / 3_600_000 : new Date(time))
   const parts = rows.flatMap(row => {
     const pieces = []
@@ -535,16 +560,10 @@ function timeline(Plot, host, { rows, title, data, empty }) {
   const events = (eventTable === null ? rows.map(({ start }) => ({ at: start })) : readTable(eventTable).rows)
     .filter(({ at }) => at instanceof Date)
     .map(event => ({ ...event, day: dayOf(event.at), x: within(event.at, dayOf(event.at)) }))
-  const days = wraps
-    ? Array.from(
-        { length: Math.round((dayOf(last - 1) - dayOf(first)) / DAY) + 1 },
-        (_, index) => new Date(dayOf(first).getTime() + index * DAY),
-      )
-    : [dayOf(first)]
   const isRunning = now !== undefined && last.getTime() === now.getTime()
   draw(Plot, host, {
     title,
-    height: days.length * (wraps ? 22 : 44) + 32,
+    height: timelineHeight(lines),
     marginTop: 4,
     marginLeft: wraps ? 84 : 12,
     marginRight: 24,
@@ -617,6 +636,18 @@ function timeline(Plot, host, { rows, title, data, empty }) {
   })
 }
 
+/** The lines of a timeline, a day each; none without stretches. */
+function linesOf(rows) {
+  const first = rows[0]?.start
+  const last = rows.at(-1)?.end
+  if (first === undefined || last === undefined) return
+  const wraps = last - first > DAY
+  const dayOf = time => new Date(Math.floor((wraps ? time : first) / DAY) * DAY)
+  const count = wraps ? Math.round((dayOf(last - 1) - dayOf(first)) / DAY) + 1 : 1
+  const days = Array.from({ length: count }, (_, index) => new Date(dayOf(first).getTime() + index * DAY))
+  return { last, wraps, dayOf, days }
+}
+
 const pictures = {
   grade: (Plot, host, chart) => gradePlot(Plot, host, chart),
   'grade-by-kind': gradesByKind,
@@ -625,6 +656,23 @@ const pictures = {
   targets,
   segments,
   timeline,
+}
+
+/** How high each will be: a number, or one for each of its parts with their headings. */
+const rooms = {
+  grade: () => GRADES_HEIGHT,
+  'grade-by-kind': table => {
+    const kinds = kindsOf(columnsOf(table))
+    return kinds.length === 0 ? KIND_HEIGHT : kinds.map(({ title }) => [title, KIND_HEIGHT])
+  },
+  bars: () => BARS_HEIGHT,
+  rates: (table, host) => ratesHeight(rowsOf(table).length, host),
+  targets: table => MEASURES.map(measure => [measure, targetsHeight(rowsOf(table).length)]),
+  segments: table => scalesOf(readTable(table).rows).map(([, name]) => [name, SCALE_HEIGHT]),
+  timeline: table => {
+    const lines = linesOf(readTable(table).rows)
+    return lines === undefined ? EMPTY_TIMELINE_HEIGHT : timelineHeight(lines)
+  },
 }
 
 // ---- Texts -------------------------------------------------------------------------------------------------------
@@ -656,13 +704,27 @@ function clock(seconds) {
 
 // ---- When --------------------------------------------------------------------------------------------------------
 
-async function show(figure) {
+/** Where a picture goes, and the table it is drawn from. */
+function placeOf(figure) {
   const host = figure.querySelector('.plot')
   const source =
     figure.dataset.source === undefined ? figure : document.querySelector(`#${CSS.escape(figure.dataset.source)}`)
-  const table = source?.querySelector('table')
-  const picture = pictures[figure.dataset.chart]
-  if (host === null || table === null || table === undefined || picture === undefined) return
+  return { figure, host, table: source.querySelector('table'), picture: figure.dataset.chart }
+}
+
+function keepRoom({ host, table, picture }) {
+  const room = rooms[picture](table, host)
+  if (typeof room === 'number') host.style.minHeight = `${room}px`
+  else for (const [part, [, height]] of partsFor(host, room, ([title]) => title)) part.append(spaceOf(height))
+}
+
+function spaceOf(height) {
+  const space = document.createElement('div')
+  space.style.height = `${height}px`
+  return space
+}
+
+async function show({ figure, host, table, picture }) {
   const Plot = await loadPlot()
   const data = figure.dataset
   const chart = {
@@ -675,7 +737,8 @@ async function show(figure) {
   }
   const paint = () => {
     host.replaceChildren()
-    picture(Plot, host, chart)
+    pictures[picture](Plot, host, chart)
+    host.style.minHeight = ''
     figure.dataset.drawn = ''
   }
   paint()
@@ -687,18 +750,29 @@ async function show(figure) {
   }).observe(host)
 }
 
+/** A figure whose picture cannot be drawn is its table. */
+function giveUp({ figure, host }) {
+  host.replaceChildren()
+  host.style.minHeight = ''
+  figure.classList.add('without-picture')
+}
+
+const places = new Map([...document.querySelectorAll('[data-chart]')].map(figure => [figure, placeOf(figure)]))
+for (const place of places.values()) keepRoom(place)
+
 function watch() {
   const seen = new IntersectionObserver(
     entries => {
       for (const { isIntersecting, target } of entries) {
         if (!isIntersecting) continue
         seen.unobserve(target)
-        show(target).catch(() => target.classList.add('without-picture'))
+        const place = places.get(target)
+        show(place).catch(() => giveUp(place))
       }
     },
     { rootMargin: '300px' },
   )
-  for (const figure of document.querySelectorAll('[data-chart]')) seen.observe(figure)
+  for (const figure of places.keys()) seen.observe(figure)
 }
 
 if (document.readyState === 'complete') watch()
