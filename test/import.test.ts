@@ -644,10 +644,14 @@ const changed: readonly (readonly [kind: string, stored: object, other: object])
   ['account that ends', account(9, 'ann9'), account(9, 'ann9', { subscriptionEndsAt: '2030-01-01T00:00:00Z' })],
   ['account that is renamed', account(9, 'ann9'), account(9, 'anna9')],
   ['lock-template', lockTemplate(9, 1), lockTemplate(9, 1, { name: 'New' })],
+  ['lock-template of another owner', lockTemplate(9, 1), lockTemplate(9, 2)],
   ['lock-device', lockDevice(9, 1), lockDevice(9, 1, { locked: true })],
+  ['lock-device of another owner', lockDevice(9, 1), lockDevice(9, 2)],
   ['training-device', trainingDevice(9, 1), trainingDevice(9, 2)],
   ['training-template', trainingTemplate(9, 1), trainingTemplate(9, 1, { isActive: true, Segment: [] })],
+  ['training-template of another owner', trainingTemplate(9, 1), trainingTemplate(9, 2)],
   ['lock-session', lockSession(9, 1), lockSession(9, 1, { lockState: 'abandoned' })],
+  ['lock-session of another owner', lockSession(9, 1), lockSession(9, 2)],
   ['lock-session of another template', lockSession(9, 1), lockSession(9, 1, {}, { templateId: 1 })],
   ['training-session', trainingSession(9, 1), trainingSession(9, 1, { passed: false })],
   ['training-session of another owner', trainingSession(9, 1), trainingSession(9, 2)],
@@ -688,6 +692,19 @@ test('a record that is stored with other content is an error, stays, or is repla
       assert.equal(await store.export(), await fresh.export())
     })
   }
+})
+
+test('of imports at the same time that give their records to several owners, one is taken and the others refused', async () => {
+  await using store = await openStore(world)
+  const ids = Array.from({ length: 1000 }, (_, index) => index + 1)
+  const archives = [1, 2, 3].map(owner => ids.map(id => trainingDevice(id, owner)))
+  const ended = await Promise.allSettled(archives.map(lines => store.import(lines)))
+  assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected'])
+  const rows = await store.store.db.selectFrom('training_device').select('id').orderBy('id').execute()
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ids,
+  )
 })
 
 test('what is derived from a record is replaced with it', async () => {

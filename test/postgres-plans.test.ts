@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { importArchive } from '../src/archive/import.ts'
 import type { Endpoint } from '../src/contract/endpoint.ts'
 import { api } from '../src/contract/index.ts'
@@ -11,11 +10,12 @@ import * as locks from '../src/dashboard/figures/locks.ts'
 import { findSession, findSharers } from '../src/store/browser-sessions.ts'
 import { open, type Store } from '../src/store/index.ts'
 import { planning } from '../src/store/postgres.ts'
-import { compile, query, type Query } from '../src/store/query.ts'
+import { query, type Query } from '../src/store/query.ts'
 import { createToken } from '../src/store/tokens.ts'
 import { addresses } from './support/addresses.ts'
 import { serveAgain } from './support/again.ts'
 import { startPostgres, testOnPostgres } from './support/postgres.ts'
+import { type Asked, connectAsReader, nodesOf, type Plan, planOf, watch } from './support/postgres-asked.ts'
 import { startProxy } from './support/proxy.ts'
 import {
   account,
@@ -72,19 +72,19 @@ testOnPostgres('once it knows, too: a page costs what it shows, and nothing is s
 testOnPostgres(
   'for more accounts than are merged, lists sort what the index finds, and no table is scanned',
   async () => {
-    const { token, asked, ask } = await everything()
+    const { token, asked, ask, plan } = await everything()
     for (const path of ['/lkbx/templates', '/lkbx', '/dtt/sessions?passed=true', '/dtt/sessions/1', '/users']) {
       asked.length = 0
       assert.equal((await ask(`/api/v1${path}`, await token(MOST_MERGED + 1))).status, 200)
       for (const one of asked) {
-        for (const node of nodesOf(await planOf(one))) assert.notEqual(node['Node Type'], 'Seq Scan', path)
+        for (const node of nodesOf(await plan(one))) assert.notEqual(node['Node Type'], 'Seq Scan', path)
       }
     }
   },
 )
 
 testOnPostgres('the queries of the dashboard look at no rows but those of its accounts', async () => {
-  const { watched, asked } = await everything()
+  const { watched, asked, plan } = await everything()
   const owners = [1, 2, 5]
   const hash = randomBytes(32).toString('base64url')
   const pages: readonly (() => Promise<unknown>)[] = [
@@ -109,7 +109,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
     asked.length = 0
     await page()
     for (const one of asked) {
-      for (const node of nodesOf(await planOf(one))) {
+      for (const node of nodesOf(await plan(one))) {
         const shown = `${page.toString()}: ${JSON.stringify(node, undefined, 1)}`
         assert.notEqual(node['Node Type'], 'Seq Scan', shown)
         assert.ok(node['Actual Rows'] * node['Actual Loops'] <= owners.length * (ROWS / ACCOUNTS), shown)
@@ -148,11 +148,6 @@ testOnPostgres('a token that is refused costs one round trip, and one that canno
   assert.equal(proxy.roundTrips, before + 1)
 })
 
-interface Asked {
-  readonly query: Query<never, unknown>
-  readonly values: object
-}
-
 testOnPostgres('reads are planned as these tests plan them, and cannot write', async () => {
   const { store } = await everything()
   for (const [name, value] of Object.entries({ ...planning, default_transaction_read_only: 'on' })) {
@@ -163,7 +158,7 @@ testOnPostgres('reads are planned as these tests plan them, and cannot write', a
 
 /** Explains every query of every endpoint as the service has it planned. */
 async function explainAll(widths: readonly number[]) {
-  const { ask, asked, token } = await everything()
+  const { ask, asked, token, plan } = await everything()
   for (const width of widths) {
     const queries = new Map<Query<never, unknown>, { values: object; address: string }>()
     for (const address of addresses(values, ['1'])) {
@@ -179,18 +174,9 @@ async function explainAll(widths: readonly number[]) {
     }
     assert.ok(queries.size >= 25, `${queries.size} queries`)
     for (const [query, { values, address }] of queries) {
-      assertFrugal(await planOf({ query, values }), width, `${address} for ${width} accounts`)
+      assertFrugal(await plan({ query, values }), width, `${address} for ${width} accounts`)
     }
   }
-}
-
-interface Plan {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Plan[]
 }
 
 function assertFrugal(plan: Plan, width: number, what: string) {
@@ -204,53 +190,21 @@ function assertFrugal(plan: Plan, width: number, what: string) {
   }
 }
 
-function* nodesOf(plan: Plan): Generator<Plan> {
-  yield plan
-  for (const child of plan.Plans ?? []) yield* nodesOf(child)
-}
-
-async function planOf({ query, values }: Asked): Promise<Plan> {
-  const { store, client } = await everything()
-  const { sql: text, parameters } = compile(store.db, 'postgres', query)
-  const given = parameters(values).map(value => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)))
-  await client.query(`prepare asked as ${text}`)
-  try {
-    const execute = given.length === 0 ? 'execute asked' : `execute asked (${given.join(', ')})`
-    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-      `explain (analyze, format json, timing off) ${execute}`,
-    )
-    const plan = rows[0]?.['QUERY PLAN'][0].Plan
-    assert(plan !== undefined)
-    return plan
-  } finally {
-    await client.query('deallocate asked')
-  }
-}
-
 async function startAll() {
   const server = await startPostgres({ settings: { max_wal_size: '4GB', shared_buffers: '256MB' } })
   const proxy = await startProxy(server.port)
   const store = await open(proxy.urlOf(server.url), { patience: 4000 })
   await fill(store)
-  const asked: Asked[] = []
-  const watched: Store = {
-    ...store,
-    read(query, values) {
-      asked.push({ query, values })
-      return store.read(query, values)
-    },
-  }
+  const { watched, asked } = watch(store)
   const service = await serveAgain({ store: watched }, unlimited)
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  for (const [name, value] of Object.entries(planning)) await client.query(`set ${name} = ${value}`)
+  const client = await connectAsReader(server.url)
   const tokens = new Map<number, Promise<string>>()
   const newToken = (accountId: number) =>
     createToken(store, { accountId, name: 'short', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
   return {
     store,
     proxy,
-    client,
+    plan: (one: Asked) => planOf(client, store, one),
     asked,
     watched,
     newToken,

@@ -26,7 +26,7 @@ export async function importArchive(
   { onConflict = 'fail', progress, signal }: ImportOptions = {},
 ): Promise<ImportReport> {
   return store.db.connection().execute(async db => {
-    const incoming = new Incoming(db)
+    const incoming = new Incoming(db, store.engine)
     await incoming.prepare()
     try {
       const errors = new Errors()

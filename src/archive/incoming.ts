@@ -1,4 +1,5 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
+import type { Engine } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { account, type Cell, type Kind, kinds, type Row } from './kinds.ts'
 import { type Errors, type KindReport, MOST_LISTED, type OnConflict } from './report.ts'
@@ -9,10 +10,12 @@ import { type Errors, type KindReport, MOST_LISTED, type OnConflict } from './re
  */
 export class Incoming {
   readonly #db: Kysely<Tables>
+  readonly #engine: Engine
   readonly #batches: ReadonlyMap<Kind, Batch>
 
-  constructor(db: Kysely<Tables>) {
+  constructor(db: Kysely<Tables>, engine: Engine) {
     this.#db = db
+    this.#engine = engine
     this.#batches = new Map(kinds.map(kind => [kind, new Batch(db, kind)]))
   }
 
@@ -115,14 +118,23 @@ export class Incoming {
   }
 
   async #move(kind: Kind, total: number, onConflict: OnConflict): Promise<KindReport> {
-    const { table, columns, key, identity } = kind
+    const { table, columns, key, identity, isOwned } = kind
     const conflicting = onConflict === 'fail' ? 0 : (await this.#lines(kind, conflicts(kind))).count
-    const rest = columns.filter(column => !key.includes(column))
     const replaced = onConflict === 'replace' ? conflicting : 0
+    if (replaced > 0 && isOwned) {
+      // A primary key that has the owner cannot change it.
+      await this.#run(
+        `delete from ${table} as stored where exists (select 1 from incoming_${table} as incoming
+          where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`,
+      )
+    }
+    const primaryKey = isOwned && this.#engine === 'postgres' ? ['owner_id', ...key] : key
+    const rest = columns.filter(column => !primaryKey.includes(column))
     const written = await this.#run(
       `insert into ${table} (${columns.join(', ')})
-        select ${columns.join(', ')} from incoming_${table} where 1 = 1 order by ${key.join(', ')}
-        on conflict (${key.join(', ')}) do ${
+        select ${columns.join(', ')} from incoming_${table} as incoming
+        where ${conflicting > replaced ? `not ${conflicts(kind)}` : '1 = 1'} order by ${key.join(', ')}
+        on conflict (${primaryKey.join(', ')}) do ${
           replaced === 0
             ? 'nothing'
             : `update set ${rest.map(column => `${column} = excluded.${column}`).join(', ')}

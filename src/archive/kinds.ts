@@ -37,6 +37,8 @@ export interface Kind {
   readonly identity: readonly string[]
   /** The columns that name accounts. */
   readonly accounts: readonly string[]
+  /** Whether a row is a record of the account `owner_id`, which on PostgreSQL is part of its primary key. */
+  readonly isOwned: boolean
   /** Makes the row of a line. Throws Invalid, or Unfinished for a session that is not to be stored. */
   readonly read: (data: JsonObject, beside: JsonObject, dropped: Dropped) => Row
   /** Writes the line of a row, without the newline. */
@@ -61,6 +63,7 @@ export const account: Kind = {
   key: ['id'],
   identity: ['etag', 'subscription_ends_at'],
   accounts: [],
+  isOwned: false,
   read: (data, _beside, dropped) => readAccount(data, dropped),
   write: row => {
     const ends = row['subscription_ends_at'] ?? null
@@ -76,6 +79,7 @@ const partnership: Kind = {
   key: ['owner_id', 'partner_id'],
   identity: [],
   accounts: ['owner_id', 'partner_id'],
+  isOwned: false,
   read: (data, _beside, dropped) => {
     const row = { owner_id: identifier(data, 'ownerId'), partner_id: identifier(data, 'partnerId') }
     if (row.owner_id === row.partner_id) throw new Invalid('must not be the owner', 'partnerId')
@@ -267,6 +271,7 @@ function record(
     key: ['id'],
     identity: ['etag'],
     accounts: ['owner_id'],
+    isOwned: true,
     write: row => line(name, String(row['document'])),
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag'],

@@ -178,9 +178,9 @@ function stretches(
     }
     return sql`
       select ${asFound}, place.at || '.' || place.id as place
-      from (${merged(slot, width, mine => sql`select at, id from ${sql.table(table)} ${within(mine)}`)}
+      from (${merged(slot, width, mine => sql`select at, id, owner_id from ${sql.table(table)} ${within(mine)}`)}
         order by at desc, id desc ${part}) as place
-      join ${sql.table(table)} as found on found.id = place.id
+      join ${sql.table(table)} as found on ${isPlace(slot)}
       order by place.at desc, place.id desc`
   })
 }
@@ -196,13 +196,13 @@ export interface IdStretch {
 export function byIdentifier(table: RecordName): ListQueries<IdStretch> {
   return recordLists(table, 'document', (slot, width) => {
     const arm = (mine: RawBuilder<boolean>) => sql`
-      select id from ${sql.table(table)} where ${mine} and id > ${slot('after')} order by id`
+      select id, owner_id from ${sql.table(table)} where ${mine} and id > ${slot('after')} order by id`
     const { document, etag, size } = shown.document
     return sql`
       select ${document} as document, ${etag} as etag, ${size} as size, '0.' || place.id as place
       from (${merged(slot, width, arm)}
         order by id limit ${slot('limit')} offset ${slot('offset')}) as place
-      join ${sql.table(table)} as found on found.id = place.id
+      join ${sql.table(table)} as found on ${isPlace(slot)}
       order by place.id`
   })
 }
@@ -230,12 +230,21 @@ function onlyOwner<Values extends Owners>(slot: Slots<Values>, width: number): R
   return slot.engine === 'sqlite' && width === 1 ? ownedBy(slot, width).apart : []
 }
 
-function merged<Values extends Owners>(
+/** Whether `found` is the row that `place` names, by the primary key of its engine. */
+function isPlace<Values>({ engine }: Slots<Values>): RawBuilder<boolean> {
+  return engine === 'sqlite' ? sql`found.id = place.id` : sql`found.owner_id = place.owner_id and found.id = place.id`
+}
+
+function merged<Values extends Owners & { limit: number; offset: number }>(
   slot: Slots<Values>,
   width: number,
   arm: (mine: RawBuilder<boolean>) => RawBuilder<unknown>,
 ) {
-  // PostgreSQL merges only what comes to it in order.
-  const arms = ownedBy(slot, width).apart.map(mine => sql`select * from (${arm(mine)}) as mine`)
+  // PostgreSQL merges only what comes to it in order, and what comes from another server should end with the page.
+  const enough =
+    slot.engine === 'postgres' && width !== 1
+      ? sql`limit cast(${slot('limit')} as bigint) + cast(${slot('offset')} as bigint)`
+      : sql``
+  const arms = ownedBy(slot, width).apart.map(mine => sql`select * from (${arm(mine)} ${enough}) as mine`)
   return sql.join(arms, sql` union all `)
 }

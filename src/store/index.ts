@@ -2,7 +2,7 @@ import { currentVersion, migrate, SchemaError, schemaVersion } from './migration
 import { openSqlite } from './sqlite.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 
-export { type OpenOptions, type Store, StoreError, StoreUnavailable, TooLong } from './store.ts'
+export { type Engine, type OpenOptions, type Store, StoreError, StoreUnavailable, TooLong } from './store.ts'
 
 /**
  * Opens the store a URL names: `sqlite:<path>` or `postgres://…`. Throws StoreError when it cannot be opened, SchemaError when its schema

@@ -9,7 +9,19 @@ interface Migration {
   readonly name: string
   /** SQL as SQLite reads it; `forEngine` says what other engines get. */
   readonly statements: readonly string[]
+  /** The engine that needs it; the others count it, and do nothing. */
+  readonly only?: Engine
 }
+
+// Part of a released step, like its statements.
+const RECORDS = [
+  'lock_template',
+  'lock_device',
+  'training_device',
+  'training_template',
+  'lock_session',
+  'training_session',
+]
 
 // Indexes that begin with a filter column come before the general one: SQLite takes the first of equals.
 const migrations: readonly Migration[] = [
@@ -108,6 +120,19 @@ const migrations: readonly Migration[] = [
       ) strict`,
     ],
   },
+  {
+    // Keys that begin with the owner allow records to be spread over servers by it.
+    name: 'records keyed by owner',
+    only: 'postgres',
+    statements: [
+      ...RECORDS.flatMap(name => [
+        `alter table ${name} drop constraint ${name}_pkey, add primary key (owner_id, id)`,
+        `create index ${name}_by_id on ${name} (id)`,
+      ]),
+      'drop index lock_device_by_owner',
+      'drop index training_device_by_owner',
+    ],
+  },
 ]
 
 /** The version this program works with. */
@@ -164,7 +189,9 @@ export async function migrate({ db, engine }: Pick<Store, 'db' | 'engine'>, now:
     }
     const pending = migrations.slice(version)
     for (const [index, migration] of pending.entries()) {
-      for (const statement of migration.statements) await run(transaction, engine, statement)
+      if ((migration.only ?? engine) === engine) {
+        for (const statement of migration.statements) await run(transaction, engine, statement)
+      }
       await transaction
         .insertInto('migration')
         .values({

@@ -5,7 +5,12 @@ import { sharedServer, testOnPostgres } from './postgres.ts'
 /** Registers a test twice: with an empty SQLite database, and with an empty one on the PostgreSQL server of this file. */
 export function testOnBoth(title: string, work: (database: TestDatabase) => Promise<void>) {
   test(`${title} (SQLite)`, () => using(newSqlite(), work))
-  testOnPostgres(`${title} (PostgreSQL)`, async () => using(await emptyPostgres(), work))
+  testOnEmptyPostgres(`${title} (PostgreSQL)`, work)
+}
+
+/** Registers a test with an empty database on the PostgreSQL server of this file. */
+export function testOnEmptyPostgres(title: string, work: (database: TestDatabase) => Promise<void>) {
+  testOnPostgres(title, async () => using(await emptyPostgres(), work))
 }
 
 /** An empty database on the server of this file. */

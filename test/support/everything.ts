@@ -1,0 +1,64 @@
+import { exportArchive } from '../../src/archive/export.ts'
+import type { Store } from '../../src/store/index.ts'
+import { createToken } from '../../src/store/tokens.ts'
+import { addresses } from './addresses.ts'
+import { serveAgain } from './again.ts'
+import {
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+  world,
+} from './records.ts'
+import { unlimited } from './service.ts'
+import { ask } from './serving.ts'
+
+/** Makers of records of each kind. */
+export const makers = [lockTemplate, lockDevice, lockSession, trainingTemplate, trainingDevice, trainingSession]
+
+/** Records of each kind of three accounts, of which the second reads the first. */
+export const records: readonly object[] = [
+  ...world,
+  ...makers.flatMap(make => [make(5, 1), make(6, 1), make(7, 1), make(8, 2), make(9, 3)]),
+  trainingTemplate(10, 3, { isPublic: true }),
+]
+
+/** Addresses that show them, in whole and in part. */
+export const views = [
+  ...addresses(
+    {
+      limit: ['2'],
+      offset: ['1'],
+      cursor: [''],
+      ownerId: ['1'],
+      targetUserId: ['1'],
+      passed: ['true'],
+      lockState: ['completed'],
+      include: ['owner'],
+    },
+    ['5', '8', '9', '10'],
+  ),
+].filter(address => !(address.includes('offset') && address.includes('cursor')))
+
+/** A token of the second account. */
+export function readersToken(store: Store): Promise<string> {
+  const request = { accountId: 2, name: 'reader', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null } as const
+  return createToken(store, request, Date.now())
+}
+
+/** What the second account is answered to all of that, and the whole export. */
+export async function everyAnswer(store: Store): Promise<unknown[]> {
+  const token = await readersToken(store)
+  await using service = await serveAgain({ store }, unlimited)
+  const found: unknown[] = []
+  for (const address of views) {
+    const { status, text } = await ask(`http://127.0.0.1:${service.port}${address}`, token)
+    // A token is told how it is used.
+    found.push([address, status, status === 200 && !address.endsWith('/me') ? text : ''])
+  }
+  let archive = ''
+  await exportArchive(store, async part => void (archive += part))
+  return [...found, archive]
+}
