@@ -172,7 +172,10 @@ function makeReader(db: Kysely<Tables>, pool: pg.Pool): Reader {
     let failure: unknown
     try {
       // The rows of a query are what its Row says.
-      const { rows } = (await client.query(statement)) as unknown as { rows: Row[] }
+      const result = (await client.query(statement)) as unknown as { rows: Row[] }
+      const { rows } = result
+      // What waited for the rows is old by now, and would keep them until all of the heap is swept.
+      result.rows = []
       return rows
     } catch (error) {
       failure = error

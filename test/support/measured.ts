@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { readConfig } from '../../src/config.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { startServer } from '../../src/http/server.ts'
 import { open } from '../../src/store/index.ts'
+import { launcher } from './command.ts'
 import { account, trainerSegment, trainingSession } from './records.ts'
 
 /** Work in a process of its own, which tells how much memory it took. This file is also that process's program. */
@@ -36,9 +38,8 @@ export interface Worker extends AsyncDisposable {
 }
 
 export function startWorker(job: Job): Worker {
-  // A service as the launcher starts it. In a small heap, what accumulates shows: there is no room to put off collecting garbage.
-  const execArgv =
-    job.work === 'serve' ? ['--max-semi-space-size=8'] : ['--max-semi-space-size=4', '--max-old-space-size=48']
+  // In a small heap, what accumulates shows: there is no room to put off collecting garbage.
+  const execArgv = job.work === 'serve' ? heapOptions() : ['--max-semi-space-size=4', '--max-old-space-size=48']
   const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(job)], { execArgv })
   const ended = once(child, 'exit')
   const reports: Report[] = []
@@ -72,6 +73,12 @@ export function startWorker(job: Job): Worker {
     },
   }
   return self
+}
+
+/** The options that the launcher starts Node with. */
+export function heapOptions(): string[] {
+  const [, options = ''] = /^heap='(.+)'$/m.exec(readFileSync(launcher, 'utf8')) ?? []
+  return options.split(' ')
 }
 
 /** Lets a process do all its work, and returns the most memory it took, in MB. */
