@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import type { ApiError, ErrorCode } from '../contract/errors.ts'
-import type { LongText } from '../resources/replies.ts'
+import type { Reply } from '../resources/replies.ts'
 import type { Exchange } from './exchange.ts'
 import type { Limits } from './limits.ts'
-import { Outbox } from './outbox.ts'
+import { type Body, Outbox } from './outbox.ts'
 import type { Response } from './response.ts'
 
 /** How answers look on the wire: those of the API, and refusals wherever they are raised. */
@@ -14,7 +14,7 @@ export interface Answers {
   ok(
     response: Response,
     exchange: Exchange,
-    data: string | LongText,
+    data: Reply['data'],
     etag: string,
     link: string | undefined,
   ): Promise<void> | void
@@ -62,7 +62,7 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     return true
   }
 
-  const send = (response: Response, exchange: Exchange, status: number, lines: string, body: string | undefined) => {
+  const send = (response: Response, exchange: Exchange, status: number, lines: string, body: Body) => {
     if (start(response, exchange, status, lines)) outbox.add(response, body, exchange.bytes)
   }
 
@@ -77,12 +77,11 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
 
   return {
     ok(response, exchange, data, etag, link) {
-      const body = typeof data === 'string' ? BEFORE_DATA + data + AFTER_DATA : undefined
-      exchange.bytes = typeof data === 'string' ? Buffer.byteLength(body ?? '') : FRAME + data.bytes
+      exchange.bytes = FRAME + ('bytes' in data ? data.bytes : bytesOf(data))
       const lines = `${linesFor(exchange)}ETag: ${etag}\r\n${CONTENT}${exchange.bytes}\r\n${linkLine(link)}`
-      if (typeof data === 'string' || exchange.method === 'HEAD') return send(response, exchange, 200, lines, body)
-      if (!start(response, exchange, 200, lines)) return
-      return stream(data.parts, response)
+      if (exchange.method === 'HEAD') return send(response, exchange, 200, lines, undefined)
+      if ('bytes' in data) return start(response, exchange, 200, lines) ? stream(data.parts, response) : undefined
+      send(response, exchange, 200, lines, bodyOf(data, exchange.bytes))
     },
     notModified(response, exchange, etag, link) {
       const lines = `${linesFor(exchange)}ETag: ${etag}\r\n${TYPE}${linkLine(link)}`
@@ -105,6 +104,22 @@ export function makeAnswers({ limits, corsOrigins, isLast }: AnswersOptions): An
     },
   }
 }
+
+function bytesOf(parts: readonly string[]): number {
+  let bytes = 0
+  for (const part of parts) bytes += Buffer.byteLength(part)
+  return bytes
+}
+
+/** A short text is best sent as one; the copies that this takes of a long one cost more than sending its parts. */
+function bodyOf(parts: readonly string[], bytes: number): Body {
+  if (bytes > LONG) return [BEFORE_DATA, ...parts, AFTER_DATA]
+  let body = BEFORE_DATA
+  for (const part of parts) body += part
+  return body + AFTER_DATA
+}
+
+const LONG = 16 * 1024
 
 /** Sends a text part by part, as fast as it is taken. */
 async function stream(parts: AsyncIterable<string>, response: Response) {

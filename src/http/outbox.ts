@@ -5,10 +5,10 @@ import type { Response } from './response.ts'
  * it, and on the same machine that costs more than making a small answer.
  */
 export class Outbox {
-  #waiting: { readonly response: Response; readonly body: string | undefined }[] = []
+  #waiting: { readonly response: Response; readonly body: Body }[] = []
   #bytes = 0
 
-  add(response: Response, body: string | undefined, bytes: number) {
+  add(response: Response, body: Body, bytes: number) {
     response.isEnding = true
     this.#waiting.push({ response, body })
     this.#bytes += bytes
@@ -20,8 +20,19 @@ export class Outbox {
     const all = this.#waiting
     this.#waiting = []
     this.#bytes = 0
-    for (const { response, body } of all) response.end(body)
+    for (const { response, body } of all) {
+      if (typeof body !== 'object') {
+        response.end(body)
+        continue
+      }
+      // Node keeps them together: all are one write to the socket.
+      for (const part of body) response.write(part)
+      response.end()
+    }
   }
 }
+
+/** A text, in parts where it is not worth a copy to join them. */
+export type Body = string | readonly string[] | undefined
 
 const MOST_HELD = 1024 * 1024

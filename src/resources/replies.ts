@@ -5,7 +5,8 @@ import { BETWEEN_DOCUMENTS, type Joined, type Listed } from './list-queries.ts'
 
 /** What an answer is: the JSON text of `data`, and a strong validator of it. */
 export interface Reply {
-  readonly data: string | LongText
+  /** Its parts; joining them here would be one copy more. */
+  readonly data: readonly string[] | LongText
   readonly etag: string
   /** The parameters that lead to the next and the previous page, in place of those that led here. */
   readonly next?: Turn | undefined
@@ -30,15 +31,15 @@ export type Turn = { readonly offset: number } | { readonly cursor: string }
 
 /** One record as it is stored. */
 export function one({ document, etag }: Pick<Found, 'document' | 'etag'>): Reply {
-  return { data: document, etag }
+  return { data: [document], etag }
 }
 
 /** There is nothing to show, which is an answer too. */
-export const none: Reply = { data: 'null', etag: 'null' }
+export const none: Reply = { data: ['null'], etag: 'null' }
 
 /** Data made for this answer. */
 export function made(data: string): Reply {
-  return { data, etag: etagOf(data) }
+  return { data: [data], etag: etagOf(data) }
 }
 
 /** Which page of a list was asked for. */
@@ -56,7 +57,7 @@ export function pageOf(joined: Joined | undefined, asked: Asked, list: string): 
   const { documents = null, etags = null, places = null } = joined ?? {}
   const { more, pagination, ...rest } = frameOf({ etags, places }, asked, list)
   const shown = (more ? beforeLast(documents, BETWEEN_DOCUMENTS) : documents) ?? ''
-  return { data: `{"data":[${shown}],"pagination":${pagination}}`, ...rest }
+  return { data: ['{"data":[', shown, `],"pagination":${pagination}}`], ...rest }
 }
 
 /** A page whose rows are read piece by piece while it is sent. */
