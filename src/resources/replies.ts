@@ -14,7 +14,7 @@ export interface Reply {
 }
 
 /** A text that is too long to be held as a whole. */
-export interface LongText {
+interface LongText {
   /** All of it, in UTF-8. */
   readonly bytes: number
   /** Can be read once. Ends early, by an error, where the store does not give what it had. */
