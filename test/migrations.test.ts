@@ -175,9 +175,17 @@ testOnEmptyPostgres('keys that get the owner change no answer and no export', as
   const before = await everyAnswer(store)
   await store.close()
   await toSecondVersion(url)
+  // As the docs once said.
+  await change(url, 'create unique index lock_template_by_id on lock_template (id)', 'any')
   const upgraded = await opened(url)
   assert.equal(await schemaVersion(upgraded), currentVersion)
   assert.deepEqual(await everyAnswer(upgraded), before)
+  for (const table of RECORDS) {
+    const { rows } = await sql<{ columns: string }>`
+      select pg_get_constraintdef(oid) as columns from pg_constraint
+      where conrelid = ${table}::regclass and contype = 'p'`.execute(upgraded.db)
+    assert.deepEqual(rows, [{ columns: 'PRIMARY KEY (owner_id, id)' }], table)
+  }
   await upgraded.close()
 })
 
@@ -234,7 +242,7 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
   await store.close()
 }
 
-/** Makes the database as the program left it before there was a second step. */
+/** Makes the database as the program left it before there was a third step. */
 async function toSecondVersion(url: string) {
   if (url.startsWith('postgres')) {
     for (const table of RECORDS) {
@@ -248,6 +256,7 @@ async function toSecondVersion(url: string) {
   await change(url, 'delete from migration where version > 2', 'any')
 }
 
+/** The same, before there was a second. */
 async function toFirstVersion(url: string) {
   await (await opened(url)).close()
   await toSecondVersion(url)

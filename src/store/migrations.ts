@@ -127,6 +127,8 @@ const migrations: readonly Migration[] = [
     statements: [
       ...RECORDS.flatMap(name => [
         `alter table ${name} drop constraint ${name}_pkey, add primary key (owner_id, id)`,
+        // Some have made one that is unique, which records in several places cannot have.
+        `drop index if exists ${name}_by_id`,
         `create index ${name}_by_id on ${name} (id)`,
       ]),
       'drop index lock_device_by_owner',

@@ -61,7 +61,8 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
     },
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     async locked(connection, work) {
-      await sql`begin`.execute(connection)
+      // What others have stored while this waited for the lock must be seen, whatever the default.
+      await sql`begin isolation level read committed`.execute(connection)
       try {
         // One at a time; ordinary writers go on.
         await sql`select pg_advisory_xact_lock(${IMPORT_LOCK})`.execute(connection)

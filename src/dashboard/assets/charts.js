@@ -366,7 +366,7 @@ function rates(Plot, host, { rows, title, empty }) {
       padding: narrow ? 0.55 : 0.35,
     },
     marks: [
-      isNarrow
+      narrow
         ? Plot.axisY({
             label: null,
             tickSize: 0,
@@ -709,7 +709,7 @@ function placeOf(figure) {
   const host = figure.querySelector('.plot')
   const source =
     figure.dataset.source === undefined ? figure : document.querySelector(`#${CSS.escape(figure.dataset.source)}`)
-  return { figure, host, table: source.querySelector('table'), picture: figure.dataset.chart }
+  return { figure, host, table: source?.querySelector('table'), picture: figure.dataset.chart }
 }
 
 function keepRoom({ host, table, picture }) {
@@ -752,13 +752,21 @@ async function show({ figure, host, table, picture }) {
 
 /** A figure whose picture cannot be drawn is its table. */
 function giveUp({ figure, host }) {
-  host.replaceChildren()
-  host.style.minHeight = ''
+  host?.replaceChildren()
+  host?.style.removeProperty('min-height')
   figure.classList.add('without-picture')
 }
 
-const places = new Map([...document.querySelectorAll('[data-chart]')].map(figure => [figure, placeOf(figure)]))
-for (const place of places.values()) keepRoom(place)
+const places = new Map()
+for (const figure of document.querySelectorAll('[data-chart]')) {
+  const place = placeOf(figure)
+  try {
+    keepRoom(place)
+    places.set(figure, place)
+  } catch {
+    giveUp(place)
+  }
+}
 
 function watch() {
   const seen = new IntersectionObserver(
