@@ -7,6 +7,7 @@ import { serveAgain } from './support/again.ts'
 import { testOnEmptyPostgres } from './support/engines.ts'
 import { everyAnswer, makers, readersToken, records, views } from './support/everything.ts'
 import { connectAsReader, nodesOf, planOf, watch } from './support/postgres-asked.ts'
+import { lockDevice, lockSession, lockTemplate, trainingSession, trainingTemplate } from './support/records.ts'
 import { archiveOf, unlimited } from './support/service.ts'
 import { ask } from './support/serving.ts'
 
@@ -43,6 +44,18 @@ testOnEmptyPostgres(
       await importArchive(store, archiveOf([make(20, 3)]), { onConflict: 'skip' })
       await importArchive(store, archiveOf([make(20, 2)]), { onConflict: 'replace' })
     }
+    const changed = [
+      lockTemplate(20, 2, { name: 'New' }),
+      lockDevice(20, 2, { locked: true }),
+      lockSession(20, 2, { lockState: 'abandoned' }),
+      trainingTemplate(20, 2, { isActive: true }),
+      trainingSession(20, 2, { passed: false }),
+    ]
+    const { kinds } = await importArchive(store, archiveOf(changed), { onConflict: 'replace' })
+    assert.equal(
+      kinds.reduce((sum, { replaced }) => sum + replaced, 0),
+      changed.length,
+    )
     for (const table of distributed) {
       const { rows } = await sql.raw(`select owner_id from ${table} where id = 20`).execute(store.db)
       assert.deepEqual(rows, [{ owner_id: 2 }], table)
