@@ -1,6 +1,6 @@
 import { importArchive } from '../src/archive/import.ts'
 import { open } from '../src/store/index.ts'
-import { createToken, mintToken } from '../src/store/tokens.ts'
+import { createToken, mintToken } from '../src/accounts/tokens.ts'
 import { account, lockTemplate, trainerSegment, trainingSession } from '../test/support/records.ts'
 
 /** What a benchmark reads: accounts with training sessions of 12 segments each and with lock templates. */
@@ -20,7 +20,7 @@ export interface Shot {
 
 /** Fills an empty store and returns tokens of up to `tokens` accounts, by account id. Prints the import rate. */
 export async function fill(url: string, size: DataSize, tokens: number): Promise<ReadonlyMap<number, string>> {
-  const store = await open(url, { patience: 60_000, bulk: true })
+  const store = await open(url, { busyTimeoutMs: 60_000, bulk: true })
   const start = performance.now()
   await importArchive(store, archive(size))
   const seconds = (performance.now() - start) / 1000

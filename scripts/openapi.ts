@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { openapi } from '../src/contract/openapi.ts'
+import { openapi } from '../src/openapi/document.ts'
 
 /** Writes the OpenAPI document, so that a change of the contract shows in review. */
 const folder = new URL('../docs/', import.meta.url)

@@ -4,13 +4,13 @@ import { addAccountCommands, addLinkCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommand } from './cli/backup.ts'
 import { addServeCommands } from './cli/serve.ts'
-import { Interrupted, say, UsageError } from './cli/terminal.ts'
+import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { StoreError, StoreUnavailable } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
-import { Refused } from './store/refused.ts'
+import { RefusedError } from './accounts/refused.ts'
 
 /** What a command ends with. */
 const EXIT = { refused: 1, usage: 2, storage: 3, interrupted: 130 }
@@ -50,8 +50,8 @@ try {
 /** Says what went wrong and returns the exit code for it. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
-  if (error instanceof Interrupted) return tell(error, EXIT.interrupted)
-  if (error instanceof Refused || error instanceof ImportError) return tell(error, EXIT.refused)
+  if (error instanceof InterruptedError) return tell(error, EXIT.interrupted)
+  if (error instanceof RefusedError || error instanceof ImportError) return tell(error, EXIT.refused)
   if (error instanceof UsageError || error instanceof ConfigError) return tell(error, EXIT.usage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailable) {
     return tell(error, EXIT.storage)

@@ -58,7 +58,7 @@ export class LockstepError extends Error {
 }
 
 /** What answered is not the service: a proxy in front of it, or another server altogether. */
-export class NoAnswer extends Error {
+export class NoResponseError extends Error {
   override readonly name = 'NoAnswer'
   readonly status: number
 
@@ -96,7 +96,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     if (response.status === 200 && isAnswer(body, true)) {
       return { status: 200, data: body.data, etag, headers: response.headers } as const
     }
-    if (!isAnswer(body, false)) throw new NoAnswer(response.status)
+    if (!isAnswer(body, false)) throw new NoResponseError(response.status)
     const wait = response.headers.get('Retry-After')
     // Every refusal of the service has these fields.
     throw new LockstepError(body as unknown as ErrorBody, wait === null ? undefined : Number(wait))

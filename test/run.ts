@@ -5,18 +5,22 @@ import { postgresPrograms, startPostgres } from './support/postgres.ts'
 
 /**
  * Runs all tests on SQLite, then those that go through a service or a store again on a PostgreSQL server of their own.
+ * Files named `*.slow.test.ts` run only with `--slow`, and then alone; other words choose files by a part of their path.
  * A file that is about one engine says so: `// engine: sqlite` or `// engine: any` on a line of its own.
  */
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const asked = process.argv.slice(2)
-const all = readdirSync(folder).filter(name => name.endsWith('.test.ts'))
+const isSlow = process.argv.includes('--slow')
+const asked = process.argv.slice(2).filter(word => word !== '--slow')
+const all = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter(name => name.endsWith('.test.ts') && name.endsWith('.slow.test.ts') === isSlow)
+  .toSorted()
 const files = asked.length === 0 ? all : all.filter(name => asked.some(word => name.includes(word)))
 if (files.length === 0) throw new Error('no test file has such a name')
 
 let failed = run('SQLite', files)
 const onBoth = files.filter(name => {
   const text = readFileSync(`${folder}${name}`, 'utf8')
-  return /from '\.\/support\/(service|databases)\.ts'/.test(text) && !/^\/\/ engine: /m.test(text)
+  return /from '\.\.\/support\/(service|databases)\.ts'/.test(text) && !/^\/\/ engine: /m.test(text)
 })
 if (onBoth.length > 0) {
   if (postgresPrograms !== undefined) {

@@ -1,10 +1,10 @@
 import type { Store } from '../store/index.ts'
-import { Invalid, isObject, type JsonObject } from './canonical.ts'
+import { InvalidError, isObject, type JsonObject } from './canonical.ts'
 import { writeLine } from './export.ts'
-import { Incoming } from './incoming.ts'
-import { type Kind, kinds, type Row, Unfinished } from './kinds.ts'
+import { ImportStaging } from './staging.ts'
+import { type Kind, kinds, type Row, UnfinishedError } from './kinds.ts'
 import { isTooLong, type Line, readLines } from './lines.ts'
-import { Errors, type ImportReport, MOST_LISTED, type OnConflict } from './report.ts'
+import { Errors, type ImportReport, MAX_LISTED, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
@@ -26,7 +26,7 @@ export async function importArchive(
   { onConflict = 'fail', progress, signal }: ImportOptions = {},
 ): Promise<ImportReport> {
   return store.db.connection().execute(async db => {
-    const incoming = new Incoming(db, store.engine)
+    const incoming = new ImportStaging(db, store.engine)
     await incoming.prepare()
     try {
       const errors = new Errors()
@@ -64,7 +64,7 @@ async function* watch(
 }
 
 /** Reads every line, sets its row aside, and collects what is wrong. */
-async function readArchive(incoming: Incoming, chunks: AsyncIterable<Buffer>, errors: Errors) {
+async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer>, errors: Errors) {
   const unfinished: { line: number; id: number }[] = []
   let unfinishedCount = 0
   const dropped = new DroppedFields()
@@ -72,12 +72,12 @@ async function readArchive(incoming: Incoming, chunks: AsyncIterable<Buffer>, er
   for await (const lines of readLines(chunks)) {
     for (const line of lines) {
       try {
-        setAside(line, incoming, dropped)
+        stage(line, incoming, dropped)
       } catch (error) {
-        if (error instanceof Unfinished) {
+        if (error instanceof UnfinishedError) {
           unfinishedCount += 1
-          if (unfinished.length < MOST_LISTED) unfinished.push({ line: line.number, id: error.id })
-        } else if (error instanceof Invalid) errors.add(line.number, error.message)
+          if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, id: error.id })
+        } else if (error instanceof InvalidError) errors.add(line.number, error.message)
         else throw error
       }
     }
@@ -88,18 +88,18 @@ async function readArchive(incoming: Incoming, chunks: AsyncIterable<Buffer>, er
 }
 
 /** Throws Invalid or Unfinished. */
-function setAside({ number, text, fault }: Line, incoming: Incoming, dropped: DroppedFields) {
-  if (text === undefined) throw new Invalid(fault ?? 'cannot be read')
+function stage({ number, text, fault }: Line, incoming: ImportStaging, dropped: DroppedFields) {
+  if (text === undefined) throw new InvalidError(fault ?? 'cannot be read')
   const record = parse(text)
-  if (!isObject(record)) throw new Invalid('must be an object with kind and data')
+  if (!isObject(record)) throw new InvalidError('must be an object with kind and data')
   const kind = typeof record['kind'] === 'string' ? kindsByName.get(record['kind']) : undefined
-  if (kind === undefined) throw new Invalid(`must be one of ${[...kindsByName.keys()].join(', ')}`, 'kind')
+  if (kind === undefined) throw new InvalidError(`must be one of ${[...kindsByName.keys()].join(', ')}`, 'kind')
   const { data } = record
-  if (!isObject(data)) throw new Invalid('must be an object', 'data')
+  if (!isObject(data)) throw new InvalidError('must be an object', 'data')
   try {
     incoming.add(kind, number, readRow(kind, data, record, dropped))
   } catch (error) {
-    if (error instanceof Unfinished) incoming.passOver(kind)
+    if (error instanceof UnfinishedError) incoming.passOver(kind)
     // The records of an account are not wrong because its own line is.
     if (kind.name === 'account' && Number.isSafeInteger(data['id']))
       incoming.add(kind, number, { id: Number(data['id']) })
@@ -110,11 +110,12 @@ function setAside({ number, text, fault }: Line, incoming: Incoming, dropped: Dr
 function readRow(kind: Kind, data: JsonObject, record: JsonObject, dropped: DroppedFields): Row {
   const keys = ['kind', 'data', ...kind.beside]
   if (!Object.keys(record).every(key => keys.includes(key))) {
-    throw new Invalid(`must have no other keys than ${keys.join(', ')}`)
+    throw new InvalidError(`must have no other keys than ${keys.join(', ')}`)
   }
   const row = kind.read(data, record, field => dropped.count(kind.name, field))
   // Numbers can be longer than they were, and what is exported must be accepted again.
-  if (isTooLong(writeLine(kind, row))) throw new Invalid('is longer than 1 MiB when its numbers are written in full')
+  if (isTooLong(writeLine(kind, row)))
+    throw new InvalidError('is longer than 1 MiB when its numbers are written in full')
   return row
 }
 
@@ -125,7 +126,7 @@ function parse(text: string): unknown {
     return JSON.parse(text)
   } catch {
     // The parser's own message quotes the line.
-    throw new Invalid('is not valid JSON')
+    throw new InvalidError('is not valid JSON')
   }
 }
 
@@ -134,7 +135,7 @@ class DroppedFields {
 
   count(kind: string, field: string) {
     // Names come from the file: only plain ones are shown, and only so many.
-    const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(field) && this.#entries.size < MOST_LISTED ? field : '(other)'
+    const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(field) && this.#entries.size < MAX_LISTED ? field : '(other)'
     const key = `${kind}.${shown}`
     const entry = this.#entries.get(key)
     if (entry === undefined) this.#entries.set(key, { kind, field: shown, count: 1 })

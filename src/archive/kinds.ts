@@ -7,18 +7,18 @@ import { parseTimestamp } from '../contract/time.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 import {
-  type Arrange,
+  type SortItems,
   checkInteger,
   checkText,
   type Dropped,
   dropUnknown,
-  Invalid,
+  InvalidError,
   isObject,
   type JsonObject,
   recordWriter,
-  type Write,
+  type Serialize,
 } from './canonical.ts'
-import { lockEvents, SESSION_FIGURES, sessionFigures } from './figures.ts'
+import { lockEvents, SESSION_FIGURES, sessionFigures } from './derived-columns.ts'
 
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
@@ -46,7 +46,7 @@ export interface Kind {
 }
 
 /** A session without a result yet. It is no error, and it is not stored. */
-export class Unfinished extends Error {
+export class UnfinishedError extends Error {
   override readonly name = 'Unfinished'
   readonly id: number
   constructor(id: number) {
@@ -82,7 +82,7 @@ const partnership: Kind = {
   isOwned: false,
   read: (data, _beside, dropped) => {
     const row = { owner_id: identifier(data, 'ownerId'), partner_id: identifier(data, 'partnerId') }
-    if (row.owner_id === row.partner_id) throw new Invalid('must not be the owner', 'partnerId')
+    if (row.owner_id === row.partner_id) throw new InvalidError('must not be the owner', 'partnerId')
     dropUnknown(data, PARTNERSHIP_FIELDS, dropped)
     return row
   },
@@ -97,7 +97,7 @@ const lockTemplate = record('lock-template', {
     const random = data['isRandomDuration'] === true
     for (const field of ['minDuration', 'maxDuration']) {
       const value = optionalInteger(data, field)
-      if (random && value === null) throw new Invalid('is required when the duration is random', field)
+      if (random && value === null) throw new InvalidError('is required when the duration is random', field)
     }
     const template = random ? data : { ...data, minDuration: null, maxDuration: null }
     const document = writers.lockTemplate(template, dropped)
@@ -171,7 +171,7 @@ const trainingSession = record('training-session', {
     if (data['passed'] === null) {
       // What is not stored may be incomplete, but not hostile.
       dropUnknown(data, new Set(), ignore)
-      throw new Unfinished(id)
+      throw new UnfinishedError(id)
     }
     const session = withMetrics(data, isLegacy(data, beside))
     const document = writers.trainingSession(session, dropped)
@@ -224,21 +224,21 @@ export function readAccount(data: JsonObject, dropped: Dropped) {
 /** A name people and scripts can tell from an identifier. */
 function readUsername(value: unknown): string {
   if (typeof value !== 'string' || value === '' || [...value].length > 64 || /\p{Cc}/u.test(value)) {
-    throw new Invalid('must be text of 1 to 64 characters without control characters', 'username')
+    throw new InvalidError('must be text of 1 to 64 characters without control characters', 'username')
   }
-  if (/^[0-9]+$/.test(value)) throw new Invalid('must not be all digits', 'username')
+  if (/^[0-9]+$/.test(value)) throw new InvalidError('must not be all digits', 'username')
   return checkText(value)
 }
 
 /** Events in the order they happened. */
-const byTime: Arrange = items => {
+const byTime: SortItems = items => {
   const times = items.map(item => instant(item, 'createdAt'))
   const ids = items.map(item => whole(item, 'id'))
   return sorted([...items.keys()], (a, b) => at(times, a) - at(times, b) || at(ids, a) - at(ids, b))
 }
 
 /** Items that have an `order` sorted among the places they take; those without stay where they are. */
-const byOrder: Arrange = items => {
+const byOrder: SortItems = items => {
   const orders = items.map(item => item['order'])
   const places = [...items.keys()].filter(place => typeof orders[place] === 'number')
   const ordered = sorted(places, (a, b) => Number(orders[a]) - Number(orders[b]))
@@ -257,7 +257,7 @@ const writers = {
   trainingTemplateSummary: recordWriter(TrainingTemplateSummary, { aside: ['Segment'] }),
   lockSession: recordWriter(LockSession, { arrange: { LockSegment: byTime } }),
   trainingSession: recordWriter(TrainingSession, { arrange: { TrainerSegment: byOrder } }),
-} satisfies Record<string, Write>
+} satisfies Record<string, Serialize>
 
 /** What the kinds of record have in common. */
 function record(
@@ -327,8 +327,8 @@ function sum(segments: readonly unknown[], field: string, scale: number): number
 function isLegacy(data: JsonObject, beside: JsonObject): boolean {
   const legacy = beside['legacyUpload'] ?? false
   const approximate = data['distanceApproximate'] ?? false
-  if (typeof legacy !== 'boolean') throw new Invalid('must be true or false', 'legacyUpload')
-  if (typeof approximate !== 'boolean') throw new Invalid('must be true or false', 'distanceApproximate')
+  if (typeof legacy !== 'boolean') throw new InvalidError('must be true or false', 'legacyUpload')
+  if (typeof approximate !== 'boolean') throw new InvalidError('must be true or false', 'distanceApproximate')
   return legacy || approximate
 }
 
@@ -338,7 +338,7 @@ function zeroes(data: JsonObject, names: readonly string[]): JsonObject {
 }
 
 function identifier(data: JsonObject, field: string): number {
-  if (data[field] === undefined) throw new Invalid('is missing', field)
+  if (data[field] === undefined) throw new InvalidError('is missing', field)
   return checkInteger(data[field], { minimum: 1 }, field)
 }
 
@@ -351,7 +351,7 @@ function optionalInstant(data: JsonObject, field: string): number | null {
   const value = data[field] ?? null
   if (value === null) return null
   const parsed = typeof value === 'string' ? parseTimestamp(value) : undefined
-  if (parsed === undefined) throw new Invalid('must be an RFC 3339 date-time or null', field)
+  if (parsed === undefined) throw new InvalidError('must be an RFC 3339 date-time or null', field)
   return parsed
 }
 

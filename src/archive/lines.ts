@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 
-export const LONGEST_LINE = 1024 * 1024
+export const MAX_LINE_BYTES = 1024 * 1024
 
 /** Whether a text would be too long for a line. */
 export function isTooLong(text: string): boolean {
   // A character takes at most three bytes.
-  return text.length > LONGEST_LINE / 3 && Buffer.byteLength(text) > LONGEST_LINE
+  return text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES
 }
 
 /** A line of an archive: its text, or why it has none. */
@@ -26,7 +26,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const finish = (last: Buffer): Line | undefined => {
     number += 1
-    const tooLong = pendingBytes + last.length > LONGEST_LINE + NOT_COUNTED
+    const tooLong = pendingBytes + last.length > MAX_LINE_BYTES + NOT_COUNTED
     const bytes = pending.length === 0 ? last : Buffer.concat([...pending, last])
     pending = []
     pendingBytes = 0
@@ -44,7 +44,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
     const rest = chunk.subarray(start)
     pendingBytes += rest.length
     // Of a line that is too long only its length matters.
-    if (pendingBytes > LONGEST_LINE + NOT_COUNTED) pending = []
+    if (pendingBytes > MAX_LINE_BYTES + NOT_COUNTED) pending = []
     else if (rest.length > 0) pending.push(rest)
     if (lines.length > 0) yield lines
   }
@@ -65,7 +65,7 @@ function decode(number: number, bytes: Buffer): Line | undefined {
     line = line.subarray(BYTE_ORDER_MARK.length)
   }
   if (line.at(-1) === 0x0d) line = line.subarray(0, -1)
-  if (line.length > LONGEST_LINE) return fault(number, 'is longer than 1 MiB')
+  if (line.length > MAX_LINE_BYTES) return fault(number, 'is longer than 1 MiB')
   if (!isUtf8(line)) return fault(number, 'is not valid UTF-8')
   if (line.includes(0)) return fault(number, 'contains a NUL byte')
   const text = line.toString('utf8')

@@ -39,7 +39,7 @@ export class ImportError extends Error {
 }
 
 /** How many errors, unfinished sessions and unknown fields are listed; the others are counted. */
-export const MOST_LISTED = 100
+export const MAX_LISTED = 100
 
 /** Collects errors in whatever order they are found, in memory for those that will be listed. */
 export class Errors {
@@ -54,7 +54,7 @@ export class Errors {
   addAll(lines: readonly number[], count: number, reason: string) {
     this.count += count
     for (const line of lines) this.#first.push({ line, reason })
-    if (this.#first.length > 2 * MOST_LISTED) this.#first = this.#listed()
+    if (this.#first.length > 2 * MAX_LISTED) this.#first = this.#listed()
   }
 
   throwIfAny() {
@@ -62,6 +62,6 @@ export class Errors {
   }
 
   #listed() {
-    return this.#first.toSorted((a, b) => a.line - b.line).slice(0, MOST_LISTED)
+    return this.#first.toSorted((a, b) => a.line - b.line).slice(0, MAX_LISTED)
   }
 }

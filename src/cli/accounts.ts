@@ -9,11 +9,11 @@ import {
   removeAccount,
   removeLink,
   setTier,
-} from '../archive/accounts.ts'
+} from '../accounts/accounts.ts'
 import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { setPassword } from '../store/passwords.ts'
+import { setPassword } from '../accounts/passwords.ts'
 import { parseUntil } from './instants.ts'
 import {
   askPassword,

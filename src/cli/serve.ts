@@ -1,18 +1,18 @@
 import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { importArchive } from '../archive/import.ts'
-import { findAccount, hasAccounts } from '../archive/accounts.ts'
+import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
-import type { SampleAccount } from '../dashboard/index.ts'
+import type { SampleAccount } from '../dashboard/routes.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import { type Service, type ServiceOptions, startServer, urlOf } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
-import { setPassword } from '../store/passwords.ts'
-import { Refused } from '../store/refused.ts'
-import { createToken, listTokens, revokeToken } from '../store/tokens.ts'
+import { setPassword } from '../accounts/passwords.ts'
+import { RefusedError } from '../accounts/refused.ts'
+import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
 import {
   databaseOption,
   openStore,
@@ -80,7 +80,7 @@ async function serve(flags: ServeFlags) {
   const mayMigrate = flags.migrate !== false
   const openServed = () =>
     openStore(flags.database ?? config.databaseUrl, {
-      patience: SERVER_PATIENCE,
+      busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,
       statementTimeout: STATEMENT_TIMEOUT,
       readUrls: config.databaseReadUrls,
       create: mayMigrate,
@@ -106,7 +106,7 @@ async function serve(flags: ServeFlags) {
   }
   const address = await supervise({
     count: flags.workers,
-    longestDrain: config.drainDelay + LONGEST_CLOSE,
+    longestDrain: config.drainDelay + MAX_CLOSE_MS,
     logFailure: error => log.failure(error, undefined),
   })
   await welcome(store, urlOf(config.host, address.port), flags)
@@ -120,7 +120,7 @@ async function welcome(store: Store, url: string, { database }: ServeFlags) {
 
 async function demo(flags: { reset?: boolean; port?: number; database: string }) {
   const config = readConfig(process.env)
-  const store = await openStore(flags.database, { patience: SERVER_PATIENCE })
+  const store = await openStore(flags.database, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS })
   try {
     await makeSample(store, flags.reset ?? false)
   } catch (error) {
@@ -179,7 +179,7 @@ async function start(
   }
   if (isWorker) onRetirement(stop)
   else {
-    closeWithGrace({ delay: config.drainDelay + LONGEST_CLOSE, logger: false }, async ({ err }) => {
+    closeWithGrace({ delay: config.drainDelay + MAX_CLOSE_MS, logger: false }, async ({ err }) => {
       if (err !== undefined) log.failure(err, undefined)
       await stop()
     })
@@ -266,7 +266,7 @@ async function noteSample(store: Store, value: string) {
 async function demoToken(store: Store): Promise<string> {
   const now = Date.now()
   const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
-    throw error instanceof Refused ? new UsageError('the sample is damaged: make it anew with --reset') : error
+    throw error instanceof RefusedError ? new UsageError('the sample is damaged: make it anew with --reset') : error
   })
   for (const token of await listTokens(store, id)) {
     if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
@@ -290,9 +290,9 @@ function portOption(): Option {
 }
 
 /** Milliseconds; an answer is due within five seconds. */
-const SERVER_PATIENCE = 4000
+const SERVER_BUSY_TIMEOUT_MS = 4000
 const STATEMENT_TIMEOUT = 4000
-const LONGEST_CLOSE = 10_000
+const MAX_CLOSE_MS = 10_000
 const PORTS_TO_TRY = 50
 const DEMO_DATABASE = 'sqlite:./data/demo.db'
 const DEMO_USER = 'alex'

@@ -12,7 +12,7 @@ export class UsageError extends Error {
 }
 
 /** The person said stop. */
-export class Interrupted extends Error {
+export class InterruptedError extends Error {
   override readonly name = 'Interrupted'
 }
 
@@ -35,7 +35,7 @@ export async function withStore<Result>(
   how: Partial<OpenOptions> = {},
 ): Promise<Result> {
   const store = await openStore(database ?? readConfig(process.env).databaseUrl, {
-    patience: 60_000,
+    busyTimeoutMs: 60_000,
     create: false,
     schema: how.create === true ? 'migrate' : 'current',
     ...how,
@@ -97,7 +97,7 @@ export async function confirmOr(flag: string, question: string): Promise<void> {
   const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
   if (answer !== true) {
     cancel('Nothing was changed.', { output: process.stderr })
-    throw new Interrupted('nothing was changed')
+    throw new InterruptedError('nothing was changed')
   }
 }
 
@@ -106,7 +106,7 @@ export async function askPassword(): Promise<string> {
   if (!isInteractive()) return firstLine()
   const first = await password({ message: 'New password (12 to 1024 characters)', output: process.stderr })
   const second = isCancel(first) ? first : await password({ message: 'Once more', output: process.stderr })
-  if (isCancel(first) || isCancel(second)) throw new Interrupted('nothing was changed')
+  if (isCancel(first) || isCancel(second)) throw new InterruptedError('nothing was changed')
   if (first !== second) throw new UsageError('the two passwords differ: nothing was changed')
   return first
 }
@@ -114,7 +114,9 @@ export async function askPassword(): Promise<string> {
 /** Aborted when the person interrupts. */
 export function interruption(): AbortSignal {
   const controller = new AbortController()
-  process.once('SIGINT', () => controller.abort(new Interrupted('interrupted: nothing of this archive was stored')))
+  process.once('SIGINT', () =>
+    controller.abort(new InterruptedError('interrupted: nothing of this archive was stored')),
+  )
   return controller.signal
 }
 

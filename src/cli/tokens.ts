@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { findAccount } from '../archive/accounts.ts'
+import { findAccount } from '../accounts/accounts.ts'
 import { scopes, type Scope } from '../contract/endpoint.ts'
 import { parseId } from '../contract/parameters.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { createToken, listTokens, revokeToken } from '../store/tokens.ts'
+import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {

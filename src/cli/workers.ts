@@ -35,7 +35,7 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
     const worker = cluster.fork()
     await new Promise<void>((resolve, reject) => {
       worker.once('listening', () => resolve())
-      worker.once('exit', (code: number | null) => reject(new FalseStart(code ?? 1)))
+      worker.once('exit', (code: number | null) => reject(new WorkerStartError(code ?? 1)))
     })
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
@@ -60,11 +60,11 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
     serving.delete(worker)
     if (worker.isDead()) return
     const gone = once(worker, 'exit')
-    const impatience = setTimeout(() => worker.process.kill('SIGKILL'), longestDrain)
+    const killTimer = setTimeout(() => worker.process.kill('SIGKILL'), longestDrain)
     // Nobody to tell is as good as gone.
     worker.send(DRAIN, () => {})
     await gone
-    clearTimeout(impatience)
+    clearTimeout(killTimer)
   }
 
   const restart = async () => {
@@ -100,7 +100,7 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
     await start()
   } catch (error) {
     // It has said why.
-    process.exit(error instanceof FalseStart ? error.code : 1)
+    process.exit(error instanceof WorkerStartError ? error.code : 1)
   }
   await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
   return address
@@ -131,7 +131,7 @@ export function onRetirement(stop: () => Promise<void>) {
   process.on('SIGHUP', () => {})
 }
 
-class FalseStart extends Error {
+class WorkerStartError extends Error {
   override readonly name = 'FalseStart'
   readonly code: number
   constructor(code: number) {

@@ -39,7 +39,7 @@ export const devices = {
   getLockDevice: get('/api/v1/lkbx/:id', {
     summary: 'Get one lock device',
     scope: 'lkbx:read',
-    noun: 'Lock device',
+    resourceName: 'Lock device',
     data: LockDevice,
   }),
   listTrainingDevices: page('/api/v1/dtt', {
@@ -52,7 +52,7 @@ export const devices = {
   getTrainingDevice: get('/api/v1/dtt/:id', {
     summary: 'Get one training device',
     scope: 'dtt:read',
-    noun: 'Training device',
+    resourceName: 'Training device',
     data: TrainingDevice,
   }),
 }

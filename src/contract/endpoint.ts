@@ -21,7 +21,7 @@ export interface Endpoint<
   /** Whether the account of the token needs a subscription tier. */
   readonly entitled: boolean
   /** What is missing when the answer is 404; undefined where the endpoint always has an answer. */
-  readonly noun: string | undefined
+  readonly resourceName: string | undefined
   readonly query: Query
   /** The schema of `data` in the envelope. */
   readonly data: Data
@@ -33,7 +33,7 @@ export interface Endpoint<
 }
 
 /** What an answer is asked: the parsed query, and the identifier where the path has one. */
-export type Asked<E extends Endpoint> = Parsed<E['query']> &
+export type Params<E extends Endpoint> = Parsed<E['query']> &
   (E['path'] extends `${string}/:id` ? { readonly id: number } : unknown)
 
 /** What a caller of the typed client passes. */
@@ -47,7 +47,7 @@ interface Facts {
   readonly description?: string
   readonly scope?: Scope
   readonly entitled?: boolean
-  readonly noun?: string
+  readonly resourceName?: string
 }
 
 /** An endpoint that answers with one value. */
@@ -61,7 +61,7 @@ export function get<const Path extends string, Data extends TSchema, Query exten
     description: facts.description,
     scope: facts.scope,
     entitled: facts.entitled ?? true,
-    noun: facts.noun,
+    resourceName: facts.resourceName,
     // Without `query` in the facts, Query is inferred as {}.
     query: facts.query ?? ({} as Query),
     data: facts.data,
@@ -94,7 +94,7 @@ export function page<
     description: facts.description,
     scope: facts.scope,
     entitled: facts.entitled ?? true,
-    noun: undefined,
+    resourceName: undefined,
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
     query: { ...paging, ...(facts.filters as Filters), ...(facts.options as Options) },
     data: Type.Object({

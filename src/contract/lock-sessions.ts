@@ -51,7 +51,7 @@ export const lockSessions = {
   getLockSession: get('/api/v1/lkbx/sessions/:id', {
     summary: 'Get one lock session',
     scope: 'lkbx:read',
-    noun: 'Lock session',
+    resourceName: 'Lock session',
     data: LockSession,
   }),
   getCurrentLockSession: get('/api/v1/lkbx/session/current', {

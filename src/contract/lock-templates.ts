@@ -48,7 +48,7 @@ export const lockTemplates = {
   getLockTemplate: get('/api/v1/lkbx/templates/:id', {
     summary: 'Get one lock template',
     scope: 'lkbx:read',
-    noun: 'Lock template',
+    resourceName: 'Lock template',
     data: LockTemplate,
   }),
 }

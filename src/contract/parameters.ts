@@ -12,7 +12,7 @@ export interface Parameter<Sent = unknown, Parsed = unknown, Absent = unknown> {
   readonly rule: string
   readonly parse: (text: string) => Parsed | undefined
   /** What an answer receives when nothing was sent. */
-  readonly absent: Absent
+  readonly defaultValue: Absent
   /** Type only: what a typed client passes. */
   readonly sent?: Sent
 }
@@ -45,7 +45,7 @@ export function parseId(text: string): number | undefined {
 }
 
 export const id = (description: string): Parameter<number, number, undefined> => ({
-  absent: undefined,
+  defaultValue: undefined,
   schema: Type.Integer({ minimum: 1 }),
   description,
   rule: 'must be an integer of 1 or more',
@@ -57,7 +57,7 @@ export const integer = <const Absent extends number | undefined>(
   bounds: { minimum: number; maximum: number; default: number },
   absent: Absent,
 ): Parameter<number, number, Absent> => ({
-  absent,
+  defaultValue: absent,
   schema: Type.Integer(bounds),
   description,
   rule: `must be an integer from ${bounds.minimum} to ${bounds.maximum}`,
@@ -68,7 +68,7 @@ export const integer = <const Absent extends number | undefined>(
 })
 
 export const flag = (description: string): Parameter<boolean, boolean, undefined> => ({
-  absent: undefined,
+  defaultValue: undefined,
   schema: Type.Boolean(),
   description,
   rule: 'must be true or false',
@@ -76,7 +76,7 @@ export const flag = (description: string): Parameter<boolean, boolean, undefined
 })
 
 export const text = (description: string): Parameter<string, string, undefined> => ({
-  absent: undefined,
+  defaultValue: undefined,
   schema: Type.String({ minLength: 1 }),
   description,
   rule: 'must not be empty',
@@ -87,7 +87,7 @@ export const choice = <const Value extends string>(
   description: string,
   value: Value,
 ): Parameter<Value, Value, undefined> => ({
-  absent: undefined,
+  defaultValue: undefined,
   schema: Type.Enum([value], { type: 'string' }),
   description,
   rule: `must be ${value}`,
@@ -118,7 +118,7 @@ export const end = (description: string): Parameter<string, End, undefined> => (
 
 /** Where a walk through a page goes on: empty at its start, else what the page before named. */
 export const cursor = (description: string): Parameter<string, Position | 'start', undefined> => ({
-  absent: undefined,
+  defaultValue: undefined,
   schema: Type.String(),
   description,
   rule: 'must be empty or a nextCursor of this path with these filters',
@@ -130,7 +130,7 @@ function moment(description: string) {
     schema: Type.String({ examples: ['2026-02-16', '2026-02-16T18:00:00Z'] }),
     description,
     rule: 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time',
-    absent: undefined,
+    defaultValue: undefined,
   }
 }
 

@@ -54,7 +54,7 @@ export const people = {
   }),
   getUser: get('/api/v1/users/:id', {
     summary: 'Get one person',
-    noun: 'User',
+    resourceName: 'User',
     data: User,
   }),
   getMe: get('/api/v1/me', {

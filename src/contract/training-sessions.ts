@@ -79,7 +79,7 @@ export const trainingSessions = {
   getTrainingSession: get('/api/v1/dtt/sessions/:id', {
     summary: 'Get one training session',
     scope: 'dtt:read',
-    noun: 'Training session',
+    resourceName: 'Training session',
     query: { include },
     data: TrainingSessionWithOwner,
   }),

@@ -74,7 +74,7 @@ export const trainingTemplates = {
     summary: 'Get one training template',
     description: 'One training template with its segments. A public one can be read by any entitled caller.',
     scope: 'dtt:read',
-    noun: 'Training template',
+    resourceName: 'Training template',
     data: TrainingTemplate,
   }),
 }

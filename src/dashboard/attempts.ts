@@ -26,7 +26,7 @@ export class Attempts {
     this.#windows.delete(name)
     this.#windows.set(name, { ends: now + this.#length, used: 1 })
     for (const [other, { ends }] of this.#windows) {
-      if (ends > now && this.#windows.size <= MOST_NAMES) break
+      if (ends > now && this.#windows.size <= MAX_NAMES) break
       this.#windows.delete(other)
     }
   }
@@ -38,4 +38,4 @@ export class Attempts {
   }
 }
 
-const MOST_NAMES = 50_000
+const MAX_NAMES = 50_000

@@ -1,4 +1,4 @@
-import type { CalendarDay } from './figures/calendar.ts'
+import type { CalendarDay } from '../stats/calendar.ts'
 import { html, type Html } from './html.ts'
 
 /** How a day looks, what it says in full, and where it leads when there is something to see. */

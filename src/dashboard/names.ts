@@ -21,7 +21,7 @@ export function personName(viewer: Viewer, { id, username }: Person): string {
 const things = { program: 'Program', training: 'Session', lock: 'Lock', lockTemplate: 'Template' } as const
 
 /** A record with a name of its own. */
-export function thingName(
+export function recordName(
   { discreet }: Pick<Viewer, 'discreet'>,
   thing: keyof typeof things,
   { id, name }: { readonly id: number; readonly name: string },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config.ts'
 import { clientAddress } from '../http/addresses.ts'
-import { FormError } from './faults.ts'
+import { FormError } from './form-errors.ts'
 
 /** How the browser reaches the dashboard, which decides on cookies, forms and whether a password may be sent at all. */
 export interface Reached {

@@ -1,5 +1,5 @@
 import type { Store } from '../store/index.ts'
-import type { BrowserSession } from '../store/browser-sessions.ts'
+import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { Html } from './html.ts'
 import type { Display } from './display.ts'
 

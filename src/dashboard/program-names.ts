@@ -1,6 +1,6 @@
 import type { Store } from '../store/index.ts'
-import { type ListedProgram, programsOf } from './figures/history.ts'
-import { thingName } from './names.ts'
+import { type ListedProgram, programsOf } from '../stats/queries.ts'
+import { recordName } from './names.ts'
 import type { Viewer } from './page.ts'
 
 /** The programs that the viewer may read, and what any program is called: by its number where it is not one of them. */
@@ -19,6 +19,6 @@ export async function readPrograms(store: Store, viewer: Viewer): Promise<Progra
   return {
     all,
     find: id => byId.get(id),
-    nameOf: id => thingName(viewer, 'program', { id, name: byId.get(id)?.name ?? '' }),
+    nameOf: id => recordName(viewer, 'program', { id, name: byId.get(id)?.name ?? '' }),
   }
 }

@@ -1,4 +1,4 @@
-import { type BrowserSession, findSharers } from '../store/browser-sessions.ts'
+import { type BrowserSession, findSharers } from '../accounts/browser-sessions.ts'
 import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
@@ -40,9 +40,9 @@ export function isTimeZone(name: string): boolean {
     } catch {
       is = false
     }
-    if (known.size < MOST_KNOWN) known.set(name, is)
+    if (known.size < MAX_CACHED_VIEWERS) known.set(name, is)
   }
   return is
 }
 
-const MOST_KNOWN = 1000
+const MAX_CACHED_VIEWERS = 1000

@@ -1,39 +1,39 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
 import { api } from '../contract/index.ts'
-import type { Caller } from '../resources/answer.ts'
-import { answers } from '../resources/index.ts'
-import type { Reply, Turn } from '../resources/replies.ts'
-import type { Grants } from '../store/grants.ts'
+import type { Caller } from '../resources/handler.ts'
+import { handlers } from '../resources/index.ts'
+import type { Result, Turn } from '../resources/results.ts'
+import type { GrantCache } from '../accounts/grant-cache.ts'
 import type { Store } from '../store/index.ts'
-import { type Grant, isEntitled } from '../store/tokens.ts'
-import type { Answers } from './answers.ts'
+import { type Grant, isEntitled } from '../accounts/tokens.ts'
+import type { Responder } from './respond.ts'
 import { authenticate, readToken } from './credentials.ts'
-import type { Call } from './exchange.ts'
+import type { Call } from './request-context.ts'
 import type { Limits } from './limits.ts'
 import { acceptsJson, matchesEtag } from './negotiation.ts'
 import { parseQuery, type Query, readParameters } from './parameters.ts'
-import { makeRouter } from './routes.ts'
-import type { Uses } from './uses.ts'
+import { makeRouter } from './router.ts'
+import type { TokenUsage } from '../accounts/token-usage.ts'
 
 interface Route {
   readonly endpoint: Endpoint
-  readonly answer: (caller: Caller, asked: never) => Promise<Reply | undefined>
+  readonly answer: (caller: Caller, asked: never) => Promise<Result | undefined>
 }
 
 /** The one place where promises and answers meet. */
 const routes: readonly Route[] = Object.entries<Endpoint>(api).map(([operation, endpoint]) => ({
   endpoint,
   // `answers` has exactly the names of `api`, and what an answer is asked is parsed with its own endpoint.
-  answer: answers[operation as keyof typeof answers],
+  answer: handlers[operation as keyof typeof handlers],
 }))
 
 interface ApiOptions {
   readonly store: Store
-  readonly grants: Grants
-  readonly send: Answers
+  readonly grants: GrantCache
+  readonly send: Responder
   readonly limits: Limits
-  readonly uses: Uses
+  readonly uses: TokenUsage
   /** Where links start; empty for links without a host. */
   readonly publicUrl: string
   readonly addressOf: (call: Call) => string
@@ -73,7 +73,7 @@ export function makeApi({ store, grants, send, limits, uses, publicUrl, addressO
     const query = parseQuery(target.query)
     const grant = await identify(call, query)
     exchange.tokenId = grant.tokenId
-    uses.note(grant.tokenId, exchange.now)
+    uses.recordUse(grant.tokenId, exchange.now)
     const allowance = limits.admit(grant.tokenId, exchange.now)
     exchange.allowance = allowance
     exchange.admitted = true
@@ -84,7 +84,7 @@ export function makeApi({ store, grants, send, limits, uses, publicUrl, addressO
     // Parsed with the parameters of this endpoint, so it is what its answer is asked.
     const asked = readParameters(endpoint, query, match.id) as never
     const reply = await answer({ store, grant, now: exchange.now }, asked)
-    if (reply === undefined) throw notFound(endpoint.noun ?? 'Record')
+    if (reply === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     const etag = `"${reply.etag}"`
     const link = linkOf(publicUrl, endpoint, query, reply)
@@ -100,7 +100,7 @@ export function makeApi({ store, grants, send, limits, uses, publicUrl, addressO
 /** Refusals that may be somebody guessing. */
 const GUESSES: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
 
-function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Reply): string | undefined {
+function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Result): string | undefined {
   if (next === undefined && previous === undefined) return undefined
   const links: string[] = []
   if (next !== undefined) links.push(`<${publicUrl}${path}?${turned(query, next)}>; rel="next"`)

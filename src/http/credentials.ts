@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts'
-import type { Grants } from '../store/grants.ts'
-import { type Grant, isTokenForm, TOKEN_FORM } from '../store/tokens.ts'
+import type { GrantCache } from '../accounts/grant-cache.ts'
+import { type Grant, isTokenForm, TOKEN_FORM } from '../accounts/tokens.ts'
 import type { Target } from './target.ts'
 import type { Query } from './parameters.ts'
 
@@ -21,7 +21,7 @@ export function readToken(authorization: readonly string[], target: Target, quer
 }
 
 /** What the token grants now. At most one look-up. Throws invalid_token, token_revoked, token_expired. */
-export async function authenticate(grants: Grants, token: string, now: number): Promise<Grant> {
+export async function authenticate(grants: GrantCache, token: string, now: number): Promise<Grant> {
   const grant = await grants.find(token)
   if (grant === undefined) throw new ApiError('invalid_token')
   if (grant.revokedAt !== null) throw new ApiError('token_revoked')

@@ -41,10 +41,11 @@ export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitS
     admit(tokenId, now) {
       const allowance = allowances.get(tokenId, now)
       if (rateLimit > 0 && allowance.used >= rateLimit) {
-        throw new Limited('rate', secondsUntil(allowance.ends, now), allowance)
+        throw new RateLimitedError('rate', secondsUntil(allowance.ends, now), allowance)
       }
       allowance.used += 1
-      if (concurrencyLimit > 0 && allowance.active >= concurrencyLimit) throw new Limited('concurrency', 1, allowance)
+      if (concurrencyLimit > 0 && allowance.active >= concurrencyLimit)
+        throw new RateLimitedError('concurrency', 1, allowance)
       allowance.active += 1
       return allowance
     },
@@ -64,16 +65,16 @@ export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitS
       if (failureLimit === 0) return
       const failed = failures.get(networkOf(address), now)
       failed.used += 1
-      if (failed.used > failureLimit) throw new Limited('failures', secondsUntil(failed.ends, now))
+      if (failed.used > failureLimit) throw new RateLimitedError('failures', secondsUntil(failed.ends, now))
     },
   }
 }
 
 /** A request over a limit; `allowance` is the one of its token, where it has one. */
-export class Limited extends ApiError {
+export class RateLimitedError extends ApiError {
   readonly limit: 'rate' | 'concurrency' | 'failures'
   readonly allowance: Allowance | undefined
-  constructor(limit: Limited['limit'], retryAfter: number, allowance?: Allowance) {
+  constructor(limit: RateLimitedError['limit'], retryAfter: number, allowance?: Allowance) {
     super('rate_limited', undefined, { retryAfter })
     this.limit = limit
     this.allowance = allowance
@@ -81,7 +82,7 @@ export class Limited extends ApiError {
 }
 
 const WINDOW = 60_000
-const MOST_WINDOWS = 100_000
+const MAX_WINDOWS = 100_000
 
 /**
  * Fixed windows by key, each from the first time it is asked for. What was not asked for lately is forgotten as a whole:
@@ -93,7 +94,7 @@ class Windows<Key> {
   #turnsAt = 0
 
   get(key: Key, now: number): Allowance {
-    if (now >= this.#turnsAt || this.#recent.size >= MOST_WINDOWS / 2) {
+    if (now >= this.#turnsAt || this.#recent.size >= MAX_WINDOWS / 2) {
       this.#older = this.#recent
       this.#recent = new Map()
       this.#turnsAt = now + WINDOW

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** JSON lines, one for each request and each failure of our own. */
 export interface Log {
-  request(exchange: Exchange, aborted: boolean): void
+  request(exchange: RequestContext, aborted: boolean): void
   failure(error: unknown, requestId: string | undefined): void
   /** Writes what is still held back. */
   flush(): void
@@ -26,8 +26,8 @@ export function makeLog(write: (text: string) => void, requests: boolean): Log {
   }
   const add = (line: string) => {
     held += line
-    if (held.length >= HELD_MOST) flush()
-    else timer ??= setTimeout(flush, HELD_FOR).unref()
+    if (held.length >= MAX_BUFFERED_CHARACTERS) flush()
+    else timer ??= setTimeout(flush, FLUSH_INTERVAL_MS).unref()
   }
 
   return {
@@ -55,10 +55,10 @@ export function writeToStderr(text: string) {
   }
 }
 
-const HELD_MOST = 64 * 1024
-const HELD_FOR = 200
+const MAX_BUFFERED_CHARACTERS = 64 * 1024
+const FLUSH_INTERVAL_MS = 200
 
-function requestLine(exchange: Exchange, aborted: boolean): string {
+function requestLine(exchange: RequestContext, aborted: boolean): string {
   const { requestId, method, route, status, bytes, tokenId, code, startedAt, now } = exchange
   const duration = (performance.now() - startedAt).toFixed(2)
   let line = `{"time":"${timeOf(now)}","requestId":"${requestId}","method":"${method}"`

@@ -5,11 +5,11 @@ import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheu
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Store } from '../store/index.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Figures for Prometheus. No label holds an identifier. */
 export interface Metrics {
-  request(exchange: Exchange): void
+  request(exchange: RequestContext): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
   /** All figures, as Prometheus reads them. */

@@ -24,7 +24,7 @@ export function parseQuery(query: string): Query {
 export function readParameters(endpoint: Endpoint, query: Query, id: string | undefined): Record<string, unknown> {
   const parameters = endpoint.query
   const asked: Record<string, unknown> = {}
-  for (const name in parameters) asked[name] = parameters[name]?.absent
+  for (const name in parameters) asked[name] = parameters[name]?.defaultValue
   const found = new Findings()
 
   if (id !== undefined) {

@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
-import { makeRequestId } from './answers.ts'
-import { Exchange } from './exchange.ts'
+import { makeRequestId } from './respond.ts'
+import { RequestContext } from './request-context.ts'
 
 // What Node makes a head with. It is not in its documentation: Node is pinned, and a test compares with its own heads.
 declare module 'node:http' {
@@ -19,7 +19,7 @@ declare module 'node:http' {
  * text: checking each of a dozen headers that are the same for every request is a tenth of a small answer.
  */
 export class Response extends ServerResponse {
-  readonly exchange = new Exchange(makeRequestId(), this.req.method ?? '')
+  readonly exchange = new RequestContext(makeRequestId(), this.req.method ?? '')
   deadline: NodeJS.Timeout | undefined
   /** Whether its answer is about to be sent. */
   isEnding = false

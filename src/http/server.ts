@@ -4,22 +4,22 @@ import { type AddressInfo, Server as Listener, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
-import { makeGrants } from '../store/grants.ts'
-import type { SampleAccount } from '../dashboard/index.ts'
+import { makeGrantCache } from '../accounts/grant-cache.ts'
+import type { SampleAccount } from '../dashboard/routes.ts'
 import { type Store, StoreUnavailable } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
-import { makeAnswers, makeRequestId } from './answers.ts'
+import { makeResponder, makeRequestId } from './respond.ts'
 import { makeApi } from './api.ts'
-import { type Call, Exchange } from './exchange.ts'
-import { readHead } from './head.ts'
-import { Limited, makeLimits } from './limits.ts'
+import { type Call, RequestContext } from './request-context.ts'
+import { readHeaders } from './request-headers.ts'
+import { RateLimitedError, makeLimits } from './limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { watchLoop } from './overload.ts'
-import { beginning, faultOf } from './faults.ts'
+import { beginning, codeForParserError } from './parser-errors.ts'
 import { Response } from './response.ts'
 import { parseTarget } from './target.ts'
-import { makeUses } from './uses.ts'
+import { makeTokenUsage } from '../accounts/token-usage.ts'
 
 /** The service, listening. */
 export interface Service {
@@ -47,15 +47,15 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   let draining = false
   let closing = false
   const limits = makeLimits(config)
-  const uses = makeUses(store, error => log.failure(error, undefined))
+  const uses = makeTokenUsage(store, error => log.failure(error, undefined))
   const overload = watchLoop(config.overloadLag)
-  const send = makeAnswers({
+  const send = makeResponder({
     limits,
     corsOrigins: config.corsOrigins,
     isLast,
   })
   const watched = metrics?.timed(store) ?? store
-  const grants = makeGrants(watched, config.primaryGrace)
+  const grants = makeGrantCache(watched, config.primaryGrace)
   const api = makeApi({
     store: watched,
     grants,
@@ -66,7 +66,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
     addressOf: ({ request }) => clientAddress(request, config.trustedProxies),
     isOverloaded: overload.isOverloaded,
   })
-  const pages = import('./pages.ts').then(({ makePages }) =>
+  const pages = import('../dashboard/app.ts').then(({ makePages }) =>
     makePages({ store, config, log, sample, isDraining: () => draining, fail }),
   )
   // Looked at when a page is asked for.
@@ -78,12 +78,12 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   }
 
   /** Answers with what a caller may see of a failure. */
-  function fail(response: Response, exchange: Exchange, thrown: unknown) {
+  function fail(response: Response, exchange: RequestContext, thrown: unknown) {
     // Answered already, because it took too long.
     if (response.isEnding || response.writableEnded) return
-    const error = seen(thrown)
+    const error = toApiError(thrown)
     if (error.status >= 500 && error !== thrown) log.failure(thrown, exchange.requestId)
-    if (error instanceof Limited) {
+    if (error instanceof RateLimitedError) {
       exchange.limit = error.limit
       exchange.allowance ??= error.allowance
     }
@@ -91,7 +91,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
     else send.error(response, exchange, error)
   }
 
-  const finish = (exchange: Exchange, aborted: boolean) => {
+  const finish = (exchange: RequestContext, aborted: boolean) => {
     if (exchange.admitted && exchange.allowance !== undefined) limits.release(exchange.allowance)
     log.request(exchange, aborted)
     metrics?.request(exchange)
@@ -123,14 +123,14 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
     response.on('close', onClose)
     waiting.push(response)
     // While closing, the last answer says that it is: what came in the same packet must be known before.
-    if (closing) setImmediate(judge, request, response)
-    else judge(request, response)
+    if (closing) setImmediate(handleRequest, request, response)
+    else handleRequest(request, response)
   }
 
-  const judge = (request: IncomingMessage, response: Response) => {
+  const handleRequest = (request: IncomingMessage, response: Response) => {
     const { exchange } = response
     try {
-      const head = readHead(request)
+      const head = readHeaders(request)
       exchange.head = head
       const isStar = request.url === '*' && exchange.method === 'OPTIONS'
       const target = parseTarget(isStar ? '/' : (request.url ?? ''), head.host)
@@ -157,7 +157,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
           const late = new StoreUnavailable('too late')
           if (forApi) fail(response, exchange, late)
           else pages.then(({ giveUp }) => giveUp(call, late)).catch(() => {})
-        }, ANSWER_WITHIN)
+        }, RESPONSE_TIMEOUT_MS)
       }
       const answered = forApi ? api(call) : pages.then(({ answer }) => answer(call))
       answered.catch((error: unknown) => fail(response, exchange, error))
@@ -187,9 +187,9 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
   server.on('checkExpectation', handle)
 
   /** What the parser refused, or what did not arrive in time, gets the same kind of answer as all else, in its turn. */
-  const refuse = (thrown: Error, socket: Socket) => {
+  const onParserError = (thrown: Error, socket: Socket) => {
     const line = lineOf(socket)
-    const code = faultOf(thrown, line.before)
+    const code = codeForParserError(thrown, line.before)
     if (code === undefined) {
       socket.destroy()
       return
@@ -197,21 +197,21 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
     if (line.afterwards !== undefined) return
     line.afterwards = () => {
       if (!socket.writable) return
-      const exchange = new Exchange(makeRequestId(), '')
+      const exchange = new RequestContext(makeRequestId(), '')
       socket.write(send.rawError(exchange, new ApiError(code)))
       closeGently.call(socket)
       finish(exchange, false)
     }
     if (line.waiting.length === 0) line.afterwards()
   }
-  server.on('clientError', refuse)
+  server.on('clientError', onParserError)
   server.on('connect', (_request, socket: Socket) => {
     // The server lets go of this connection: an error that nobody hears is fatal, and what is in line would stay there.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       for (const response of lineOf(socket).waiting.slice()) onClose.call(response)
     })
-    refuse(new Error('CONNECT'), socket)
+    onParserError(new Error('CONNECT'), socket)
   })
 
   const sockets = new Set<Socket>()
@@ -236,7 +236,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
       // Stops listening, no more: an HTTP server would also cut connections whose next request has just arrived.
       Listener.prototype.close.call(server)
       // What has arrived but was not read yet is read in the next turns of the loop.
-      await sleep(LAST_LOOK)
+      await sleep(LAST_READ_MS)
       const endIdle = (isDue: (socket: Socket) => boolean) => {
         for (const socket of sockets) {
           if (lineOf(socket).waiting.length === 0 && isDue(socket)) closeGently.call(socket)
@@ -244,12 +244,12 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
       }
       // Who has just connected did so to ask something.
       endIdle(socket => socket.bytesRead > 0)
-      const patience = setTimeout(endIdle, FIRST_REQUEST, () => true)
+      const firstRequestTimer = setTimeout(endIdle, FIRST_REQUEST_MS, () => true)
       const deadline = setTimeout(() => {
         for (const socket of sockets) socket.destroy()
-      }, LONGEST_CLOSE)
+      }, MAX_CLOSE_MS)
       await closed
-      clearTimeout(patience)
+      clearTimeout(firstRequestTimer)
       clearTimeout(deadline)
       // Ends the timer that looks for slow requests.
       server.close()
@@ -266,7 +266,7 @@ export function urlOf(host: string, port: number): string {
 }
 
 /** The state of a connection: requests that wait for their answer, in order, and what comes after the last of them. */
-interface Line {
+interface ConnectionState {
   readonly waiting: Response[]
   afterwards: (() => void) | undefined
   /** What packets brought of the line of a request whose head is not complete, and what they had before the last one. */
@@ -275,11 +275,11 @@ interface Line {
 }
 
 /** Milliseconds from the head of a request to its answer, at the most. */
-const ANSWER_WITHIN = 5000
+const RESPONSE_TIMEOUT_MS = 5000
 
 const LINE = Symbol('line')
 
-function lineOf(socket: Socket & { [LINE]?: Line }): Line {
+function lineOf(socket: Socket & { [LINE]?: ConnectionState }): ConnectionState {
   return (socket[LINE] ??= { waiting: [], afterwards: undefined, begun: '', before: '' })
 }
 
@@ -304,7 +304,7 @@ const EMPTY = Buffer.alloc(0)
 /** Ends a connection, and reads on for a while: closed at once, it would be reset, and its last answer lost. */
 function closeGently(this: Socket) {
   this.end()
-  const timer = setTimeout(destroy, LINGER, this).unref()
+  const timer = setTimeout(destroy, LINGER_MS, this).unref()
   this.once('close', () => clearTimeout(timer))
 }
 
@@ -313,20 +313,20 @@ function destroy(socket: Socket) {
 }
 
 /** How long a connection that was ended may stay open for its last answer to be read. */
-const LINGER = 1000
-const LAST_LOOK = 20
+const LINGER_MS = 1000
+const LAST_READ_MS = 20
 
 /** How long a connection on which nothing was asked yet is left open, in milliseconds. */
-const FIRST_REQUEST = 1000
-const LONGEST_CLOSE = 8000
+const FIRST_REQUEST_MS = 1000
+const MAX_CLOSE_MS = 8000
 
 /** Connections that may wait to be accepted; the system may allow fewer. What comes beyond is lost. */
-const MOST_WAITING = 4096
+const BACKLOG = 4096
 
 function listen(server: Server<typeof IncomingMessage, typeof Response>, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host, backlog: MOST_WAITING }, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off('error', reject)
       resolve()
     })
@@ -342,7 +342,7 @@ function isAllowed(host: string | undefined, allowed: readonly string[]): boolea
   return allowed.includes(host.replace(/:\d*$/, '').toLowerCase())
 }
 
-function seen(error: unknown): ApiError {
+function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   return new ApiError(error instanceof StoreUnavailable ? 'unavailable' : 'internal_error')
 }

@@ -1,16 +1,16 @@
 import { devices } from '../contract/devices.ts'
-import { ownersOf, rowById } from './access.ts'
-import type { Answers } from './answer.ts'
+import { ownersOf, rowById } from '../accounts/access.ts'
+import type { Handlers } from './handler.ts'
 import { byIdentifier } from './list-queries.ts'
 import { identifierPage } from './lists.ts'
-import { one } from './replies.ts'
+import { one } from './results.ts'
 
 const lockDevices = byIdentifier('lock_device')
 const lockDeviceById = rowById('lock_device')
 const trainingDevices = byIdentifier('training_device')
 const trainingDeviceById = rowById('training_device')
 
-export const answers: Answers<typeof devices> = {
+export const handlers: Handlers<typeof devices> = {
   listLockDevices: ({ store, grant }, asked) =>
     identifierPage(store, lockDevices, ownersOf(grant, asked.ownerId), asked, devices.listLockDevices),
 

@@ -1,14 +1,14 @@
 import type { Api } from '../contract/index.ts'
-import type { Answers } from './answer.ts'
-import { answers as devices } from './devices.ts'
-import { answers as lockSessions } from './lock-sessions.ts'
-import { answers as lockTemplates } from './lock-templates.ts'
-import { answers as people } from './people.ts'
-import { answers as trainingSessions } from './training-sessions.ts'
-import { answers as trainingTemplates } from './training-templates.ts'
+import type { Handlers } from './handler.ts'
+import { handlers as devices } from './devices.ts'
+import { handlers as lockSessions } from './lock-sessions.ts'
+import { handlers as lockTemplates } from './lock-templates.ts'
+import { handlers as people } from './people.ts'
+import { handlers as trainingSessions } from './training-sessions.ts'
+import { handlers as trainingTemplates } from './training-templates.ts'
 
 /** How each promise of the contract is kept. A promise without an answer does not compile. */
-export const answers: Answers<Api> = {
+export const handlers: Handlers<Api> = {
   ...lockTemplates,
   ...lockSessions,
   ...trainingTemplates,

@@ -1,37 +1,37 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Query, type query, recordQuery, type Slots } from '../store/query.ts'
+import { type Query, type query, recordQuery, type Params } from '../store/query.ts'
 import type { RecordName } from '../store/tables.ts'
-import { byWidth, ownedBy, type Owners } from './access.ts'
+import { byOwnerCount, ownedBy, type Owners } from '../accounts/access.ts'
 
 /** How a list is read: as one long text, or piece by piece where that text would be too long to hold. */
 export interface ListQueries<Values> {
-  /** `placed` where a cursor may follow. */
-  joined(values: Values, placed: boolean): Query<Values, Joined>
-  listed(values: Values): Query<Values, Listed>
-  piece(values: Values): Query<Values & PieceOfRow, Piece>
+  /** `withCursor` where a cursor may follow. */
+  page(values: Values, withCursor: boolean): Query<Values, PageRow>
+  rowSizes(values: Values): Query<Values, RowSizes>
+  chunk(values: Values): Query<Values & Chunk, Piece>
 }
 
 /**
  * Rows of a list, joined by the engine: one long text costs much less than an object for each row. The texts are null
  * when there are none. No document has a line break in it, so one stands between two of them.
  */
-export interface Joined {
+export interface PageRow {
   /** On PostgreSQL also null where it would be too long; SQLite says so by an error. */
   readonly documents: string | null
   /** By commas. */
   readonly etags: string | null
   /** `<at>.<id>` of each row, by commas, where asked for; `at` is 0 in lists by identifier. */
-  readonly places: string | null
+  readonly positions: string | null
 }
 
 /** The same rows without their texts. */
-export interface Listed extends Omit<Joined, 'documents'> {
+export interface RowSizes extends Omit<PageRow, 'documents'> {
   /** Bytes of each text, by commas. */
   readonly sizes: string | null
 }
 
 /** Where a piece of a text begins, in characters; the first is 1. */
-interface PieceOfRow {
+interface Chunk {
   readonly id: number
   readonly from: number
 }
@@ -42,7 +42,7 @@ interface Piece {
 }
 
 /** Characters of a piece: garbage of this size is collected with the young, and does not pile up. */
-export const PIECE = 60 * 1024
+export const CHUNK_CHARACTERS = 60 * 1024
 
 export const BETWEEN_DOCUMENTS = ',\n'
 
@@ -50,10 +50,10 @@ export const BETWEEN_DOCUMENTS = ',\n'
 const LONG = 64 * 1024
 
 interface RowsOptions<Values> {
-  /** A query of rows that have `document`, `etag`, `size` and `place`, in their order. */
-  readonly rows: (slot: Slots<Values>, width: number) => RawBuilder<unknown>
+  /** A query of rows that have `document`, `etag`, `size` and `position`, in their order. */
+  readonly rows: (param: Params<Values>, width: number) => RawBuilder<unknown>
   /** The row with an identifier; it has `document` and `etag`. */
-  readonly row: (slot: Slots<Values & PieceOfRow>, width: number) => RawBuilder<unknown>
+  readonly row: (param: Params<Values & Chunk>, width: number) => RawBuilder<unknown>
   readonly make: typeof query
   /** How often a query is compiled: once for each width, or only once. */
   readonly family: <Asked extends Values, Row>(
@@ -67,37 +67,37 @@ interface RowsOptions<Values> {
  */
 export function listQueries<Values>({ rows, row, make, family }: RowsOptions<Values>): ListQueries<Values> {
   const etags = sql`string_agg(etag, ',') as etags`
-  const places = sql`string_agg(place, ',') as places`
-  const joined = (placed: boolean) =>
-    family<Values, Joined>(width =>
+  const positions = sql`string_agg(position, ',') as positions`
+  const joined = (withCursor: boolean) =>
+    family<Values, PageRow>(width =>
       make(
-        slot => sql`
-          select ${texts(slot)} as documents, ${etags}, ${placed ? places : sql`null as places`}
-          from (${rows(slot, width)}) as shown`,
+        param => sql`
+          select ${texts(param)} as documents, ${etags}, ${withCursor ? positions : sql`null as positions`}
+          from (${rows(param, width)}) as shown`,
       ),
     )
   const byOffset = joined(false)
   const byCursor = joined(true)
   return {
-    joined: (values, placed) => (placed ? byCursor : byOffset)(values),
-    listed: family<Values, Listed>(width =>
+    page: (values, withCursor) => (withCursor ? byCursor : byOffset)(values),
+    rowSizes: family<Values, RowSizes>(width =>
       make(
-        slot => sql`
-          select ${etags}, ${places}, string_agg(cast(size as text), ',') as sizes
-          from (${rows(slot, width)}) as shown`,
+        param => sql`
+          select ${etags}, ${positions}, string_agg(cast(size as text), ',') as sizes
+          from (${rows(param, width)}) as shown`,
       ),
     ),
-    piece: family<Values & PieceOfRow, Piece>(width =>
+    chunk: family<Values & Chunk, Piece>(width =>
       make(
-        slot => sql`
-          select substr(document, ${slot('from')}, ${sql.lit(PIECE)}) as text, etag
-          from (${row(slot, width)}) as shown`,
+        param => sql`
+          select substr(document, ${param('from')}, ${sql.lit(CHUNK_CHARACTERS)}) as text, etag
+          from (${row(param, width)}) as shown`,
       ),
     ),
   }
 }
 
-function texts<Values>({ engine }: Slots<Values>): RawBuilder<unknown> {
+function texts<Values>({ engine }: Params<Values>): RawBuilder<unknown> {
   const between = sql.lit(BETWEEN_DOCUMENTS)
   // SQLite is told once and for all how long a text may get.
   if (engine === 'sqlite') return sql`string_agg(document, ${between})`
@@ -119,7 +119,7 @@ const shown = {
 }
 
 /** Where lists begin and end: rows before (`at`, `id`), not before `from`. */
-export interface Stretch {
+export interface ListRange {
   readonly owners: readonly number[]
   readonly from: number
   readonly beforeAt: number
@@ -139,14 +139,14 @@ interface ListOptions {
  * Rows of some accounts, newest first. Each account is a stretch of an index that is already in order, so the engine
  * merges them: a page costs what it shows, whatever the accounts hold.
  */
-export function newestFirst(table: RecordName, options: ListOptions = {}): ListQueries<Stretch> {
+export function newestFirst(table: RecordName, options: ListOptions = {}): ListQueries<ListRange> {
   const whole = stretches(table, options, false)
   const bounded = stretches(table, options, true)
-  const of = ({ from, beforeAt }: Stretch) => (from === EVER.from && beforeAt === EVER.beforeAt ? whole : bounded)
+  const of = ({ from, beforeAt }: ListRange) => (from === EVER.from && beforeAt === EVER.beforeAt ? whole : bounded)
   return {
-    joined: (values, placed) => of(values).joined(values, placed),
-    listed: values => of(values).listed(values),
-    piece: values => of(values).piece(values),
+    page: (values, withCursor) => of(values).page(values, withCursor),
+    rowSizes: values => of(values).rowSizes(values),
+    chunk: values => of(values).chunk(values),
   }
 }
 
@@ -157,35 +157,37 @@ function stretches(
   table: RecordName,
   { filter, show = 'document' }: ListOptions,
   isBounded: boolean,
-): ListQueries<Stretch> {
-  return recordLists(table, show, (slot, width) => {
+): ListQueries<ListRange> {
+  return recordLists(table, show, (param, width) => {
     const { document, etag, size } = shown[show]
     const asFound = sql`${document} as document, ${etag} as etag, ${size} as size`
     const within = (mine: RawBuilder<boolean>) => {
       const conditions = [
         mine,
-        ...(filter === undefined ? [] : [sql`${sql.ref(filter)} = ${slot('filter')}`]),
-        ...(isBounded ? [sql`at >= ${slot('from')}`, sql`(at, id) < (${slot('beforeAt')}, ${slot('beforeId')})`] : []),
+        ...(filter === undefined ? [] : [sql`${sql.ref(filter)} = ${param('filter')}`]),
+        ...(isBounded
+          ? [sql`at >= ${param('from')}`, sql`(at, id) < (${param('beforeAt')}, ${param('beforeId')})`]
+          : []),
       ]
       return sql`where ${sql.join(conditions, sql` and `)} order by at desc, id desc`
     }
-    const part = sql`limit ${slot('limit')} offset ${slot('offset')}`
-    const place = sql`at || '.' || id as place`
-    const [only] = onlyOwner(slot, width)
+    const part = sql`limit ${param('limit')} offset ${param('offset')}`
+    const position = sql`at || '.' || id as position`
+    const [only] = onlyOwner(param, width)
     // SQLite looks at no row that the offset passes over.
     if (only !== undefined) {
-      return sql`select ${asFound}, ${place} from ${sql.table(table)} as found ${within(only)} ${part}`
+      return sql`select ${asFound}, ${position} from ${sql.table(table)} as found ${within(only)} ${part}`
     }
     return sql`
-      select ${asFound}, place.at || '.' || place.id as place
-      from (${merged(slot, width, mine => sql`select at, id, owner_id from ${sql.table(table)} ${within(mine)}`)}
-        order by at desc, id desc ${part}) as place
-      join ${sql.table(table)} as found on ${isPlace(slot)}
-      order by place.at desc, place.id desc`
+      select ${asFound}, position.at || '.' || position.id as position
+      from (${merged(param, width, mine => sql`select at, id, owner_id from ${sql.table(table)} ${within(mine)}`)}
+        order by at desc, id desc ${part}) as position
+      join ${sql.table(table)} as found on ${isPlace(param)}
+      order by position.at desc, position.id desc`
   })
 }
 
-export interface IdStretch {
+export interface IdRange {
   readonly owners: readonly number[]
   readonly after: number
   readonly limit: number
@@ -193,17 +195,17 @@ export interface IdStretch {
 }
 
 /** Rows of some accounts, by identifier. */
-export function byIdentifier(table: RecordName): ListQueries<IdStretch> {
-  return recordLists(table, 'document', (slot, width) => {
+export function byIdentifier(table: RecordName): ListQueries<IdRange> {
+  return recordLists(table, 'document', (param, width) => {
     const arm = (mine: RawBuilder<boolean>) => sql`
-      select id, owner_id from ${sql.table(table)} where ${mine} and id > ${slot('after')} order by id`
+      select id, owner_id from ${sql.table(table)} where ${mine} and id > ${param('after')} order by id`
     const { document, etag, size } = shown.document
     return sql`
-      select ${document} as document, ${etag} as etag, ${size} as size, '0.' || place.id as place
-      from (${merged(slot, width, arm)}
-        order by id limit ${slot('limit')} offset ${slot('offset')}) as place
-      join ${sql.table(table)} as found on ${isPlace(slot)}
-      order by place.id`
+      select ${document} as document, ${etag} as etag, ${size} as size, '0.' || position.id as position
+      from (${merged(param, width, arm)}
+        order by id limit ${param('limit')} offset ${param('offset')}) as position
+      join ${sql.table(table)} as found on ${isPlace(param)}
+      order by position.id`
   })
 }
 
@@ -215,36 +217,38 @@ function recordLists<Values extends Owners>(
   const { document, etag } = shown[show]
   return listQueries({
     rows,
-    row: (slot, width) => sql`
+    row: (param, width) => sql`
       select ${document} as document, ${etag} as etag from ${sql.table(table)} as found
-      where ${ownedBy(slot, width).mine} and id = ${slot('id')}`,
+      where ${ownedBy(param, width).mine} and id = ${param('id')}`,
     make: recordQuery,
     family: build => {
-      const queries = byWidth(build)
+      const queries = byOwnerCount(build)
       return ({ owners }) => queries(owners)
     },
   })
 }
 
-function onlyOwner<Values extends Owners>(slot: Slots<Values>, width: number): RawBuilder<boolean>[] {
-  return slot.engine === 'sqlite' && width === 1 ? ownedBy(slot, width).apart : []
+function onlyOwner<Values extends Owners>(param: Params<Values>, width: number): RawBuilder<boolean>[] {
+  return param.engine === 'sqlite' && width === 1 ? ownedBy(param, width).apart : []
 }
 
-/** Whether `found` is the row that `place` names, by the primary key of its engine. */
-function isPlace<Values>({ engine }: Slots<Values>): RawBuilder<boolean> {
-  return engine === 'sqlite' ? sql`found.id = place.id` : sql`found.owner_id = place.owner_id and found.id = place.id`
+/** Whether `found` is the row that `position` names, by the primary key of its engine. */
+function isPlace<Values>({ engine }: Params<Values>): RawBuilder<boolean> {
+  return engine === 'sqlite'
+    ? sql`found.id = position.id`
+    : sql`found.owner_id = position.owner_id and found.id = position.id`
 }
 
 function merged<Values extends Owners & { limit: number; offset: number }>(
-  slot: Slots<Values>,
+  param: Params<Values>,
   width: number,
   arm: (mine: RawBuilder<boolean>) => RawBuilder<unknown>,
 ) {
   // PostgreSQL merges only what comes to it in order, and what comes from another server should end with the page.
   const enough =
-    slot.engine === 'postgres' && width !== 1
-      ? sql`limit cast(${slot('limit')} as bigint) + cast(${slot('offset')} as bigint)`
+    param.engine === 'postgres' && width !== 1
+      ? sql`limit cast(${param('limit')} as bigint) + cast(${param('offset')} as bigint)`
       : sql``
-  const arms = ownedBy(slot, width).apart.map(mine => sql`select * from (${arm(mine)} ${enough}) as mine`)
+  const arms = ownedBy(param, width).apart.map(mine => sql`select * from (${arm(mine)} ${enough}) as mine`)
   return sql.join(arms, sql` union all `)
 }

@@ -1,14 +1,14 @@
 import type { End } from '../contract/parameters.ts'
 import { type Store, StoreUnavailable, TooLong } from '../store/index.ts'
-import { EVER, type IdStretch, type ListQueries, PIECE, type Stretch } from './list-queries.ts'
-import { type Asked, longPageOf, pageOf, type Reply } from './replies.ts'
+import { EVER, type IdRange, type ListQueries, CHUNK_CHARACTERS, type ListRange } from './list-queries.ts'
+import { type PageParams, longPageOf, pageOf, type Result } from './results.ts'
 
 /** A list as its endpoint describes it. */
 interface List {
   readonly listOf: (values: object) => string
 }
 
-interface AskedOfNewest extends Asked {
+interface AskedOfNewest extends PageParams {
   readonly from?: number | undefined
   readonly to?: End | undefined
 }
@@ -16,12 +16,12 @@ interface AskedOfNewest extends Asked {
 /** A page of rows, newest first; `filter` is what the filter column of the queries must equal. */
 export function newestPage(
   store: Store,
-  queries: ListQueries<Stretch>,
+  queries: ListQueries<ListRange>,
   owners: readonly number[],
   asked: AskedOfNewest,
   list: List,
   filter: string | number = '',
-): Promise<Reply> {
+): Promise<Result> {
   const { cursor, from = EVER.from, to } = asked
   const after = cursor === undefined || cursor === 'start' ? undefined : cursor
   const stretch = {
@@ -40,16 +40,16 @@ export function newestPage(
 /** A page of rows by identifier. */
 export function identifierPage(
   store: Store,
-  queries: ListQueries<IdStretch>,
+  queries: ListQueries<IdRange>,
   owners: readonly number[],
-  asked: Asked,
+  asked: PageParams,
   list: List,
-): Promise<Reply> {
+): Promise<Result> {
   return readPage(store, queries, { owners, ...stretchById(asked) }, asked, list)
 }
 
 /** Where a page by identifier begins, and how many rows tell whether it is the last. */
-export function stretchById({ limit, offset = 0, cursor }: Asked) {
+export function stretchById({ limit, offset = 0, cursor }: PageParams) {
   return { after: cursor === undefined || cursor === 'start' ? 0 : cursor.id, limit: limit + 1, offset }
 }
 
@@ -58,23 +58,23 @@ export async function readPage<Values extends object>(
   store: Store,
   queries: ListQueries<Values>,
   values: Values,
-  asked: Asked,
+  asked: PageParams,
   list: List,
-): Promise<Reply> {
-  const placed = asked.cursor !== undefined
+): Promise<Result> {
+  const withCursor = asked.cursor !== undefined
   try {
-    const [page] = await store.read(queries.joined(values, placed), values)
+    const [page] = await store.read(queries.page(values, withCursor), values)
     if (page === undefined || page.documents !== null || page.etags === null) {
       return pageOf(page, asked, list.listOf(asked))
     }
   } catch (error) {
     if (!(error instanceof TooLong)) throw error
   }
-  const [page] = await store.read(queries.listed(values), values)
-  const piece = queries.piece(values)
+  const [page] = await store.read(queries.rowSizes(values), values)
+  const chunk = queries.chunk(values)
   return longPageOf(page, asked, list.listOf(asked), async function* (id, { etag, bytes }) {
-    for (let from = 1, sent = 0; sent < bytes; from += PIECE) {
-      const [found] = await store.read(piece, { ...values, id, from })
+    for (let from = 1, sent = 0; sent < bytes; from += CHUNK_CHARACTERS) {
+      const [found] = await store.read(chunk, { ...values, id, from })
       // The length of the answer has been said.
       if (found?.etag !== etag) throw new StoreUnavailable('a row changed while its page was sent')
       sent += Buffer.byteLength(found.text)

@@ -1,9 +1,9 @@
 import { lockSessions } from '../contract/lock-sessions.ts'
-import { newestOf, ownerOf, ownersOf, rowById } from './access.ts'
-import type { Answers } from './answer.ts'
+import { newestOf, ownerOf, ownersOf, rowById } from '../accounts/access.ts'
+import type { Handlers } from './handler.ts'
 import { newestFirst } from './list-queries.ts'
 import { newestPage } from './lists.ts'
-import { none, one } from './replies.ts'
+import { none, one } from './results.ts'
 
 const sessionById = rowById('lock_session')
 const sessions = newestFirst('lock_session')
@@ -11,7 +11,7 @@ const sessionsInState = newestFirst('lock_session', { filter: 'lock_state' })
 const newestSession = newestOf('lock_session')
 const activeSession = newestOf('lock_session', 'is_active')
 
-export const answers: Answers<typeof lockSessions> = {
+export const handlers: Handlers<typeof lockSessions> = {
   listLockSessions({ store, grant }, asked) {
     const owners = ownersOf(grant, asked.ownerId)
     const list = lockSessions.listLockSessions

@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
 import { accountText, people } from '../contract/people.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { query, type Slots } from '../store/query.ts'
-import type { Answers } from './answer.ts'
+import { query, type Params } from '../store/query.ts'
+import type { Handlers } from './handler.ts'
 import { listQueries } from './list-queries.ts'
 import { readPage, stretchById } from './lists.ts'
-import { made, one } from './replies.ts'
+import { made, one } from './results.ts'
 
 interface Person {
   readonly id: number
@@ -14,28 +14,28 @@ interface Person {
 }
 
 /** The caller and everybody linked to the caller, in either direction. */
-const linked = <Values extends { caller: number }>(slot: Slots<Values>): RawBuilder<unknown> => sql`
+const linked = <Values extends { caller: number }>(param: Params<Values>): RawBuilder<unknown> => sql`
   id in (
-    select ${slot('caller')}
-    union all select owner_id from partnership where partner_id = ${slot('caller')}
-    union all select partner_id from partnership where owner_id = ${slot('caller')})`
+    select ${param('caller')}
+    union all select owner_id from partnership where partner_id = ${param('caller')}
+    union all select partner_id from partnership where owner_id = ${param('caller')})`
 
-const person = <Values extends { caller: number; id: number }>(slot: Slots<Values>) =>
-  sql<Person>`select id, document, etag from account where ${linked(slot)} and id = ${slot('id')}`
+const person = <Values extends { caller: number; id: number }>(param: Params<Values>) =>
+  sql<Person>`select id, document, etag from account where ${linked(param)} and id = ${param('id')}`
 
 const personById = query<{ caller: number; id: number }, Person>(person)
 
 // Three stretches of indexes that are merged: whoever asks for a page does not cause all accounts to be looked at.
 const persons = listQueries<{ caller: number; after: number; limit: number; offset: number }>({
-  rows: slot => sql`
-    select document, etag, octet_length(document) as size, '0.' || place.id as place
+  rows: param => sql`
+    select document, etag, octet_length(document) as size, '0.' || position.id as position
     from (
-      select id from account where id = ${slot('caller')} and id > ${slot('after')}
-      union select owner_id from partnership where partner_id = ${slot('caller')} and owner_id > ${slot('after')}
-      union select partner_id from partnership where owner_id = ${slot('caller')} and partner_id > ${slot('after')}
-      order by id limit ${slot('limit')} offset ${slot('offset')}) as place
-    join account on account.id = place.id
-    order by place.id`,
+      select id from account where id = ${param('caller')} and id > ${param('after')}
+      union select owner_id from partnership where partner_id = ${param('caller')} and owner_id > ${param('after')}
+      union select partner_id from partnership where owner_id = ${param('caller')} and partner_id > ${param('after')}
+      order by id limit ${param('limit')} offset ${param('offset')}) as position
+    join account on account.id = position.id
+    order by position.id`,
   row: person,
   make: query,
   family: build => {
@@ -45,11 +45,11 @@ const persons = listQueries<{ caller: number; after: number; limit: number; offs
 })
 
 const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
-  slot => sql`
+  param => sql`
     select account.document, account.subscription_ends_at, token.id, token.name, token.last4, token.scopes,
       token.created_at, token.expires_at, token.last_used_at
     from token join account on account.id = token.account_id
-    where token.id = ${slot('tokenId')}`,
+    where token.id = ${param('tokenId')}`,
 )
 
 interface AccountAndToken {
@@ -64,7 +64,7 @@ interface AccountAndToken {
   readonly last_used_at: number | null
 }
 
-export const answers: Answers<typeof people> = {
+export const handlers: Handlers<typeof people> = {
   listUsers({ store, grant }, asked) {
     return readPage(store, persons, { caller: grant.accountId, ...stretchById(asked) }, asked, people.listUsers)
   },

@@ -1,9 +1,9 @@
 import { trainingSessions } from '../contract/training-sessions.ts'
-import { type Found, newestOf, ownerOf, ownersOf, rowById } from './access.ts'
-import type { Answers } from './answer.ts'
+import { type RecordRow, newestOf, ownerOf, ownersOf, rowById } from '../accounts/access.ts'
+import type { Handlers } from './handler.ts'
 import { newestFirst } from './list-queries.ts'
 import { newestPage } from './lists.ts'
-import { none, one } from './replies.ts'
+import { none, one } from './results.ts'
 
 const sessionById = rowById('training_session')
 const sessions = {
@@ -16,7 +16,7 @@ const sessionsByResult = {
 }
 const newestSession = newestOf('training_session')
 
-export const answers: Answers<typeof trainingSessions> = {
+export const handlers: Handlers<typeof trainingSessions> = {
   listTrainingSessions({ store, grant }, asked) {
     const owners = ownersOf(grant, asked.ownerId)
     const list = trainingSessions.listTrainingSessions
@@ -38,6 +38,6 @@ export const answers: Answers<typeof trainingSessions> = {
 }
 
 /** A training session does not name its owner unless asked to. */
-function withOwner({ document, etag, owner_id }: Found) {
+function withOwner({ document, etag, owner_id }: RecordRow) {
   return { document: `${document.slice(0, -1)},"ownerId":${owner_id}}`, etag: `${etag}-${owner_id}` }
 }

@@ -2,7 +2,14 @@ import { currentVersion, migrate, SchemaError, schemaVersion } from './migration
 import { openSqlite } from './sqlite.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 
-export { type Engine, type OpenOptions, type Store, StoreError, StoreUnavailable, TooLong } from './store.ts'
+export {
+  type Engine,
+  type OpenOptions,
+  type Store,
+  StoreError,
+  StoreUnavailableError as StoreUnavailable,
+  TooLongError as TooLong,
+} from './store.ts'
 
 /**
  * Opens the store a URL names: `sqlite:<path>` or `postgres://…`. Throws StoreError when it cannot be opened, SchemaError when its schema
@@ -27,7 +34,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
 async function bringUpToDate(store: Store, url: string) {
   if (store.engine === 'sqlite') return migrate(store, Date.now())
   // Of its own, because a step takes as long as it takes, and this store may be one that gives up early.
-  const patient = await openEngine(url, { patience: 0 })
+  const patient = await openEngine(url, { busyTimeoutMs: 0 })
   try {
     await migrate(patient, Date.now())
   } finally {

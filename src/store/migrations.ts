@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { query } from './query.ts'
-import { type Engine, type Store, StoreUnavailable } from './store.ts'
+import { type Engine, type Store, StoreUnavailableError } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */
@@ -172,9 +172,9 @@ export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
     const [row] = await store.read(newestVersion, {})
     version = row?.version
   } catch (error) {
-    throw new StoreUnavailable('the schema of the database cannot be read', { cause: error })
+    throw new StoreUnavailableError('the schema of the database cannot be read', { cause: error })
   }
-  if (version !== currentVersion) throw new StoreUnavailable('the schema of the database is not the one expected')
+  if (version !== currentVersion) throw new StoreUnavailableError('the schema of the database is not the one expected')
 }
 
 /** Brings the schema up to date in one transaction and returns the names of the steps it took. */

@@ -1,9 +1,9 @@
 import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
-import { type OpenOptions, type Store, StoreError, StoreUnavailable } from './store.ts'
+import { type OpenOptions, type Store, StoreError, StoreUnavailableError } from './store.ts'
 import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
-import { watchReach } from './reach.ts'
+import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
 import type { Tables } from './tables.ts'
 
@@ -11,8 +11,8 @@ import type { Tables } from './tables.ts'
  * Opens a PostgreSQL database. Nothing is asked of it before the first statement. Reads of records go to a replica that
  * is alive and current, where there is one, else to the primary; everything else goes to the primary.
  */
-export function openPostgres(url: string, { patience, statementTimeout, readUrls = [] }: OpenOptions): Store {
-  const limits = { statementTimeout, lockTimeout: patience }
+export function openPostgres(url: string, { busyTimeoutMs, statementTimeout, readUrls = [] }: OpenOptions): Store {
+  const limits = { statementTimeout, lockTimeout: busyTimeoutMs }
   const pool = makePool(url, { ...limits, most: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const reads = makePool(url, { ...limits, ...READING })
@@ -32,7 +32,7 @@ export function openPostgres(url: string, { patience, statementTimeout, readUrls
           }),
         )
 
-  const reach = watchReach(makePool(url, WATCHING))
+  const reach = watchPrimary(makePool(url, WATCHING))
 
   const readRecords: Reader = async (query, values) => {
     for (const replica of replicas?.current() ?? []) {
@@ -207,7 +207,7 @@ function guarded(pool: pg.Pool): PostgresPool {
     end: () => pool.end(),
     async connect() {
       const client = await connect(pool)
-      let doubt: StoreUnavailable | undefined
+      let doubt: StoreUnavailableError | undefined
       const query = async (text: string, values: readonly unknown[]) => {
         // What comes after would only wait for the same silence.
         if (doubt !== undefined) throw doubt
@@ -242,14 +242,14 @@ const IMPORT_LOCK = 5625_002
 /** What an error of the engine means to the rest of the program. */
 function translate(error: unknown): unknown {
   const code = codeOf(error)
-  if (CONFLICT.test(code)) return new StoreUnavailable('another change came in between', { cause: error })
+  if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
   if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
   return isInDoubt(error) || AWAY.test(code) ? unavailable(error) : error
 }
 
-function unavailable(error: unknown): StoreUnavailable {
-  if (error instanceof StoreUnavailable) return error
-  return new StoreUnavailable(`the database does not answer: ${messageOf(error)}`, { cause: error })
+function unavailable(error: unknown): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error
+  return new StoreUnavailableError(`the database does not answer: ${messageOf(error)}`, { cause: error })
 }
 
 /** Whether the connection is gone. The statement may not have run, so a read can be tried again on another one. */
@@ -264,7 +264,7 @@ function isInDoubt(error: unknown): boolean {
 
 /** Whether the server gave up on a statement because it took too long. */
 function isCancelled(error: unknown): boolean {
-  return error instanceof StoreUnavailable && codeOf(error.cause) === '57014'
+  return error instanceof StoreUnavailableError && codeOf(error.cause) === '57014'
 }
 
 // Connection trouble; shut down by an administrator, crashed, starting up, idle for too long.

@@ -24,18 +24,18 @@ class Placeholder {
   }
 }
 
-export interface Slots<Values> {
+export interface Params<Values> {
   /** What the query is built for. */
   readonly engine: Engine
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
-  /** A slot for each of the first values of a list. */
+  /** A param for each of the first values of a list. */
   each<Name extends keyof Values & string>(name: Name, count: number): RawBuilder<number>[]
   /** The whole list as rows of one column, however long it is. */
   rows<Name extends keyof Values & string>(name: Name): RawBuilder<number>
 }
 
 export function query<Values, Row>(
-  build: (slot: Slots<Values>) => RawBuilder<Row>,
+  build: (param: Params<Values>) => RawBuilder<Row>,
   onlyRecords = false,
 ): Query<Values, Row> {
   const each = (name: string, count: number) =>
@@ -43,21 +43,21 @@ export function query<Values, Row>(
   return {
     onlyRecords,
     build: engine => {
-      const slot = (name: string) => sql.val(new Placeholder(name))
+      const param = (name: string) => sql.val(new Placeholder(name))
       const rows = (name: string) => {
         const json = sql.val(new Placeholder(name, 'json'))
         return engine === 'sqlite'
           ? sql`(select value from json_each(${json}))`
           : sql`(select value::bigint from json_array_elements_text(${json}::json))`
       }
-      // sql.val types a slot by the placeholder in it; what runs in its place is the value of that name.
-      return build(Object.assign(slot, { engine, each, rows }) as unknown as Slots<Values>)
+      // sql.val types a param by the placeholder in it; what runs in its place is the value of that name.
+      return build(Object.assign(param, { engine, each, rows }) as unknown as Params<Values>)
     },
   }
 }
 
 /** A query of records alone: it may be a few seconds behind, like the replica that answers it. */
-export function recordQuery<Values, Row>(build: (slot: Slots<Values>) => RawBuilder<Row>): Query<Values, Row> {
+export function recordQuery<Values, Row>(build: (param: Params<Values>) => RawBuilder<Row>): Query<Values, Row> {
   return query(build, true)
 }
 
@@ -69,14 +69,14 @@ export interface Compiled {
 
 export function compile(db: Kysely<Tables>, engine: Engine, { build }: Query<never, unknown>): Compiled {
   const compiled = build(engine).compile(db)
-  const slots = compiled.parameters.map(parameter =>
+  const params = compiled.parameters.map(parameter =>
     parameter instanceof Placeholder ? parameter : new Constant(parameter),
   )
   return {
     sql: compiled.sql,
     parameters: values => {
       const picked: unknown[] = []
-      for (const slot of slots) picked.push(slot instanceof Constant ? slot.value : pick(values, slot))
+      for (const param of params) picked.push(param instanceof Constant ? param.value : pick(values, param))
       return picked
     },
   }
@@ -90,7 +90,7 @@ class Constant {
 }
 
 function pick(values: object, { name, index }: Placeholder): unknown {
-  // The type of a query promises a value for each of its slots.
+  // The type of a query promises a value for each of its params.
   const value = (values as Record<string, unknown>)[name]
   if (index === undefined) return value
   return index === 'json' ? JSON.stringify(value) : (value as readonly unknown[])[index]

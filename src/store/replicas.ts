@@ -59,7 +59,7 @@ export function watchReplicas(primary: pg.Pool, followers: readonly Follower[]) 
       fail() {
         alive = false
       },
-      isCurrent: () => alive && (primaryAlive ? performance.now() : primarySeen) - upTo <= MOST_BEHIND,
+      isCurrent: () => alive && (primaryAlive ? performance.now() : primarySeen) - upTo <= MAX_LAG_MS,
     }
   })
   let turn = 0
@@ -82,7 +82,7 @@ export function watchReplicas(primary: pg.Pool, followers: readonly Follower[]) 
 const LOOK_EVERY = 1000
 const REMEMBERED = 60_000
 /** Milliseconds a replica may be behind; it is looked at each second, so a little less than five. */
-const MOST_BEHIND = 4500
+const MAX_LAG_MS = 4500
 
 /** Looks at once, and then each second, until it is told to end. */
 async function repeat(ending: AbortSignal, look: () => Promise<void>): Promise<void> {

@@ -14,15 +14,15 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import { type OpenOptions, type Store, StoreError, StoreUnavailable, TooLong } from './store.ts'
+import { type OpenOptions, type Store, StoreError, StoreUnavailableError, TooLongError } from './store.ts'
 import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
 /** Opens (and makes, if `create` allows it) the database file; only its owner may read it. */
-export function openSqlite(path: string, { patience, create = true, bulk = false }: OpenOptions): Store {
+export function openSqlite(path: string, { busyTimeoutMs, create = true, bulk = false }: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
-  const writer = connect(path, create, patience)
+  const writer = connect(path, create, busyTimeoutMs)
   // Records of a few kilobytes waste a third of the pages of 4096 bytes. Only a new file takes the size. Without FULL, a
   // commit that was acknowledged can be lost when the machine loses power.
   writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal; pragma synchronous = full;
@@ -30,7 +30,7 @@ export function openSqlite(path: string, { patience, create = true, bulk = false
   if (bulk) {
     writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
   }
-  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(writer), patience) })
+  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(writer), busyTimeoutMs) })
   let reader: DatabaseSync | undefined
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
@@ -95,13 +95,13 @@ const READ_CACHE = 16 * 1024
 const BUSY_TIMEOUT = 100
 
 /** Bytes of the longest text that a read may make: any one record fits, a page of the largest does not. */
-const LONGEST_TEXT = 4 * 1024 * 1024
+const MAX_TEXT_BYTES = 4 * 1024 * 1024
 
 /** What an error of the engine means to the rest of the program. */
 function translate(error: unknown): unknown {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  if (code === TOO_BIG) return new TooLong('the answer is too long', { cause: error })
-  return AWAY.has(code) ? new StoreUnavailable('the database does not answer', { cause: error }) : error
+  if (code === TOO_BIG) return new TooLongError('the answer is too long', { cause: error })
+  return AWAY.has(code) ? new StoreUnavailableError('the database does not answer', { cause: error }) : error
 }
 
 const TOO_BIG = 18
@@ -109,7 +109,7 @@ const TOO_BIG = 18
 // busy, locked, read-only, i/o error, corrupt, full, cannot open, protocol, not a database
 const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
 
-function connect(path: string, create: boolean, patience: number): DatabaseSync {
+function connect(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
   try {
     if (create && !existsSync(path)) {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -118,7 +118,7 @@ function connect(path: string, create: boolean, patience: number): DatabaseSync 
       throw new StoreError(`there is no database at ${path}`)
     }
     // Whoever closes the last connection holds the whole file for a moment.
-    const database = new DatabaseSync(path, { timeout: patience })
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     database.prepare('select count(*) from sqlite_schema').get()
     return database
   } catch (error) {
@@ -128,7 +128,7 @@ function connect(path: string, create: boolean, patience: number): DatabaseSync 
 }
 
 function openReader(path: string): DatabaseSync {
-  const reader = new DatabaseSync(path, { limits: { length: LONGEST_TEXT } })
+  const reader = new DatabaseSync(path, { limits: { length: MAX_TEXT_BYTES } })
   reader.exec(`pragma query_only = on; pragma busy_timeout = ${BUSY_TIMEOUT}; pragma cache_size = ${-READ_CACHE}`)
   return reader
 }
@@ -182,10 +182,10 @@ function adapt(database: DatabaseSync): SqliteDatabase {
   }
 }
 
-function dialectOf(database: SqliteDatabase, patience: number): Dialect {
+function dialectOf(database: SqliteDatabase, busyTimeoutMs: number): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new PatientDriver(database, patience),
+    createDriver: () => new BusyRetryDriver(database, busyTimeoutMs),
     createIntrospector: db => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
@@ -195,18 +195,18 @@ function dialectOf(database: SqliteDatabase, patience: number): Dialect {
  * Waits for another writer without holding up the event loop. A transaction takes the write lock at its start: one that
  * reads before it writes could otherwise find that another came between.
  */
-class PatientDriver extends SqliteDriver {
-  readonly #patience: number
+class BusyRetryDriver extends SqliteDriver {
+  readonly #busyTimeoutMs: number
 
-  constructor(database: SqliteDatabase, patience: number) {
+  constructor(database: SqliteDatabase, busyTimeoutMs: number) {
     super({ database })
-    this.#patience = patience
+    this.#busyTimeoutMs = busyTimeoutMs
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {
     const connection = await super.acquireConnection()
     return {
-      executeQuery: query => patiently(this.#patience, () => connection.executeQuery(query)),
+      executeQuery: query => retryWhileBusy(this.#busyTimeoutMs, () => connection.executeQuery(query)),
       streamQuery: connection.streamQuery.bind(connection),
     }
   }
@@ -217,8 +217,8 @@ class PatientDriver extends SqliteDriver {
 }
 
 /** Tries again for so many milliseconds while another writer has the lock. */
-async function patiently<Result>(patience: number, work: () => Promise<Result>): Promise<Result> {
-  const deadline = performance.now() + patience
+async function retryWhileBusy<Result>(busyTimeoutMs: number, work: () => Promise<Result>): Promise<Result> {
+  const deadline = performance.now() + busyTimeoutMs
   for (;;) {
     try {
       return await work()

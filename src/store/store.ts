@@ -20,12 +20,12 @@ export interface Store {
   /** Copies the whole store to a new file while it is in use; SQLite only. */
   readonly backup: ((file: string) => Promise<void>) | undefined
   /** Whether the server is there at all; not given where the store is a file. */
-  readonly reach?: Reach
+  readonly reach?: PrimaryHealth
   close(): Promise<void>
 }
 
 /** What is known of a server: one that is slow or refuses something is there. */
-export interface Reach {
+export interface PrimaryHealth {
   /** It was gone when it was last asked, less than a second ago. */
   readonly lost: boolean
   /** Asks it, unless it is known to be lost. Resolves at once or within two seconds; never rejects. */
@@ -33,12 +33,12 @@ export interface Reach {
 }
 
 /** The store cannot answer now; the request may succeed later. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailable'
 }
 
 /** What a read would answer is longer than a process should hold; parts of it can be read. */
-export class TooLong extends Error {
+export class TooLongError extends Error {
   override readonly name = 'TooLong'
 }
 
@@ -49,7 +49,7 @@ export class StoreError extends Error {
 
 export interface OpenOptions {
   /** How long a writer waits for another one, in milliseconds. */
-  readonly patience: number
+  readonly busyTimeoutMs: number
   /** How long one statement may take, in milliseconds, where the engine can end it; any time if not given. */
   readonly statementTimeout?: number
   /** An old schema is brought up to date if not said otherwise; `current` refuses it, `any` leaves it as it is. */

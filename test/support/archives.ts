@@ -77,7 +77,7 @@ after(async () => {
 
 async function newStore(): Promise<EmptyStore> {
   const database = await newDatabase()
-  const made = { database, store: await open(database.url, { patience: 5000 }) }
+  const made = { database, store: await open(database.url, { busyTimeoutMs: 5000 }) }
   allStores.push(made)
   return made
 }

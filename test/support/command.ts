@@ -87,7 +87,7 @@ export async function makeFolder(): Promise<Folder> {
     spawn: (program, args) => track(spawn(program, args, { cwd: path, env: environment(given) })),
     shell: line => shell(line, inside()),
     async store() {
-      const store = await open(database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`, { patience: 5000 })
+      const store = await open(database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`, { busyTimeoutMs: 5000 })
       return { ...store, [Symbol.asyncDispose]: () => store.close() }
     },
     async [Symbol.asyncDispose]() {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { sampleArchive } from '../../src/demo/sample.ts'
-import { setPassword } from '../../src/store/passwords.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
 import { startService, type TestService } from './service.ts'
 
 /** The password of every account of the tests that can sign in. */

@@ -1,8 +1,8 @@
 import { exportArchive } from '../../src/archive/export.ts'
 import type { Store } from '../../src/store/index.ts'
-import { createToken } from '../../src/store/tokens.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
 import { addresses } from './addresses.ts'
-import { serveAgain } from './again.ts'
+import { serveAgain } from './second-server.ts'
 import {
   lockDevice,
   lockSession,

@@ -105,7 +105,7 @@ export async function* largeArchive(count: number): AsyncGenerator<Buffer> {
 }
 
 async function run({ work, url, count = 0, bulk = false }: Job) {
-  const store = await open(url, { patience: 5000, bulk })
+  const store = await open(url, { busyTimeoutMs: 5000, bulk })
   if (work === 'serve') {
     const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0' })
     const { url: baseUrl } = await startServer({ store, config, log: makeLog(() => {}, false) })

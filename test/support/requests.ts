@@ -1,4 +1,4 @@
-import { mintToken, revokeToken } from '../../src/store/tokens.ts'
+import { mintToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { account, trainingSession, world } from './records.ts'
 import type { TestService } from './service.ts'
 

@@ -7,8 +7,8 @@ import { api } from '../../src/contract/index.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { type Service, startServer } from '../../src/http/server.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { createToken, type TokenRequest } from '../../src/store/tokens.ts'
-import { makeRouter } from '../../src/http/routes.ts'
+import { createToken, type TokenRequest } from '../../src/accounts/tokens.ts'
+import { makeRouter } from '../../src/http/router.ts'
 import { parseTarget } from '../../src/http/target.ts'
 import { newDatabase } from './databases.ts'
 
@@ -50,7 +50,7 @@ export async function startService(
 ) {
   const database = other === undefined ? await newDatabase() : undefined
   const databaseUrl = other?.databaseUrl ?? database?.url ?? ''
-  const store = await open(databaseUrl, { patience: 1000 })
+  const store = await open(databaseUrl, { busyTimeoutMs: 1000 })
   const log: string[] = []
   const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
   const service = await startServer({ store, config, log: makeLog(text => log.push(text), config.accessLog) })

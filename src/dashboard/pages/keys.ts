@@ -1,20 +1,20 @@
 import { scopes } from '../../contract/endpoint.ts'
 import { notFound } from '../../contract/errors.ts'
 import { DAY_MS } from '../../contract/time.ts'
-import { Refused } from '../../store/refused.ts'
+import { RefusedError } from '../../accounts/refused.ts'
 import {
   createToken,
   isEntitled,
   listTokens,
-  MOST_ACTIVE_TOKENS,
+  MAX_ACTIVE_TOKENS,
   revokeToken,
   type TokenFacts,
-} from '../../store/tokens.ts'
-import { dayAt, dayFrom } from '../figures/periods.ts'
+} from '../../accounts/tokens.ts'
+import { dayAt, dayFrom } from '../../stats/periods.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { scopeLabels } from '../labels.ts'
 import { type Page, redirect, view, type Visit } from '../page.ts'
-import { card, code, curlLine, emptyState, facts, table } from '../parts.ts'
+import { card, code, curlLine, emptyState, facts, table } from '../components.ts'
 import { agoText, dateText, dateTime, dateTimeText, timeAgo } from '../text.ts'
 
 /** API keys belong to whoever signed in, whosever records the other pages show. */
@@ -39,7 +39,7 @@ export const keyPages: readonly Page[] = [
         const token = await createToken(store, { accountId, name, scopes: chosen, expiresAt }, now)
         return showOnce(visit, token, asked)
       } catch (error) {
-        if (error instanceof Refused) return showForm(visit, asked, `That did not work: ${error.message}.`)
+        if (error instanceof RefusedError) return showForm(visit, asked, `That did not work: ${error.message}.`)
         throw error
       }
     },
@@ -59,14 +59,14 @@ export const keyPages: readonly Page[] = [
 async function showKeys(visit: Visit) {
   const { query } = visit
   const { keys, inUse, entitled } = await keysOf(visit)
-  const full = inUse >= MOST_ACTIVE_TOKENS
+  const full = inUse >= MAX_ACTIVE_TOKENS
   const why = entitled
-    ? `All ${MOST_ACTIVE_TOKENS} are in use. Revoke one to make room for another.`
+    ? `All ${MAX_ACTIVE_TOKENS} are in use. Revoke one to make room for another.`
     : 'Keys need a subscription.'
   return view({
     section: 'keys',
     title: 'API keys',
-    lead: html`${inUse} of ${MOST_ACTIVE_TOKENS} in use`,
+    lead: html`${inUse} of ${MAX_ACTIVE_TOKENS} in use`,
     actions:
       full || !entitled
         ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
@@ -140,7 +140,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
   )
 }
 
-interface Asked {
+interface KeyForm {
   readonly name: string
   readonly chosen: readonly string[]
   readonly expires: string
@@ -149,7 +149,7 @@ interface Asked {
   readonly expiresAt: number | null | undefined
 }
 
-function readForm({ form, viewer, now }: Visit): Asked {
+function readForm({ form, viewer, now }: Visit): KeyForm {
   const expires = form.get('expires') ?? DEFAULT_EXPIRY
   const date = form.get('date') ?? ''
   return {
@@ -169,7 +169,7 @@ function expiryOf(expires: string, date: string, timeZone: string, now: number):
   return days === undefined ? undefined : now + Number(days) * DAY_MS
 }
 
-function problemOf({ name, chosen, expiresAt }: Asked): string | undefined {
+function problemOf({ name, chosen, expiresAt }: KeyForm): string | undefined {
   if (name === '' || [...name].length > 64 || /\p{Cc}/u.test(name)) return 'Give the key a name of 1 to 64 characters.'
   if (chosen.length === 0) return 'Choose what the key may read.'
   return expiresAt === undefined ? 'Choose a day on which the key is to expire.' : undefined
@@ -187,9 +187,9 @@ const expiries = [
 
 const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']
 
-async function showForm(visit: Visit, asked: Partial<Asked>, problem?: string) {
+async function showForm(visit: Visit, asked: Partial<KeyForm>, problem?: string) {
   const { inUse, entitled } = await keysOf(visit)
-  const full = inUse >= MOST_ACTIVE_TOKENS
+  const full = inUse >= MAX_ACTIVE_TOKENS
   if (full || !entitled) return redirect('/keys')
   const { name = '', chosen = scopes, expires = DEFAULT_EXPIRY, date = '' } = asked
   const { timeZone } = visit.viewer
@@ -239,7 +239,7 @@ async function showForm(visit: Visit, asked: Partial<Asked>, problem?: string) {
   })
 }
 
-function showOnce({ viewer, baseUrl }: Visit, token: string, { name, chosen, expiresAt }: Asked) {
+function showOnce({ viewer, baseUrl }: Visit, token: string, { name, chosen, expiresAt }: KeyForm) {
   const path = chosen.includes('dtt:read') ? '/api/v1/dtt/sessions/latest' : '/api/v1/lkbx/sessions/latest'
   return view({
     section: 'keys',

@@ -1,12 +1,12 @@
 import { notFound } from '../../contract/errors.ts'
 import { chart } from '../charts.ts'
-import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../figures/locks.ts'
-import { wallClock } from '../figures/periods.ts'
+import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../../stats/locks.ts'
+import { wallClock } from '../../stats/periods.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { eventLabels, label } from '../labels.ts'
-import { personName, thingName } from '../names.ts'
+import { personName, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, facts, figure, figures, table, tabs } from '../parts.ts'
+import { apiTabs, card, facts, figure, figures, table, tabs } from '../components.ts'
 import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
 import { stateMark, stateName } from './locks.ts'
 
@@ -26,11 +26,11 @@ async function showSession(visit: Visit) {
   const used = all.find(one => one.record.id === template)
   return view({
     section: 'locks',
-    title: thingName(viewer, 'lock', record),
+    title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
     lead: html`${stateMark(record.lockState, record.isActive)} ${dateTime(viewer, started)} – ${
       endAt === null ? 'now' : dateTime(viewer, endAt)
-    }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${thingName(viewer, 'lockTemplate', used.record)}</a>`}${
+    }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     charts: true,
@@ -152,7 +152,7 @@ function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails): 
     [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
     [label('publicId'), html`<code>${record.publicId}</code>`],
     [label('ownerId'), personName(viewer, personOf(viewer, owner))],
-    [label('name'), thingName(viewer, 'lock', record)],
+    [label('name'), recordName(viewer, 'lock', record)],
     [label('lockState'), stateName(record.lockState)],
     ['Planned length', durationText(record.duration)],
     [label('isActive'), record.isActive ? 'Yes' : 'No'],

@@ -1,13 +1,13 @@
 import { notFound } from '../../contract/errors.ts'
 import type { LockTemplate } from '../../contract/lock-templates.ts'
 import { csv } from '../csv.ts'
-import { lockHistory } from '../figures/history.ts'
-import { lockTemplates, totalsOf } from '../figures/locks.ts'
+import { lockHistory } from '../../stats/queries.ts'
+import { lockTemplates, totalsOf } from '../../stats/locks.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
-import { personName, thingName } from '../names.ts'
+import { personName, recordName } from '../names.ts'
 import { download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, emptyState, facts, table, tabs } from '../parts.ts'
+import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../text.ts'
 import { stateMark } from './locks.ts'
 
@@ -46,7 +46,7 @@ async function showTemplates(visit: Visit) {
                   {
                     title: label('name'),
                     cell: ({ record }) =>
-                      html`<a href="/lock-templates/${record.id}">${thingName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+                      html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
                   },
                   { title: label('duration'), cell: ({ record }) => lengthText(record) },
                   { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
@@ -84,7 +84,7 @@ async function showTemplate(visit: Visit) {
   const person = viewer.readable.find(one => one.id === owner) ?? viewer.subject
   return view({
     section: 'lockTemplates',
-    title: thingName(viewer, 'lockTemplate', record),
+    title: recordName(viewer, 'lockTemplate', record),
     back: { path: '/lock-templates', title: 'Lock templates' },
     lead: html`${countText(template.sessions, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
@@ -184,7 +184,7 @@ async function downloadCsv(visit: Visit) {
   const header = ['Number', 'Name', 'Length', 'Breaks', 'Sessions', 'Created']
   const rows = templates.map(({ record, sessions }) => [
     record.id,
-    thingName(viewer, 'lockTemplate', record),
+    recordName(viewer, 'lockTemplate', record),
     lengthText(record),
     breakText(record),
     sessions,

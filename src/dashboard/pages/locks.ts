@@ -3,15 +3,15 @@ import { formatTimestamp } from '../../contract/time.ts'
 import { calendarTable, longDay } from '../calendar.ts'
 import { chart } from '../charts.ts'
 import { csv } from '../csv.ts'
-import { calendarWeeks } from '../figures/calendar.ts'
-import { activeLock, type LockFigures, lockHistory } from '../figures/history.ts'
-import { lockedByPeriod, lockRecords, totalsOf } from '../figures/locks.ts'
-import { lastPeriods, wallClock } from '../figures/periods.ts'
+import { calendarWeeks } from '../../stats/calendar.ts'
+import { activeLock, type LockFigures, lockHistory } from '../../stats/queries.ts'
+import { lockedByPeriod, lockRecords, totalsOf } from '../../stats/locks.ts'
+import { lastPeriods, wallClock } from '../../stats/periods.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label, stateLabels } from '../labels.ts'
-import { thingName } from '../names.ts'
+import { recordName } from '../names.ts'
 import { download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { emptyState, facts, pager, table } from '../parts.ts'
+import { emptyState, facts, pager, table } from '../components.ts'
 import { countText, dateTime, dateTimeText, durationText, inTime, monthText, NONE, numberText } from '../text.ts'
 
 export const lockPages: readonly Page[] = [
@@ -83,7 +83,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockF
         <span class="state on">${stateName(active.state)}</span>
       </div>
       ${facts([
-        ['Session', html`<a href="/locks/${active.id}">${thingName(viewer, 'lock', record)}</a>`],
+        ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
         [
           current === undefined || current.locked ? 'Locked since' : 'Open since',
           dateTime(viewer, current?.start ?? active.at),
@@ -261,7 +261,7 @@ async function sessionTable({ store, viewer, query }: Visit, history: readonly L
                   },
                   {
                     title: label('name'),
-                    cell: ({ id, record }) => thingName(viewer, 'lock', { id, name: record?.name ?? '' }),
+                    cell: ({ id, record }) => recordName(viewer, 'lock', { id, name: record?.name ?? '' }),
                   },
                   { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
                   {
@@ -324,7 +324,7 @@ async function downloadCsv(visit: Visit) {
     const { locked, open } = totalsOf(stretches)
     return [
       id,
-      thingName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
+      recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
       stateName(state),
       formatTimestamp(at),
       endAt === null ? null : formatTimestamp(endAt),

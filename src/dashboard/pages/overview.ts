@@ -1,5 +1,5 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import { type CalendarDay, calendarWeeks } from '../figures/calendar.ts'
+import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import {
   activeLock,
   lockHistory,
@@ -7,15 +7,15 @@ import {
   newestLocks,
   newestTrainings,
   trainingHistory,
-} from '../figures/history.ts'
-import { lastPeriods } from '../figures/periods.ts'
-import { compareWeeks, passRate, type SessionFigures, type Totals } from '../figures/training.ts'
+} from '../../stats/queries.ts'
+import { lastPeriods } from '../../stats/periods.ts'
+import { compareWeeks, passRate, type SessionFigures, type Totals } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { stateLabels } from '../labels.ts'
-import { thingName } from '../names.ts'
+import { recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { card, emptyState, resultMark } from '../parts.ts'
+import { card, emptyState, resultMark } from '../components.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { sparkLine } from '../spark.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
@@ -140,7 +140,7 @@ function lockCard({ viewer, now }: Visit, current: Active | undefined, newest: r
       'Lock',
       html`
         <p class="big word">${stateLabels[current.state] ?? current.state}<small> for ${durationText((now - changed) / 1000)}</small></p>
-        <p class="muted"><a href="/locks/${id}">${thingName(viewer, 'lock', { id, name })}</a></p>
+        <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a></p>
         <dl class="lines">
           <div><dt>Since</dt><dd>${dateTime(viewer, changed)}</dd></div>
           <div><dt>Elapsed</dt><dd>${durationText((now - current.at) / 1000)}</dd></div>

@@ -1,14 +1,14 @@
 import { notFound } from '../../contract/errors.ts'
 import type { TemplateSegment, TrainingTemplate } from '../../contract/training-templates.ts'
-import { rowById } from '../../resources/access.ts'
+import { rowById } from '../../accounts/access.ts'
 import { chart } from '../charts.ts'
-import { type ListedProgram, type ProgramUse, programUses, trainingsWith } from '../figures/history.ts'
-import { type SessionFigures, totalsOf } from '../figures/training.ts'
+import { type ListedProgram, type ProgramUse, programUses, trainingsWith } from '../../stats/queries.ts'
+import { type SessionFigures, totalsOf } from '../../stats/training.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
-import { freeText, kindName, personName, thingName } from '../names.ts'
+import { freeText, kindName, personName, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, emptyState, facts, table, tabs } from '../parts.ts'
+import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText, timeAgo } from '../text.ts'
 import { gradeChart } from './training-charts.ts'
@@ -31,7 +31,7 @@ async function showPrograms({ store, viewer, now }: Visit) {
     ...(own.length === 0
       ? {}
       : {
-          lead: `${countText(own.length, 'program')}${inUse === undefined ? ', none of them in use' : `; ${thingName(viewer, 'program', inUse)} is in use`}.`,
+          lead: `${countText(own.length, 'program')}${inUse === undefined ? ', none of them in use' : `; ${recordName(viewer, 'program', inUse)} is in use`}.`,
         }),
     body:
       own.length === 0
@@ -55,7 +55,7 @@ function programTable(
       {
         title: 'Program',
         cell: program =>
-          html`<a href="/programs/${program.id}">${thingName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
+          html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
       },
       { title: 'State', cell: stateMarks },
       { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
@@ -100,7 +100,7 @@ async function showProgram(visit: Visit) {
   const tagline = freeText(viewer, program.tagline)
   return view({
     section: 'programs',
-    title: thingName(viewer, 'program', program),
+    title: recordName(viewer, 'program', program),
     back: { path: '/programs', title: 'Programs' },
     ...(tagline === '' ? {} : { lead: tagline }),
     charts: true,
@@ -233,7 +233,7 @@ function segmentsReading(segments: readonly TemplateSegment[]): string {
   return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}.`
 }
 
-const MOST_LISTED = 10
+const MAX_LISTED_SESSIONS = 10
 
 function sessionsWith(
   viewer: Viewer,
@@ -246,7 +246,7 @@ function sessionsWith(
     return emptyState('No sessions with it yet', 'Sessions that are run with this program will be listed here.')
   }
   const { passed } = totalsOf(sessions)
-  const newest = sessions.toReversed().slice(0, MOST_LISTED)
+  const newest = sessions.toReversed().slice(0, MAX_LISTED_SESSIONS)
   return html`
     ${gradeChart(viewer, { sessions, from: first.at, to: Math.max(now, first.at + 1), now })}
     ${card(

@@ -5,15 +5,15 @@ import {
   listSessions,
   type SessionFacts,
   setPreferences,
-} from '../../store/browser-sessions.ts'
+} from '../../accounts/browser-sessions.ts'
 import type { Store } from '../../store/index.ts'
-import { setPassword, verifyPassword } from '../../store/passwords.ts'
-import { Refused } from '../../store/refused.ts'
+import { setPassword, verifyPassword } from '../../accounts/passwords.ts'
+import { RefusedError } from '../../accounts/refused.ts'
 import { Attempts } from '../attempts.ts'
 import { themes } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
-import { card, table } from '../parts.ts'
+import { card, table } from '../components.ts'
 import { ownName } from '../names.ts'
 import { countText, dateTime, timeAgo } from '../text.ts'
 import { isTimeZone, isUnits, unitNames } from '../viewer.ts'
@@ -62,7 +62,8 @@ export const settingsPages: readonly Page[] = [
       try {
         await setPassword(store, accountId, next, id)
       } catch (error) {
-        if (error instanceof Refused) return showSettings(visit, { password: 'A password has 12 to 1024 characters.' })
+        if (error instanceof RefusedError)
+          return showSettings(visit, { password: 'A password has 12 to 1024 characters.' })
         throw error
       }
       return redirect('/settings?saved=password')

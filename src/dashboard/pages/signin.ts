@@ -1,12 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../../http/addresses.ts'
-import { beginSession, endSession, findSession, LONGEST_MS, suggestTimeZone } from '../../store/browser-sessions.ts'
-import { verifyPassword } from '../../store/passwords.ts'
+import {
+  beginSession,
+  endSession,
+  findSession,
+  MAX_SESSION_MS,
+  suggestTimeZone,
+} from '../../accounts/browser-sessions.ts'
+import { verifyPassword } from '../../accounts/passwords.ts'
 import { Attempts } from '../attempts.ts'
 import { cookie, parseCookies } from '../cookies.ts'
 import { readDisplay } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
-import type { DashboardOptions } from '../index.ts'
+import type { DashboardOptions } from '../routes.ts'
 import { plainPage } from '../layout.ts'
 import { type Reached, reachedAt } from '../origin.ts'
 import { safePath } from '../paths.ts'
@@ -20,8 +26,8 @@ export function sessionCookieName({ secure }: Pick<Reached, 'secure'>): string {
 
 /** Signing in and out. */
 export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) {
-  const ofAccounts = new Attempts(MOST_TRIES, TRIES_MS)
-  const ofAddresses = new Attempts(MOST_TRIES, TRIES_MS)
+  const ofAccounts = new Attempts(MAX_ATTEMPTS, TRIES_MS)
+  const ofAddresses = new Attempts(MAX_ATTEMPTS, TRIES_MS)
 
   const reached = (request: FastifyRequest, reply: FastifyReply) =>
     reachedAt(request.raw, callOf(reply)?.target.host ?? 'localhost', config)
@@ -75,7 +81,7 @@ export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) 
         const username = form.get('username') ?? ''
         const password = form.get('password') ?? ''
 
-        const account = username.slice(0, LONGEST_NAME)
+        const account = username.slice(0, MAX_NAME_LENGTH)
         const address = networkOf(clientAddress(request.raw, config.trustedProxies))
         const wait = Math.max(ofAccounts.wait(account, now), ofAddresses.wait(address, now))
         if (wait > 0) {
@@ -100,7 +106,7 @@ export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) 
         const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', now)
         const { secure } = how
         return reply
-          .header('Set-Cookie', cookie(sessionCookieName(how), secret, { maxAge: LONGEST_MS / 1000, secure }))
+          .header('Set-Cookie', cookie(sessionCookieName(how), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
           .redirect(next, 303)
       })
 
@@ -121,9 +127,9 @@ export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) 
   }
 }
 
-const MOST_TRIES = 10
+const MAX_ATTEMPTS = 10
 const TRIES_MS = 15 * 60_000
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
 interface Shown {
   readonly next: string

@@ -1,5 +1,5 @@
 import { chart, type Column } from '../charts.ts'
-import { type Periods, periodsBetween, wallClock } from '../figures/periods.ts'
+import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
 import {
   gradeOfKind,
   type KindTotals,
@@ -8,7 +8,7 @@ import {
   type Totals,
   totalsByKind,
   totalsByPeriod,
-} from '../figures/training.ts'
+} from '../../stats/training.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'

@@ -1,6 +1,6 @@
 import { segmentKinds } from '../../contract/training-templates.ts'
-import { dayFrom, lastPeriods } from '../figures/periods.ts'
-import type { Filters, SessionFigures } from '../figures/training.ts'
+import { dayFrom, lastPeriods } from '../../stats/periods.ts'
+import type { Filters, SessionFigures } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
@@ -8,7 +8,7 @@ import type { Programs } from '../program-names.ts'
 import { dateText } from '../text.ts'
 
 /** What the training page shows, as its address says it. What an address says wrongly is left out. */
-export interface Asked extends Filters {
+export interface TrainingQuery extends Filters {
   /** Kinds are not named in addresses either. */
   readonly discreet: boolean
   readonly range: Range
@@ -34,7 +34,7 @@ export type Sort = (typeof sorts)[number]
 
 const DEFAULT_RANGE = '12w'
 
-export function readAsked(query: URLSearchParams, { timeZone, discreet }: Viewer): Asked {
+export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }: Viewer): TrainingQuery {
   const range = query.get('range') ?? DEFAULT_RANGE
   const day = query.get('day') ?? ''
   const program = query.get('program') ?? ''
@@ -45,7 +45,7 @@ export function readAsked(query: URLSearchParams, { timeZone, discreet }: Viewer
     discreet,
     range: isRange(range) ? range : DEFAULT_RANGE,
     day: dayFrom(day, timeZone) === undefined ? undefined : day,
-    kind: kind.length > LONGEST_KIND ? undefined : kindOf(kind),
+    kind: kind.length > MAX_KIND_LENGTH ? undefined : kindOf(kind),
     program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
     passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
     sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',
@@ -55,7 +55,7 @@ export function readAsked(query: URLSearchParams, { timeZone, discreet }: Viewer
 }
 
 /** The address of the page that shows this; what is as usual is left out. */
-export function addressOf(asked: Asked, changes: Partial<Asked> = {}, path = '/training'): string {
+export function addressOf(asked: TrainingQuery, changes: Partial<TrainingQuery> = {}, path = '/training'): string {
   // What changes what is shown begins at its first page.
   const { discreet, range, day, kind, program, passed, sort, descending, page } = { ...asked, page: 1, ...changes }
   const query = new URLSearchParams()
@@ -77,7 +77,7 @@ export interface Span {
   readonly before: number
 }
 
-export function spanOf({ range, day }: Asked, now: number, timeZone: string): Span | undefined {
+export function spanOf({ range, day }: TrainingQuery, now: number, timeZone: string): Span | undefined {
   const ends = day === undefined ? undefined : dayFrom(day, timeZone)
   if (ends !== undefined) return { from: ends[0], to: ends[1], before: 2 * ends[0] - ends[1] }
   const { weeks } = ranges[range]
@@ -87,7 +87,12 @@ export function spanOf({ range, day }: Asked, now: number, timeZone: string): Sp
 }
 
 /** The filters, as links and a form that keep each other. */
-export function filterBar(viewer: Viewer, asked: Asked, programs: Programs, sessions: readonly SessionFigures[]): Html {
+export function filterBar(
+  viewer: Viewer,
+  asked: TrainingQuery,
+  programs: Programs,
+  sessions: readonly SessionFigures[],
+): Html {
   const { range, day, kind, program, passed, sort, descending } = asked
   const used = new Set(sessions.map(session => session.program))
   const own = programs.all
@@ -137,7 +142,7 @@ export function filterBar(viewer: Viewer, asked: Asked, programs: Programs, sess
   `
 }
 
-const LONGEST_KIND = 64
+const MAX_KIND_LENGTH = 64
 
 /** A kind as an address names it, by its letter in discreet mode. */
 function kindIn(kind: string, discreet: boolean): string {
@@ -154,7 +159,7 @@ function isRange(text: string): text is Range {
   return Object.hasOwn(ranges, text)
 }
 
-function rangeLink(asked: Asked, range: Range, title: string, current: boolean): Html {
+function rangeLink(asked: TrainingQuery, range: Range, title: string, current: boolean): Html {
   const address = addressOf(asked, { range, day: undefined })
   return html`<a href="${address}"${current ? html` aria-current="true"` : nothing}>${title}</a>`
 }

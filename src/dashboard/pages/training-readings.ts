@@ -1,4 +1,4 @@
-import { type KindTotals, mean, type SessionFigures } from '../figures/training.ts'
+import { type KindTotals, mean, type SessionFigures } from '../../stats/training.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, NONE } from '../text.ts'

@@ -1,12 +1,12 @@
 import type { TrainerSegment, TrainingSession } from '../../contract/training-sessions.ts'
 import { notFound } from '../../contract/errors.ts'
 import { chart } from '../charts.ts'
-import { neighboursOf, trainingSession } from '../figures/history.ts'
+import { neighboursOf, trainingSession } from '../../stats/queries.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
-import { kindName, personName, thingName } from '../names.ts'
+import { kindName, personName, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, type Column, facts, figure, figures, resultMark, table, tabs } from '../parts.ts'
+import { apiTabs, card, type Column, facts, figure, figures, resultMark, table, tabs } from '../components.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
 
@@ -30,7 +30,7 @@ async function showSession(visit: Visit) {
   const ownerNote = owner === viewer.subject.id ? '' : ` · ${personName(viewer, personOf(viewer, owner))}`
   return view({
     section: 'training',
-    title: thingName(viewer, 'training', record),
+    title: recordName(viewer, 'training', record),
     back: { path: '/training', title: 'Training' },
     lead: html`${dateTime(viewer, at)} · ${programLink(programs, program)}${ownerNote}`,
     actions: html`${step(before, 'Earlier', 'prev')}${step(after, 'Later', 'next')}`,
@@ -196,7 +196,7 @@ function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs
   return facts([
     [label('id'), record.id],
     [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
-    [label('name'), thingName(viewer, 'training', record)],
+    [label('name'), recordName(viewer, 'training', record)],
     [label('passed'), resultMark(record.passed)],
     [label('created_at'), dateTimeText(viewer, Date.parse(record.created_at))],
     [label('trainer_id'), record.trainer_id],

@@ -1,10 +1,10 @@
-import type { SessionFigures } from '../figures/training.ts'
+import type { SessionFigures } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { type Column, pager, resultMark, table } from '../parts.ts'
+import { type Column, pager, resultMark, table } from '../components.ts'
 import type { Programs } from '../program-names.ts'
 import { dateTimeText, distanceText, NONE, numberText } from '../text.ts'
-import { addressOf, type Asked, type Sort } from './training-filters.ts'
+import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 
 /** Training sessions as a table that its headings sort. */
 
@@ -12,7 +12,7 @@ const PAGE_SIZE = 25
 
 export function sessionsTable(
   { viewer, path, query }: Visit,
-  asked: Asked,
+  asked: TrainingQuery,
   sessions: readonly SessionFigures[],
   programs: Programs,
 ): Html {
@@ -49,7 +49,7 @@ export function sessionsTable(
 export function sessionColumns(
   viewer: Visit['viewer'],
   programs: Programs | undefined,
-  asked?: Asked,
+  asked?: TrainingQuery,
 ): Column<SessionFigures>[] {
   const title = (sort: Sort, text: string) => (asked === undefined ? text : sortLink(asked, sort, text))
   return [
@@ -74,7 +74,7 @@ export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: S
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
 }
 
-function sortLink(asked: Asked, sort: Sort, text: string): Html {
+function sortLink(asked: TrainingQuery, sort: Sort, text: string): Html {
   const isSorted = asked.sort === sort
   const descending = isSorted ? !asked.descending : true
   const mark = isSorted ? (asked.descending ? '↓' : '↑') : ''
@@ -83,7 +83,7 @@ function sortLink(asked: Asked, sort: Sort, text: string): Html {
 }
 
 export function sortedBy(
-  { sort, descending }: Asked,
+  { sort, descending }: TrainingQuery,
   sessions: readonly SessionFigures[],
   programs: Programs,
 ): SessionFigures[] {

@@ -1,14 +1,14 @@
 import { formatTimestamp } from '../../contract/time.ts'
 import { csv } from '../csv.ts'
-import { newestTrainings, trainingHistory, trainingRecords } from '../figures/history.ts'
-import { periodsBetween } from '../figures/periods.ts'
-import { filtered, type SessionFigures, totalsByKind, totalsOf } from '../figures/training.ts'
+import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/queries.ts'
+import { periodsBetween } from '../../stats/periods.ts'
+import { filtered, type SessionFigures, totalsByKind, totalsOf } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
 import { download, type Page, view, type Visit } from '../page.ts'
-import { emptyState } from '../parts.ts'
+import { emptyState } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, NONE } from '../text.ts'
-import { type Asked, filterBar, ranges, readAsked, type Span, spanOf } from './training-filters.ts'
+import { type TrainingQuery, filterBar, ranges, readTrainingQuery, type Span, spanOf } from './training-filters.ts'
 import {
   distanceChart,
   gradeChart,
@@ -29,7 +29,7 @@ export const trainingPages: readonly Page[] = [
 
 async function showTraining(visit: Visit) {
   const { store, viewer, now, query } = visit
-  const asked = readAsked(query, viewer)
+  const asked = readTrainingQuery(query, viewer)
   const span = spanOf(asked, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
     trainingHistory(store, viewer.subject.id, span?.before),
@@ -83,7 +83,7 @@ function endsOf(sessions: readonly SessionFigures[], span: Span | undefined, now
 /** One sentence that says what changed. */
 function changeText(
   viewer: Visit['viewer'],
-  { range, day }: Asked,
+  { range, day }: TrainingQuery,
   sessions: readonly SessionFigures[],
   before: readonly SessionFigures[],
 ): string {
@@ -112,7 +112,7 @@ function changeText(
   return `${count} in ${title}, ${then.sessions} in the time before; ${passed}, before it ${percentText(then.passed, then.sessions)}${grade}.`
 }
 
-function charts({ viewer }: Visit, { kind }: Asked, shown: Shown): Html {
+function charts({ viewer }: Visit, { kind }: TrainingQuery, shown: Shown): Html {
   const totals = totalsByKind(shown.sessions)
   const kinds = totals.map(({ kind }) => kind).filter(one => kind === undefined || one === kind)
   const weeks = weeksOf(shown, viewer)
@@ -128,7 +128,7 @@ function charts({ viewer }: Visit, { kind }: Asked, shown: Shown): Html {
 }
 
 async function filteredSessions({ store, viewer, now, query }: Visit) {
-  const asked = readAsked(query, viewer)
+  const asked = readTrainingQuery(query, viewer)
   const span = spanOf(asked, now, viewer.timeZone)
   const history = await trainingHistory(store, viewer.subject.id, span?.from, span?.to)
   const programs = await readPrograms(store, viewer)

@@ -1,0 +1,146 @@
+import type { Tier } from '../contract/people.ts'
+import { formatTimestamp, LATEST } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { RefusedError } from './refused.ts'
+import type { AccountRow } from '../store/tables.ts'
+import { InvalidError } from '../archive/canonical.ts'
+import { readAccount } from '../archive/kinds.ts'
+
+/** Accounts and who may read whom. An account is a record too, so its document is written as in an import. */
+
+export type AccountFacts = Pick<AccountRow, 'id' | 'username' | 'subscription_tier' | 'subscription_ends_at'>
+
+export interface NewAccount {
+  readonly username: string
+  /** Taken when given; else the next one. */
+  readonly id?: number | undefined
+  readonly tier: Tier | null
+}
+
+/** Adds an account. Throws Refused when its name or identifier cannot be had. */
+export async function addAccount(store: Store, { username, id, tier }: NewAccount): Promise<AccountFacts> {
+  return store.db.transaction().execute(async db => {
+    const highest = await db
+      .selectFrom('account')
+      .select(({ fn }) => fn.max('id').as('id'))
+      .executeTakeFirst()
+    const row = accountRow({ id: id ?? (highest?.id ?? 0) + 1, username, subscriptionTier: tier })
+    const taken = await db
+      .selectFrom('account')
+      .select(['id', 'username'])
+      .where(eb => eb.or([eb('id', '=', row.id), eb('username', '=', row.username)]))
+      .executeTakeFirst()
+    if (taken !== undefined) {
+      throw new RefusedError(`there is already an account with this ${taken.id === row.id ? 'id' : 'username'}`)
+    }
+    await db.insertInto('account').values(row).execute()
+    return row
+  })
+}
+
+export function listAccounts(store: Store): Promise<AccountFacts[]> {
+  return store.db.selectFrom('account').select(FACTS).orderBy('id').execute()
+}
+
+export async function hasAccounts(store: Store): Promise<boolean> {
+  return (await store.db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** The account with this id or username. Throws Refused when there is none. */
+export async function findAccount(store: Store, idOrName: string): Promise<AccountFacts> {
+  const byId = /^[0-9]+$/.test(idOrName)
+  const found = await store.db
+    .selectFrom('account')
+    .select(FACTS)
+    .where(eb => (byId ? eb('id', '=', storedId(idOrName)) : eb('username', '=', idOrName)))
+    .executeTakeFirst()
+  if (found === undefined) throw new RefusedError(`there is no account with this ${byId ? 'id' : 'username'}`)
+  return found
+}
+
+/** Sets or takes away the tier of an account, until an instant (milliseconds since 1970) or for good. Throws Refused. */
+export async function setTier(store: Store, id: number, tier: Tier | null, until: number | null): Promise<void> {
+  if (until !== null && until > LATEST) {
+    throw new RefusedError(`the end of a tier must not lie beyond ${formatTimestamp(LATEST)}`)
+  }
+  await store.db.transaction().execute(async db => {
+    const { document } = await db
+      .selectFrom('account')
+      .select('document')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => new RefusedError('there is no such account'))
+    // A stored document is a user, so JSON of an object.
+    const user = JSON.parse(document) as Record<string, unknown>
+    const row = accountRow({ ...user, subscriptionTier: tier })
+    await db
+      .updateTable('account')
+      .set({ ...row, subscription_ends_at: until })
+      .where('id', '=', id)
+      .execute()
+  })
+}
+
+/** Removes an account with its records, tokens and links. Throws Refused when there is none. */
+export async function removeAccount(store: Store, id: number): Promise<void> {
+  const { numDeletedRows } = await store.db.deleteFrom('account').where('id', '=', id).executeTakeFirstOrThrow()
+  if (numDeletedRows === 0n) throw new RefusedError('there is no such account')
+}
+
+/** `owner` lets `partner` read its records. Doing so twice changes nothing. Throws Refused. */
+export async function addLink(store: Store, owner: number, partner: number): Promise<void> {
+  if (owner === partner) throw new RefusedError('an account needs no link to itself')
+  await store.db
+    .insertInto('partnership')
+    .values({ owner_id: owner, partner_id: partner })
+    .onConflict(conflict => conflict.doNothing())
+    .execute()
+}
+
+/** Throws Refused when there is no such link. */
+export async function removeLink(store: Store, owner: number, partner: number): Promise<void> {
+  const { numDeletedRows } = await store.db
+    .deleteFrom('partnership')
+    .where('owner_id', '=', owner)
+    .where('partner_id', '=', partner)
+    .executeTakeFirstOrThrow()
+  if (numDeletedRows === 0n) throw new RefusedError('there is no such link')
+}
+
+export interface Link {
+  readonly ownerId: number
+  readonly owner: string
+  readonly partnerId: number
+  readonly partner: string
+}
+
+export function listLinks(store: Store): Promise<Link[]> {
+  return store.db
+    .selectFrom('partnership')
+    .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')
+    .innerJoin('account as partner', 'partner.id', 'partnership.partner_id')
+    .select([
+      'owner.id as ownerId',
+      'owner.username as owner',
+      'partner.id as partnerId',
+      'partner.username as partner',
+    ])
+    .orderBy('owner.id')
+    .orderBy('partner.id')
+    .execute()
+}
+
+const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as const
+
+function accountRow(data: Record<string, unknown>) {
+  try {
+    return readAccount(data, () => {})
+  } catch (error) {
+    throw error instanceof InvalidError ? new RefusedError(error.message) : error
+  }
+}
+
+/** Digits beyond the safe integers are an id that nobody has. */
+function storedId(digits: string): number {
+  const id = Number(digits)
+  return Number.isSafeInteger(id) ? id : 0
+}

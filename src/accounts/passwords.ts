@@ -1,0 +1,98 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { endSessions } from './browser-sessions.ts'
+import { RefusedError } from './refused.ts'
+import { type Store, StoreUnavailableError } from '../store/store.ts'
+
+/**
+ * Sets the password of an account and ends its browser sessions, but for the one to keep. Throws Refused when the
+ * password is too short, too long, or nobody has that id.
+ */
+export async function setPassword(store: Store, accountId: number, password: string, keep?: number): Promise<void> {
+  const length = [...password].length
+  if (length < 12 || length > 1024) throw new RefusedError('a password must have 12 to 1024 characters')
+  const { numUpdatedRows } = await store.db
+    .updateTable('account')
+    .set({ password_hash: await inTurn(() => hashPassword(password)) })
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
+  // Whoever knew the old one must not stay signed in.
+  await endSessions(store, accountId, keep)
+}
+
+/** The account with this name and password. It takes as long whether the name, the password or both are wrong. */
+export async function verifyPassword(store: Store, username: string, password: string): Promise<number | undefined> {
+  const account = await store.db
+    .selectFrom('account')
+    .select(['id', 'password_hash'])
+    .where('username', '=', username)
+    .executeTakeFirst()
+  // Made for known names too, or the first unknown one would take longer.
+  const fallback = await inTurn(dummy)
+  const matches = await inTurn(() => isPassword(password, account?.password_hash ?? fallback))
+  return matches && account?.password_hash != null ? account.id : undefined
+}
+
+const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
+
+async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const tag = await derive(password, salt, COST)
+  return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${unpadded(salt)}$${unpadded(tag)}`
+}
+
+const HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+
+async function isPassword(password: string, stored: string): Promise<boolean> {
+  const [, memory, passes, parallelism, salt = '', tag = ''] = HASH.exec(stored) ?? []
+  const expected = Buffer.from(tag, 'base64')
+  if (expected.length === 0) return false
+  // It was made with the cost of its own time.
+  const cost = {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+  }
+  return timingSafeEqual(await derive(password, Buffer.from(salt, 'base64'), cost), expected)
+}
+
+function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
+  return promisify(argon2)('argon2id', { message: password.normalize('NFC'), nonce: salt, ...cost })
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}
+
+let dummyHash: Promise<string> | undefined
+
+/** The hash of a password that nobody has, for names that nobody has. */
+function dummy(): Promise<string> {
+  dummyHash ??= hashPassword(randomBytes(16).toString('hex'))
+  return dummyHash
+}
+
+// Each hash takes 19 MiB and a core: many at once would be a way to bring the service down.
+const MAX_CONCURRENT_HASHES = 2
+const MAX_WAITING_HASHES = 32
+let running = 0
+const waiting: (() => void)[] = []
+
+/** Does the work, a few at a time. Throws StoreUnavailable when too many wait already. */
+async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (running < MAX_CONCURRENT_HASHES) running += 1
+  else {
+    if (waiting.length >= MAX_WAITING_HASHES) throw new StoreUnavailableError('too many passwords are being checked')
+    // Whoever is done hands its place on.
+    await new Promise<void>(resolve => waiting.push(resolve))
+  }
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next === undefined) running -= 1
+    else next()
+  }
+}

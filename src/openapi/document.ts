@@ -1,0 +1,219 @@
+import Type, { type TSchema } from 'typebox'
+import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
+import { cursorPagination, type Endpoint, offsetPagination } from '../contract/endpoint.ts'
+import { whenKnown } from '../contract/fields.ts'
+import { guide } from './guide.ts'
+import { LockSegment, LockSession, lockSessions } from '../contract/lock-sessions.ts'
+import { LockTemplate, lockTemplates } from '../contract/lock-templates.ts'
+import { id, type Parameter } from '../contract/parameters.ts'
+import { Account, people, Token, User } from '../contract/people.ts'
+import { components, healthResponses, Refusal, responsesOf } from './responses.ts'
+import { TrainerSegment, trainingSessions, TrainingSessionWithOwner } from '../contract/training-sessions.ts'
+import {
+  TemplateSegment,
+  TrainingTemplate,
+  trainingTemplates,
+  TrainingTemplateSummary,
+} from '../contract/training-templates.ts'
+
+/** The contract as an OpenAPI 3.1 document. */
+export function openapi() {
+  const document = {
+    openapi: '3.1.1',
+    info: {
+      title: 'Lockstep',
+      version: '1.0.0',
+      summary: 'Lock and training history, to be read.',
+      description: guide,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'This service' }],
+    tags: [...resources, health].map(({ name, description }) => ({ name, description })),
+    paths: Object.fromEntries<{ readonly get: object }>([...resources.flatMap(pathsOf), ...health.paths]),
+    components: {
+      securitySchemes: { token },
+      // Copies, because wherever a schema itself stands, a reference to it is written.
+      schemas: Object.fromEntries([...schemas].map(([schema, name]) => [name, { ...schema }])),
+      parameters: { 'If-None-Match': ifNoneMatch },
+      ...components,
+    },
+  }
+  // Only schemas are more than JSON, and all they lose is what the library keeps in them for itself.
+  return JSON.parse(JSON.stringify(document, written)) as typeof document
+}
+
+/** A heading of the reference: its operations, and its records by name. */
+interface Resource {
+  readonly name: string
+  readonly description: string
+  readonly endpoints: Readonly<Record<string, Endpoint>>
+  readonly records: Readonly<Record<string, TSchema>>
+}
+
+const resources: readonly Resource[] = [
+  {
+    name: 'Lock templates',
+    description: 'The rules that lock sessions start from.',
+    endpoints: lockTemplates,
+    records: { LockTemplate },
+  },
+  {
+    name: 'Lock sessions',
+    description: 'Periods under lock, each with its events.',
+    endpoints: lockSessions,
+    records: { LockSession, LockSegment },
+  },
+  {
+    name: 'Training templates',
+    description: 'Training programs and their segments.',
+    endpoints: trainingTemplates,
+    records: { TrainingTemplate, TrainingTemplateSummary, TemplateSegment },
+  },
+  {
+    name: 'Training sessions',
+    description: 'Training as it went, with the result of each segment.',
+    endpoints: trainingSessions,
+    records: { TrainingSession: TrainingSessionWithOwner, TrainerSegment },
+  },
+  {
+    name: 'Devices',
+    description: 'The devices that sessions were recorded with.',
+    endpoints: devices,
+    records: { LockDevice, TrainingDevice },
+  },
+  {
+    name: 'People',
+    description: 'The caller, and the people linked to the caller.',
+    endpoints: people,
+    records: { User, Account, Token },
+  },
+]
+
+const schemas = new Map<TSchema, string>(
+  [...resources.map(({ records }) => records), { offsetPagination, cursorPagination, Refusal }].flatMap(records =>
+    Object.entries(records).map(([name, schema]) => [schema, name.charAt(0).toUpperCase() + name.slice(1)] as const),
+  ),
+)
+
+function pathsOf({ name: tag, endpoints }: Resource) {
+  return Object.entries(endpoints).map(([name, endpoint]) => {
+    const operation = {
+      operationId: name,
+      tags: [tag],
+      summary: endpoint.summary,
+      description: describe(endpoint),
+      security: [{ token: endpoint.scope === undefined ? [] : [endpoint.scope] }],
+      parameters: [
+        ...(endpoint.path.endsWith('/:id') ? [{ ...parameter('id', PATH_ID), in: 'path', required: true }] : []),
+        ...Object.entries(endpoint.query).map(([query, facts]) => parameter(query, facts)),
+        { $ref: '#/components/parameters/If-None-Match' },
+      ],
+      responses: responsesOf(endpoint),
+    }
+    return [endpoint.path.replace('/:id', '/{id}'), { get: operation }] as const
+  })
+}
+
+function describe({ description, resourceName: noun, scope, entitled }: Endpoint): string {
+  const told = [description ?? (noun === undefined ? undefined : `One ${noun.toLowerCase()}, by its identifier.`)]
+  if (scope !== undefined) told.push(`Needs the scope \`${scope}\`.`)
+  else if (entitled) told.push('Needs no scope.')
+  return told.filter(sentence => sentence !== undefined).join(' ')
+}
+
+const PATH_ID = id('Identifier of the record.')
+
+function parameter(name: string, { schema, description, rule }: Parameter) {
+  // What the schema of a number or a choice says need not be said again.
+  const told = !('type' in schema) || schema.type !== 'string' || 'enum' in schema
+  return { name, in: 'query', description: told ? description : `${description} The value ${rule}.`, schema }
+}
+
+const ifNoneMatch = {
+  name: 'If-None-Match',
+  in: 'header',
+  description:
+    'The `ETag` of the answer that the client kept. While it is still right, the answer is 304 without a body.',
+  schema: { type: 'string' },
+}
+
+const token = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'lks_ and 36 letters and digits',
+  description:
+    'An API token: `lks_`, 30 random characters, and 6 of checksum (CRC32 of all that precedes, in base 62). It is shown once, when it is made, and can be revoked. The pattern is for tools that look for secrets.',
+  'x-token-pattern': '\\blks_[0-9A-Za-z]{36}\\b',
+}
+
+const degraded = Type.Literal(true, {
+  description: 'Present where only a part of the store answers: records are read, but nothing new is known of tokens.',
+})
+
+const health = {
+  name: 'Health',
+  description: 'Whether the service runs and can answer. Needs no token, and tells nothing else.',
+  paths: [
+    [
+      '/healthz',
+      healthPath('isAlive', 'Tell whether the process is alive', 'Does not ask the store.', healthResponses({})),
+    ],
+    [
+      '/readyz',
+      healthPath(
+        'isReady',
+        'Tell whether requests can be answered',
+        'Whether the store answers and has the right schema, and the service is not about to stop.',
+        healthResponses({ degraded: whenKnown(degraded) }, 503),
+      ),
+    ],
+  ] as const,
+}
+
+function healthPath(operationId: string, summary: string, description: string, responses: object) {
+  return { get: { operationId, tags: ['Health'], summary, description, security: [], parameters: [], responses } }
+}
+
+/** How a part of the document is written: schemas that have a name as a reference, the others as readers expect them. */
+function written(_key: string, value: unknown): unknown {
+  const name = schemas.get(value as TSchema)
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
+  return isSchema(value) ? widened(withNull(value)) : value
+}
+
+interface Shape {
+  readonly type?: string | readonly string[]
+  readonly anyOf?: readonly Shape[]
+  readonly enum?: readonly unknown[]
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+function isSchema(value: unknown): value is Shape {
+  return (
+    typeof value === 'object' && value !== null && ('anyOf' in value || ('type' in value && value.type === 'integer'))
+  )
+}
+
+/** A value or null as one type, where that is all there is to it. */
+function withNull(schema: Shape): Shape {
+  const [some, none, ...others] = schema.anyOf ?? []
+  if (typeof some?.type !== 'string' || none?.type !== 'null' || others.length > 0 || schemas.has(some)) {
+    return schema
+  }
+  const { anyOf: _, ...rest } = schema
+  return {
+    ...some,
+    type: [some.type, 'null'],
+    ...(some.enum === undefined ? {} : { enum: [...some.enum, null] }),
+    ...rest,
+  }
+}
+
+/** An integer of the width that generated code must hold it in, and without the bounds that every number has. */
+function widened(schema: Shape): Shape & { readonly format?: string } {
+  const { type, minimum, maximum, ...rest } = schema
+  if (type !== 'integer' && !(Array.isArray(type) && type.includes('integer'))) return schema
+  if (maximum !== undefined && maximum < 2 ** 31) return schema
+  return minimum === Number.MIN_SAFE_INTEGER ? { type, format: 'int64', ...rest } : { ...schema, format: 'int64' }
+}

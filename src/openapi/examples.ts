@@ -1,0 +1,191 @@
+import type { Static, TSchema } from 'typebox'
+import { LockDevice, TrainingDevice } from '../contract/devices.ts'
+import { LockSession } from '../contract/lock-sessions.ts'
+import { LockTemplate } from '../contract/lock-templates.ts'
+import { type Account, people, type Token, User } from '../contract/people.ts'
+import { TrainingSessionWithOwner } from '../contract/training-sessions.ts'
+import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
+
+/** What a record looks like in the reference. Throws for one that has no example here. */
+export function exampleOf(schema: TSchema): unknown {
+  const example = examples.get(schema)
+  if (example === undefined) throw new Error('a record of the contract has no example')
+  return example
+}
+
+const lockTemplate: Static<typeof LockTemplate> = {
+  id: 312,
+  ownerId: 7,
+  name: 'Weekend',
+  duration: 172_800,
+  isRandomDuration: true,
+  minDuration: 86_400,
+  maxDuration: 259_200,
+  isBreakEnabled: true,
+  breakRegularity: 43_200,
+  breakMaximum: 1800,
+  breakPenalty: 3600,
+  breakKeyholderOnly: false,
+  isDeepthroatEnabled: false,
+  deepthroatTimeReduction: 0,
+  isShameEnabled: false,
+  shameTimeAdd: 0,
+  isEmergencyUnlockEnabled: true,
+  isPublic: false,
+  isPubliclyListed: false,
+  isTestLock: false,
+  isTimeDisplayed: true,
+  createdAt: '2026-01-10T09:30:00Z',
+}
+
+const lockSession: Static<typeof LockSession> = {
+  id: 4810,
+  bubbleId: '1768644000000x481000000000000000',
+  publicId: 'QK7M2',
+  ownerId: 7,
+  name: 'Weekend',
+  lockState: 'completed',
+  duration: 172_800,
+  startDate: '2026-02-14T18:00:00Z',
+  isActive: false,
+  LockSegment: [
+    { id: 90_211, type: 'start', createdAt: '2026-02-14T18:00:00Z', isLocked: true },
+    { id: 90_254, type: 'break', createdAt: '2026-02-15T18:05:00Z', isLocked: false },
+    { id: 90_255, type: 'locked', createdAt: '2026-02-15T18:32:10.250Z', isLocked: true },
+    { id: 90_301, type: 'unlocked', createdAt: '2026-02-16T18:00:00Z', isLocked: false },
+  ],
+  endDate: '2026-02-16T18:00:00Z',
+  createdAt: '2026-02-14T17:58:41Z',
+}
+
+const trainingTemplateSummary: Static<typeof TrainingTemplateSummary> = {
+  id: 58,
+  bubbleId: '1767950000000x058000000000000000',
+  ownerId: 7,
+  name: 'Steady pace',
+  description: 'A warm-up, then repetitions at an even pace.',
+  tagline: 'Ten minutes, no hurry',
+  message: 'Take your time.',
+  isPublic: true,
+  isActive: true,
+  handsFreeMode: false,
+  targetDepth: 120,
+  targetWindow: 15,
+  toyId: 21,
+  createdDate: '2026-01-09T12:00:00Z',
+  updatedAt: '2026-02-01T08:15:30Z',
+  toyTagline: null,
+  iconId: 4,
+}
+
+const { toyTagline = null, iconId = null, ...facts } = trainingTemplateSummary
+
+const trainingTemplate: Static<typeof TrainingTemplate> = {
+  ...facts,
+  Segment: [
+    { id: 601, type: 'warmup', duration: 120, repeat: 1, order: 1, speed: 20, passFailEnabled: false },
+    { id: 602, type: 'repetition', duration: 40, repeat: 2, order: 2, speed: 35, passFailEnabled: true },
+  ],
+  toyTagline,
+  iconId,
+}
+
+const trainingSession: Static<typeof TrainingSessionWithOwner> = {
+  id: 1207,
+  bubble_id: '1771264800000x120700000000000000',
+  name: 'Steady pace',
+  passed: true,
+  created_at: '2026-02-16T18:00:00Z',
+  trainer_id: 21,
+  settings_id: 58,
+  TrainerSegment: [
+    {
+      id: 15_501,
+      type: 'warmup',
+      passed: true,
+      percentGrade: 100,
+      points: 20,
+      durationMeasured: 120,
+      durationTarget: 120,
+      repsMeasured: 30,
+      repsTarget: 30,
+      distanceTravelled: 5.4,
+      order: 1,
+    },
+    {
+      id: 15_502,
+      type: 'repetition',
+      passed: true,
+      percentGrade: 92,
+      points: 46,
+      durationMeasured: 171,
+      durationTarget: 180,
+      repsMeasured: 37,
+      repsTarget: 40,
+      distanceTravelled: 7.030125,
+      order: 2,
+      strokeLength: 95,
+    },
+  ],
+  repsMeasured: 67,
+  distanceTravelled: 12.430125,
+}
+
+const lockDevice: Static<typeof LockDevice> = {
+  id: 15,
+  bubbleId: '1750000000000x015000000000000000',
+  macAddress: '02:00:00:00:00:0f',
+  ownerId: 7,
+  locked: true,
+  hueShift: 40,
+  lastVisited: '2026-02-16T17:59:02Z',
+}
+
+const trainingDevice: Static<typeof TrainingDevice> = {
+  id: 21,
+  bubbleId: '1750000000000x021000000000000000',
+  ownerId: 7,
+  macAddress: '02:00:00:00:00:15',
+  serialNumber: 1042,
+  softwareVersion: '2.8.1',
+  lastVisited: null,
+  apiHits: 318,
+}
+
+const user: Static<typeof User> = {
+  id: 7,
+  username: 'ann',
+  accountType: 'user',
+  subscriptionTier: 'ultra',
+  league: 2,
+  rank: 14,
+  totalPoints: 5230,
+  matchPoints: 310,
+  profileImage: null,
+  profileDescription: null,
+  profileTitle: null,
+}
+
+const account: Static<typeof Account> = { ...user, subscriptionEndsAt: '2027-01-01T00:00:00Z' }
+
+const token: Static<typeof Token> = {
+  id: 3,
+  name: 'Spreadsheet',
+  last4: 'x3Qa',
+  scopes: ['lkbx:read', 'dtt:read'],
+  createdAt: '2026-01-15T10:00:00Z',
+  expiresAt: '2027-01-15T10:00:00Z',
+  lastUsedAt: null,
+}
+
+const examples = new Map<TSchema, unknown>([
+  [LockTemplate, lockTemplate],
+  [LockSession, lockSession],
+  [TrainingTemplate, trainingTemplate],
+  [TrainingTemplateSummary, trainingTemplateSummary],
+  [TrainingSessionWithOwner, trainingSession],
+  [LockDevice, lockDevice],
+  [TrainingDevice, trainingDevice],
+  [User, user],
+  [people.getMe.data, { account, token }],
+])

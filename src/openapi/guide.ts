@@ -1,0 +1,75 @@
+import { errors } from '../contract/errors.ts'
+
+/** What a reader of the reference must know before the first request. Markdown. */
+export const guide = `Reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the same headers without a body, and
+nothing that carries a token can change a record.
+
+## Authentication
+
+Send \`Authorization: Bearer <token>\` with every request. A token is made for one account and grants what that account can
+read: its own records, and the records of the accounts that gave it access. It has the scopes it was made with
+(\`lkbx:read\`, \`dtt:read\`), and its account needs a subscription tier. A token in a URL is refused.
+
+\`\`\`sh
+curl -H "Authorization: Bearer $TOKEN" \\
+  'http://127.0.0.1:5625/api/v1/dtt/sessions?limit=10'
+\`\`\`
+
+## Answers
+
+Every answer is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that names what was refused. Records have
+their fields in a fixed order, and never more than those listed here.
+
+- **Units.** Durations and break lengths are seconds, distances metres, grades percent from 0 to 100. Where a field has
+  another unit, its description says so.
+- **Timestamps** are UTC, \`2026-02-16T18:00:00Z\`, with milliseconds only when they are not zero.
+- **Integers** without other bounds are at most 9007199254740991 in size, so every JSON reader holds them exactly.
+- **Kinds and states** are open sets: expect values that are not listed.
+- **Null and absent.** \`null\` means that there is no value. A field that is not required is absent where the source of the
+  record did not have it.
+- What the caller cannot see answers exactly like what does not exist.
+
+## Pages
+
+Lists are newest first, and by identifier where their description says so; the order is complete, so equal times do not
+make rows change places. There are two ways through:
+
+- **By offset.** \`limit\` and \`offset\`; the answer repeats both. Rows added meanwhile move the others: for a list that grows,
+  a walk by offset can repeat rows.
+- **By cursor.** Start with an empty \`cursor=\`, then send each \`nextCursor\` until it is \`null\`, with the same filters. Every
+  row that keeps its place appears exactly once, whatever is added meanwhile.
+
+The \`Link\` header has the addresses of the next page (\`rel="next"\`) and, by offset, of the previous one (\`rel="prev"\`), each
+only where there is one. A page past the end is empty.
+
+## Validators
+
+Every 200 has an \`ETag\` that differs whenever the body differs. A client that keeps an answer sends it back as
+\`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit.
+
+\`\`\`sh
+curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
+  -H "Authorization: Bearer $TOKEN" \\
+  http://127.0.0.1:5625/api/v1/dtt/sessions
+\`\`\`
+
+The first run stores the answer and its validator; later runs transfer it again only when it has changed. This is for
+clients that keep answers themselves. HTTP caches must not: answers are private to an account, and carry
+\`Cache-Control: no-store\`.
+
+## Limits
+
+Requests are limited for each token, and failed attempts for each address. \`RateLimit-Policy\` states the limit and its
+window in seconds, \`RateLimit\` how many requests are left and for how long. Beyond it the answer is 429 with
+\`Retry-After\`. Limits are counted in each process of the service, so where several of them share the work, a token can
+get more than the headers say.
+
+## Errors
+
+The \`code\` of an error is part of the contract, its text is not. \`requestId\` is also in the header \`X-Request-Id\`: name it
+when you report a problem. A parameter that is unknown, repeated or out of bounds is refused, never ignored.
+
+${Object.entries(errors)
+  .map(([code, { status, meaning }]) => `- ${status} \`${code}\`: ${meaning}`)
+  .join('\n')}
+`

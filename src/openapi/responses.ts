@@ -1,0 +1,267 @@
+import { STATUS_CODES } from 'node:http'
+import Type, { type TProperties, type TSchema } from 'typebox'
+import { encodeCursor } from '../contract/cursor.ts'
+import type { Endpoint, Page } from '../contract/endpoint.ts'
+import { type ErrorCode, errors, type FieldError } from '../contract/errors.ts'
+import { exampleOf } from './examples.ts'
+import { list, record, Text, whenKnown } from '../contract/fields.ts'
+import { id } from '../contract/parameters.ts'
+
+type Described = Readonly<Record<string, object>>
+
+/** Every answer that an endpoint can give, by status. */
+export function responsesOf(endpoint: Endpoint): Described {
+  const sent = headerRefs([...limited, 'ETag', ...(isPage(endpoint) ? (['Link'] as const) : [])])
+  return {
+    200: { description: 'OK', headers: sent, content: json(envelope({ data: endpoint.data }), successes(endpoint)) },
+    304: { description: 'The answer that the client kept is still right', headers: sent },
+    ...refusalsOf(endpoint),
+  }
+}
+
+/** Every answer of a path that tells whether the service can work: what it may tell beside `ok`, and what else it answers. */
+export function healthResponses(told: TProperties, ...statuses: readonly number[]): Described {
+  return {
+    200: {
+      description: 'OK',
+      headers: headerRefs(always),
+      content: json(envelope(told), { ok: { value: { ok: true } } }),
+    },
+    ...refusalsOf(undefined),
+    ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/${responseName(status)}` }])),
+  }
+}
+
+const codes = Object.keys(errors) as ErrorCode[]
+
+export const Refusal = record('Why a request was refused.', {
+  ok: Type.Literal(false, { description: 'False in every refusal.' }),
+  error: Text('The reason, for people. Its wording may change.'),
+  code: Type.Enum([...codes], { type: 'string', description: 'The reason, for programs.' }),
+  status: Type.Integer({ description: 'The status of the answer.', minimum: 400, maximum: 599 }),
+  requestId: Type.String({ description: 'Names the request in the log.', pattern: '^[A-Za-z0-9._-]{16,}$' }),
+  fieldErrors: whenKnown(
+    list(
+      'The parameters that were refused, all of them together. Absent where none was.',
+      record('A parameter that was refused.', {
+        field: Text('Its name; `query` stands for names that are not known.'),
+        message: Text('What is wrong with it.'),
+      }),
+    ),
+  ),
+})
+
+/** Where a code is met: at any path, at any below /api/v1, at some of them, or at nothing that the reference lists. */
+const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint: Endpoint) => boolean)>> = {
+  invalid_request: 'api',
+  invalid_parameter: endpoint => parametersOf(endpoint).length > 0,
+  unknown_parameter: 'api',
+  repeated_parameter: ({ query }) => Object.keys(query).length > 0,
+  malformed_url: 'any',
+  malformed_request: 'any',
+  host_invalid: 'any',
+  body_not_allowed: 'any',
+  missing_token: 'api',
+  invalid_token: 'api',
+  token_revoked: 'api',
+  token_expired: 'api',
+  subscription_required: ({ entitled }) => entitled,
+  insufficient_scope: ({ scope }) => scope !== undefined,
+  owner_not_accessible: ({ query }) => 'ownerId' in query || 'targetUserId' in query,
+  not_found: ({ resourceName: noun }) => noun !== undefined,
+  no_route: 'none',
+  method_not_allowed: 'none',
+  not_acceptable: 'api',
+  request_timeout: 'any',
+  uri_too_long: 'any',
+  expectation_failed: 'any',
+  misdirected_request: 'any',
+  rate_limited: 'api',
+  headers_too_large: 'any',
+  internal_error: 'any',
+  unavailable: 'api',
+}
+
+/** Statuses that can be described once, because no code of theirs depends on the endpoint. */
+const shared = [...new Set(codes.map(code => errors[code].status))].filter(status =>
+  codes.every(code => errors[code].status !== status || appliesTo[code] === 'any' || appliesTo[code] === 'api'),
+)
+
+/** The refusals of an endpoint; undefined stands for a path outside the API. */
+function refusalsOf(endpoint: Endpoint | undefined): Described {
+  const met = codes.filter(code => {
+    const at = appliesTo[code]
+    if (typeof at === 'function') return endpoint !== undefined && at(endpoint)
+    return at === 'any' || (at === 'api' && endpoint !== undefined)
+  })
+  return Object.fromEntries(
+    [...new Set(met.map(code => errors[code].status))].map(status => [
+      status,
+      shared.includes(status)
+        ? { $ref: `#/components/responses/${responseName(status)}` }
+        : refusal(
+            status,
+            met.filter(code => errors[code].status === status).map(code => [code, exampleAt(code, endpoint)]),
+          ),
+    ]),
+  )
+}
+
+function refusal(status: number, examples: readonly (readonly [ErrorCode, object])[]) {
+  const names = examples.map(([code]) => `\`${code}\``).join(', ')
+  const [only] = examples.length === 1 ? examples : []
+  return {
+    description: only === undefined ? names : `${names}: ${errors[only[0]].meaning}`,
+    headers: headerRefs(headersByStatus[status] ?? always),
+    content: json(Refusal, Object.fromEntries(examples)),
+  }
+}
+
+/** How a code looks at an endpoint: as everywhere, unless the answer names a parameter or what was not found. */
+function exampleAt(code: ErrorCode, endpoint: Endpoint | undefined): object {
+  const at = endpoint === undefined ? undefined : specific(code, endpoint)
+  return at === undefined ? { $ref: `#/components/examples/${code}` } : example(code, at.text, at.fieldErrors)
+}
+
+/** Codes whose answer says more than its text in the table. */
+const particular: ReadonlySet<ErrorCode> = new Set([
+  'invalid_parameter',
+  'unknown_parameter',
+  'repeated_parameter',
+  'not_found',
+])
+
+function specific(code: ErrorCode, endpoint: Endpoint): { text: string; fieldErrors?: FieldError[] } | undefined {
+  const wrong = (field: string, message: string) => ({ text: `${field} ${message}`, fieldErrors: [{ field, message }] })
+  const query = Object.keys(endpoint.query)
+  const [first] = parametersOf(endpoint)
+  if (code === 'not_found') return { text: `${endpoint.resourceName} not found` }
+  if (code === 'invalid_parameter' && first !== undefined) return wrong(...first)
+  if (code === 'repeated_parameter') return wrong(query[0] ?? '', 'must not be given more than once')
+  if (code !== 'unknown_parameter') return undefined
+  return wrong(
+    'query',
+    query.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${query.join(', ')}`,
+  )
+}
+
+/** The parameters of an endpoint with their rules; the identifier in its path comes first. */
+function parametersOf({ path, query }: Endpoint): (readonly [name: string, rule: string])[] {
+  const named = Object.entries(query).map(([name, { rule }]) => [name, rule] as const)
+  return path.endsWith('/:id') ? [['id', id('').rule], ...named] : named
+}
+
+function example(code: ErrorCode, error: string, fieldErrors?: readonly FieldError[]) {
+  const { status, text } = errors[code]
+  return {
+    summary: text,
+    value: { ok: false, error, code, status, requestId: REQUEST_ID, fieldErrors },
+  }
+}
+
+const REQUEST_ID = 'kZ3rT9bQm2Xw7LpA'
+
+/** What a success holds: one record, a record or none, or a page as both ways of paging show it. */
+function successes(endpoint: Endpoint): Described {
+  const success = (data: unknown) => ({ value: { ok: true, data } })
+  if (isPage(endpoint)) {
+    const data = [exampleOf(endpoint.item)]
+    const nextCursor = encodeCursor(Date.parse('2026-02-16T18:00:00Z'), 1207, endpoint.listOf({}))
+    return {
+      by_offset: { summary: 'A page by offset', ...success({ data, pagination: { limit: 1, offset: 0 } }) },
+      by_cursor: { summary: 'A page by cursor', ...success({ data, pagination: { limit: 1, nextCursor } }) },
+    }
+  }
+  const { anyOf } = endpoint.data as { anyOf?: readonly TSchema[] }
+  const [some = endpoint.data, none] = anyOf ?? []
+  const found = { summary: 'What was asked for', ...success(exampleOf(some)) }
+  return none === undefined ? { found } : { found, none: { summary: 'There is none', ...success(null) } }
+}
+
+function isPage(endpoint: Endpoint): endpoint is Page {
+  return 'listOf' in endpoint
+}
+
+function envelope(properties: TProperties): TSchema {
+  const ok = Type.Literal(true, { description: 'True in every success.' })
+  return Type.Object({ ok, ...properties }, { additionalProperties: false })
+}
+
+function json(schema: TSchema, examples: Described) {
+  return { 'application/json': { schema, examples } }
+}
+
+const headers = {
+  'X-Request-Id': header('Names the request in the log.', Refusal.properties.requestId, REQUEST_ID),
+  ETag: header(
+    'A strong validator of the body. A client that keeps the body sends it back as `If-None-Match`.',
+    Type.String(),
+    '"mBzJ0tq8cV1xkYh3Rw5uNfQe2sA"',
+  ),
+  Link: header(
+    'The pages around this one (RFC 8288): `next` and, by offset, `prev`, each where there is one.',
+    Type.String(),
+    '</api/v1/lkbx/templates?limit=20&offset=40>; rel="next", </api/v1/lkbx/templates?limit=20&offset=0>; rel="prev"',
+  ),
+  'RateLimit-Policy': header(
+    'The limit of the token and its window in seconds. Absent where the limit is off or the token was not accepted.',
+    Type.String(),
+    '"default";q=600;w=60',
+  ),
+  RateLimit: header(
+    'How many requests are left, and for how many seconds. Absent where the limit is off or the token was not accepted.',
+    Type.String(),
+    '"default";r=599;t=60',
+  ),
+  'Retry-After': header('Seconds to wait before the next attempt.', Type.Integer({ minimum: 0 }), 1),
+  'WWW-Authenticate': header(
+    'How to authenticate (RFC 6750). On 400 only with `invalid_request`, on 403 only with `insufficient_scope`.',
+    Type.String(),
+    'Bearer realm="api", error="invalid_token", error_description="Invalid token"',
+  ),
+}
+
+type HeaderName = keyof typeof headers
+
+const always: readonly HeaderName[] = ['X-Request-Id']
+const limited: readonly HeaderName[] = [...always, 'RateLimit-Policy', 'RateLimit']
+const headersByStatus: Readonly<Record<number, readonly HeaderName[]>> = {
+  400: [...limited, 'WWW-Authenticate'],
+  401: [...always, 'WWW-Authenticate'],
+  403: [...limited, 'WWW-Authenticate'],
+  404: limited,
+  429: [...limited, 'Retry-After'],
+  503: [...always, 'Retry-After'],
+}
+
+/** What the descriptions above refer to. */
+export const components = {
+  headers,
+  examples: Object.fromEntries(
+    codes
+      .filter(code => appliesTo[code] !== 'none' && !particular.has(code))
+      .map(code => [code, example(code, errors[code].text)]),
+  ),
+  responses: Object.fromEntries(
+    shared.map(status => [
+      responseName(status),
+      refusal(
+        status,
+        codes.filter(code => errors[code].status === status).map(code => [code, exampleAt(code, undefined)]),
+      ),
+    ]),
+  ),
+}
+
+function headerRefs(names: readonly HeaderName[]) {
+  return Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function header(description: string, schema: TSchema, value: unknown) {
+  return { description, schema, example: value }
+}
+
+/** The name of a shared answer: that of its status, in one word. */
+function responseName(status: number): string {
+  return (STATUS_CODES[status] ?? String(status)).replaceAll(/[^A-Za-z]/g, '')
+}

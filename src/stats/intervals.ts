@@ -1,0 +1,53 @@
+/** An event of a lock session as the store holds it: when (milliseconds since 1970), locked from then on, and its kind. */
+export type LockEvent = readonly [at: number, locked: 0 | 1, kind: string]
+
+/** A time in which the lock did not change. `kind` is that of the event which began it. */
+export interface LockInterval {
+  readonly start: number
+  readonly end: number
+  readonly locked: boolean
+  readonly kind: string
+}
+
+/**
+ * The stretches of a lock session, one after another without a gap, from its first event to its end: to now while it
+ * runs (`endAt` null). What came after that is left out. Events may be in any order, come twice, or be missing: the
+ * lock stays as it was until something says otherwise. A locked stretch is one however often it was confirmed; open ones
+ * of different kinds (a break, the end) stay apart.
+ */
+export function lockIntervals(events: readonly LockEvent[], endAt: number | null, now: number): LockInterval[] {
+  const end = Math.min(endAt ?? now, now)
+  const ordered = events.filter(([at]) => at < end).toSorted(([a], [b]) => a - b)
+  const stretches: LockInterval[] = []
+  for (const [index, [start, locked, kind]] of ordered.entries()) {
+    const next = ordered[index + 1]?.[0] ?? end
+    // Of events at one instant, the last counts.
+    if (next === start) continue
+    const before = stretches.at(-1)
+    if (before !== undefined && before.locked === (locked === 1) && (before.locked || before.kind === kind)) {
+      stretches[stretches.length - 1] = { ...before, end: next }
+    } else {
+      stretches.push({ start, end: next, locked: locked === 1, kind })
+    }
+  }
+  return stretches
+}
+
+interface Ending {
+  readonly ended_at: number | null
+  readonly is_active: number
+}
+
+/**
+ * When a lock session ended, null while it runs. Old records do not say: what no longer runs ended with its last event.
+ */
+export function lockEnd({ ended_at, is_active }: Ending, events: readonly LockEvent[]): number | null {
+  if (ended_at !== null || is_active === 1) return ended_at
+  return events.length === 0 ? null : Math.max(...events.map(([at]) => at))
+}
+
+/** The events of a lock session from the text that the store holds. */
+export function parseEvents(text: string): LockEvent[] {
+  // Written by the archive, in just this form.
+  return JSON.parse(text) as LockEvent[]
+}

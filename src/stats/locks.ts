@@ -1,0 +1,138 @@
+import { sql } from 'kysely'
+import type { LockSession } from '../contract/lock-sessions.ts'
+import type { LockTemplate } from '../contract/lock-templates.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import { type LockInterval, lockIntervals, type LockEvent, lockEnd, parseEvents } from './intervals.ts'
+import { type Periods, timeByPeriod } from './periods.ts'
+
+/** A lock session with its record. */
+export interface LockDetails {
+  readonly owner: number
+  readonly template: number | null
+  readonly record: LockSession
+  /** The record as it is stored. */
+  readonly document: string
+  readonly events: readonly LockEvent[]
+  /** When it ended, null while it runs. */
+  readonly endAt: number | null
+  readonly stretches: readonly LockInterval[]
+}
+
+/** One lock session of some accounts; undefined when they have none with this identifier. */
+export async function lockSession(
+  store: Store,
+  owners: readonly number[],
+  id: number,
+  now: number,
+): Promise<LockDetails | undefined> {
+  const [row] = await store.read(sessionById, { owners, id })
+  if (row === undefined) return undefined
+  const events = parseEvents(row.events)
+  const endAt = lockEnd(row, events)
+  return {
+    owner: row.owner_id,
+    template: row.template_id,
+    // The archive wrote it in the form of the contract.
+    record: JSON.parse(row.document) as LockSession,
+    document: row.document,
+    events,
+    endAt,
+    stretches: lockIntervals(events, endAt, now),
+  }
+}
+
+/** Records of lock sessions as they are stored, by identifier. */
+export async function lockRecords(store: Store, owner: number, ids: readonly number[]): Promise<Map<number, string>> {
+  const rows = await store.read(sessionRecords, { owner, ids })
+  return new Map(rows.map(({ id, document }) => [id, document]))
+}
+
+/** A lock template, its record as stored, and how often it was used. */
+export interface TemplateUse {
+  readonly owner: number
+  readonly record: LockTemplate
+  readonly document: string
+  readonly sessions: number
+  /** When a session with it began last; null when there was none. */
+  readonly last: number | null
+}
+
+/** The lock templates of some accounts, the newest first. */
+export async function lockTemplates(store: Store, owners: readonly number[]): Promise<TemplateUse[]> {
+  const [rows, uses] = await Promise.all([store.read(templatesOf, { owners }), store.read(usesByTemplate, { owners })])
+  const byTemplate = new Map(uses.map(use => [use.template, use]))
+  return rows.map(({ id, owner_id, document }) => {
+    const use = byTemplate.get(id)
+    return {
+      owner: owner_id,
+      // The archive wrote it in the form of the contract.
+      record: JSON.parse(document) as LockTemplate,
+      document,
+      sessions: use?.sessions ?? 0,
+      last: use?.last ?? null,
+    }
+  })
+}
+
+/** Milliseconds under lock and open in all stretches, and the longest under lock. */
+export function totalsOf(stretches: readonly LockInterval[]): { locked: number; open: number; longest: number } {
+  let locked = 0
+  let open = 0
+  let longest = 0
+  for (const { start, end, locked: isLocked } of stretches) {
+    if (isLocked) {
+      locked += end - start
+      longest = Math.max(longest, end - start)
+    } else open += end - start
+  }
+  return { locked, open, longest }
+}
+
+/** Milliseconds under lock and open in each period. */
+export function lockedByPeriod(stretches: readonly LockInterval[], periods: Periods) {
+  const locked = timeByPeriod(
+    stretches.filter(stretch => stretch.locked),
+    periods,
+  )
+  const open = timeByPeriod(
+    stretches.filter(stretch => !stretch.locked),
+    periods,
+  )
+  return locked.map((time, index) => ({ locked: time, open: open[index] ?? 0 }))
+}
+
+interface SessionRow {
+  readonly owner_id: number
+  readonly template_id: number | null
+  readonly is_active: number
+  readonly ended_at: number | null
+  readonly events: string
+  readonly document: string
+}
+
+const sessionById = query<{ owners: readonly number[]; id: number }, SessionRow>(
+  param => sql`
+    select owner_id, template_id, is_active, ended_at, events, document from lock_session
+    where owner_id in ${param.rows('owners')} and id = ${param('id')}`,
+)
+
+const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
+  param => sql`
+    select id, document from lock_session
+    where owner_id = ${param('owner')} and id in ${param.rows('ids')}`,
+)
+
+const templatesOf = query<{ owners: readonly number[] }, { id: number; owner_id: number; document: string }>(
+  param => sql`
+    select id, owner_id, document from lock_template
+    where owner_id in ${param.rows('owners')}
+    order by at desc, id desc`,
+)
+
+const usesByTemplate = query<{ owners: readonly number[] }, { template: number; sessions: number; last: number }>(
+  param => sql`
+    select template_id as template, count(*) as sessions, max(at) as last from lock_session
+    where owner_id in ${param.rows('owners')} and template_id is not null
+    group by template_id`,
+)

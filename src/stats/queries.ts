@@ -1,0 +1,258 @@
+import { sql } from 'kysely'
+import type { TrainingTemplate } from '../contract/training-templates.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import { lockIntervals, lockEnd, type LockInterval, type LockEvent, parseEvents } from './intervals.ts'
+import type { KindFigures, SessionFigures } from './training.ts'
+
+/** What figures are made from, as the store holds it: columns of the rows of one account, never their records. */
+
+/** The training sessions of an account from an instant on, before another, the oldest first. */
+export async function trainingHistory(
+  store: Store,
+  owner: number,
+  from = Number.MIN_SAFE_INTEGER,
+  to = Number.MAX_SAFE_INTEGER,
+): Promise<SessionFigures[]> {
+  return (await store.read(sessionsBetween, { owner, from, to })).map(figuresOf)
+}
+
+/** The newest training sessions of an account, the newest first. */
+export async function newestTrainings(store: Store, owner: number, limit: number): Promise<SessionFigures[]> {
+  return (await store.read(newestSessions, { owner, limit })).map(figuresOf)
+}
+
+/** The training sessions of an account that were run with a program, the oldest first. */
+export async function trainingsWith(store: Store, owner: number, program: number): Promise<SessionFigures[]> {
+  return (await store.read(sessionsOfProgram, { owner, program })).map(figuresOf)
+}
+
+/** The training sessions before and after one, by time. */
+export async function neighboursOf(store: Store, owner: number, { id, at }: { id: number; at: number }) {
+  const [[before], [after]] = await Promise.all([
+    store.read(sessionBefore, { owner, id, at }),
+    store.read(sessionAfter, { owner, id, at }),
+  ])
+  return { before: before && figuresOf(before), after: after && figuresOf(after) }
+}
+
+/** A training session of one of the owners, with its record; undefined where there is none. */
+export async function trainingSession(store: Store, owners: readonly number[], id: number) {
+  const [row] = await store.read(sessionById, { owners, id })
+  return row && { ...figuresOf(row), owner: row.owner_id, document: row.document }
+}
+
+/** How often a program was run, and how. */
+export interface ProgramUse {
+  readonly program: number
+  readonly sessions: number
+  readonly passed: number
+  readonly last: number
+}
+
+/** The use of every program of which an account has training sessions. */
+export async function programUses(store: Store, owner: number): Promise<ProgramUse[]> {
+  return store.read(usesByProgram, { owner })
+}
+
+/** A program as it is listed. */
+export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
+
+/** The programs of some accounts, the newest first. */
+export async function programsOf(store: Store, owners: readonly number[]): Promise<ListedProgram[]> {
+  const rows = await store.read(programsByOwner, { owners })
+  // The archive wrote it in the form of the contract.
+  return rows.map(({ summary }) => JSON.parse(summary) as ListedProgram)
+}
+
+/** The records of some training sessions of an account, as the API sends them. */
+export async function trainingRecords(
+  store: Store,
+  owner: number,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const rows = await store.read(sessionRecords, { owner, ids })
+  return new Map(rows.map(({ id, document }) => [id, document]))
+}
+
+/** A lock session without its record. */
+export interface LockFigures {
+  readonly id: number
+  readonly at: number
+  readonly state: string
+  readonly isActive: boolean
+  readonly template: number | null
+  /** When it ended, null while it runs. */
+  readonly endAt: number | null
+  readonly events: readonly LockEvent[]
+  readonly stretches: readonly LockInterval[]
+}
+
+/** The lock sessions of an account that reach into a time, the oldest first. */
+export async function lockHistory(
+  store: Store,
+  owner: number,
+  now: number,
+  from = Number.MIN_SAFE_INTEGER,
+): Promise<LockFigures[]> {
+  return (await store.read(locksSince, { owner, from })).map(row => lockFigures(row, now))
+}
+
+/** The lock sessions of an account that started last, the newest first. */
+export async function newestLocks(store: Store, owner: number, limit: number, now: number): Promise<LockFigures[]> {
+  return (await store.read(newestLockSessions, { owner, limit })).map(row => lockFigures(row, now))
+}
+
+/** The lock session that runs, with its record; the newest where there are several. */
+export async function activeLock(store: Store, owner: number, now: number) {
+  const [row] = await store.read(activeLockSession, { owner })
+  return row && { ...lockFigures(row, now), document: row.document }
+}
+
+interface SessionRow {
+  readonly id: number
+  readonly at: number
+  readonly passed: number
+  readonly settings_id: number
+  readonly segments: number
+  readonly grade: number | null
+  readonly reps: number
+  readonly distance_um: number | null
+  readonly approximate: number
+  readonly kinds: string
+}
+
+function figuresOf(row: SessionRow): SessionFigures {
+  return {
+    id: row.id,
+    at: row.at,
+    passed: row.passed === 1,
+    program: row.settings_id,
+    segments: row.segments,
+    grade: row.grade,
+    reps: row.reps,
+    distance: row.distance_um,
+    approximate: row.approximate === 1,
+    kinds: kindsOf(row.kinds),
+  }
+}
+
+function kindsOf(text: string): KindFigures[] {
+  // Written by the archive, in just this form.
+  const kinds = JSON.parse(text) as [kind: string, segments: number, passed: number, grades: number][]
+  return kinds.map(([kind, segments, passed, grades]) => ({ kind, segments, passed, grades }))
+}
+
+const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
+
+const sessionsBetween = query<{ owner: number; from: number; to: number }, SessionRow>(
+  param => sql`
+    select ${figures} from training_session
+    where owner_id = ${param('owner')} and at >= ${param('from')} and at < ${param('to')}
+    order by at, id`,
+)
+
+const newestSessions = query<{ owner: number; limit: number }, SessionRow>(
+  param => sql`
+    select ${figures} from training_session
+    where owner_id = ${param('owner')}
+    order by at desc, id desc limit ${param('limit')}`,
+)
+
+const sessionsOfProgram = query<{ owner: number; program: number }, SessionRow>(
+  param => sql`
+    select ${figures} from training_session
+    where owner_id = ${param('owner')} and settings_id = ${param('program')}
+    order by at, id`,
+)
+
+const sessionById = query<
+  { owners: readonly number[]; id: number },
+  SessionRow & { owner_id: number; document: string }
+>(
+  param => sql`
+    select ${figures}, owner_id, document from training_session
+    where owner_id in ${param.rows('owners')} and id = ${param('id')}`,
+)
+
+const sessionBefore = neighbour('<', 'desc')
+const sessionAfter = neighbour('>', 'asc')
+
+function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
+  const direction = sql.raw(order)
+  return query<{ owner: number; id: number; at: number }, SessionRow>(
+    param => sql`
+      select ${figures} from training_session
+      where owner_id = ${param('owner')} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
+      order by at ${direction}, id ${direction} limit 1`,
+  )
+}
+
+const usesByProgram = query<{ owner: number }, ProgramUse>(
+  param => sql`
+    select settings_id as program, count(*) as sessions, cast(sum(passed) as bigint) as passed, max(at) as last
+    from training_session
+    where owner_id = ${param('owner')}
+    group by settings_id`,
+)
+
+const programsByOwner = query<{ owners: readonly number[] }, { summary: string }>(
+  param => sql`
+    select summary from training_template
+    where owner_id in ${param.rows('owners')}
+    order by at desc, id desc`,
+)
+
+const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
+  param => sql`
+    select id, document from training_session
+    where owner_id = ${param('owner')} and id in ${param.rows('ids')}`,
+)
+
+interface LockRow {
+  readonly id: number
+  readonly at: number
+  readonly lock_state: string
+  readonly is_active: number
+  readonly template_id: number | null
+  readonly ended_at: number | null
+  readonly events: string
+}
+
+function lockFigures(row: LockRow, now: number): LockFigures {
+  const events = parseEvents(row.events)
+  const endAt = lockEnd(row, events)
+  return {
+    id: row.id,
+    at: row.at,
+    state: row.lock_state,
+    isActive: row.is_active === 1,
+    template: row.template_id,
+    endAt,
+    events,
+    stretches: lockIntervals(events, endAt, now),
+  }
+}
+
+const lockColumns = sql.raw('id, at, lock_state, is_active, template_id, ended_at, events')
+
+const locksSince = query<{ owner: number; from: number }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where owner_id = ${param('owner')} and (ended_at is null or ended_at >= ${param('from')})
+    order by at, id`,
+)
+
+const newestLockSessions = query<{ owner: number; limit: number }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where owner_id = ${param('owner')}
+    order by at desc, id desc limit ${param('limit')}`,
+)
+
+const activeLockSession = query<{ owner: number }, LockRow & { document: string }>(
+  param => sql`
+    select ${lockColumns}, document from lock_session
+    where owner_id = ${param('owner')} and is_active = 1
+    order by at desc, id desc limit 1`,
+)

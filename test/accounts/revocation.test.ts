@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { addLink, removeAccount, removeLink, setTier } from '../../src/accounts/accounts.ts'
+import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
+import { assertRefused, idsOf } from '../support/answers.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+/** Each test waits most of its time, so they wait together. */
+const together = { concurrency: true }
+
+const start = () => startService([...world, trainingSession(1, 1)], unlimited)
+
+const session = '/api/v1/dtt/sessions/1'
+
+/** Ben reads Ann's session; what happens to Ben, and what he gets then. */
+const changes: readonly {
+  title: string
+  change: (service: TestService, token: string) => Promise<void>
+  refused: readonly [status: number, code: string]
+}[] = [
+  {
+    title: 'a token that is revoked',
+    change: async ({ store }) => {
+      for (const { id } of await listTokens(store, 2)) await revokeToken(store, id, Date.now())
+    },
+    refused: [401, 'token_revoked'],
+  },
+  {
+    title: 'a token whose account loses its tier',
+    change: ({ store }) => setTier(store, 2, null, null),
+    refused: [403, 'subscription_required'],
+  },
+  {
+    title: 'a token whose account has a tier that ends',
+    change: ({ store }) => setTier(store, 2, 'ultra', Date.now() + 200),
+    refused: [403, 'subscription_required'],
+  },
+  {
+    title: 'a token whose account is removed',
+    change: ({ store }) => removeAccount(store, 2),
+    refused: [401, 'invalid_token'],
+  },
+  {
+    title: "a partner's record once the link is removed",
+    change: ({ store }) => removeLink(store, 1, 2),
+    refused: [404, 'not_found'],
+  },
+  {
+    title: "a partner's record once the partner is removed",
+    change: ({ store }) => removeAccount(store, 1),
+    refused: [404, 'not_found'],
+  },
+]
+
+void suite('what a token grants follows the store', together, () => {
+  for (const { title, change, refused } of changes) {
+    test(`within a second and in every process, ${title} is refused`, async () => {
+      await using one = await start()
+      await using other = await startService([], unlimited, one)
+      const token = await one.token('ben')
+      for (const service of [one, other]) assert.equal((await service.fetch(session, token)).status, 200)
+      await change(one, token)
+      for (const service of [other, one]) {
+        await within(1000, async () => (await service.fetch(session, token)).status !== 200)
+        assertRefused(await service.fetch(session, token), ...refused)
+      }
+    })
+  }
+
+  test('a token works until the moment it expires', async () => {
+    await using service = await start()
+    const token = await service.token('ann', { expiresAt: Date.now() + 2000 })
+    assert.equal((await service.fetch(session, token)).status, 200)
+    await within(3000, async () => (await service.fetch(session, token)).status !== 200)
+    assertRefused(await service.fetch(session, token), 401, 'token_expired')
+  })
+
+  test('a link that is removed takes lists and owners with it, and one that is added brings them', async () => {
+    await using one = await start()
+    await using other = await startService([], unlimited, one)
+    const token = await one.token('ben')
+    const list = '/api/v1/dtt/sessions'
+    const seen = async () => {
+      const { status } = await other.fetch(`${list}?ownerId=1`, token)
+      return [idsOf(await other.fetch(list, token)), idsOf(await other.fetch('/api/v1/users', token)), status]
+    }
+    assert.deepEqual(await seen(), [[1], [1, 2], 200])
+    await removeLink(one.store, 1, 2)
+    await within(1000, async () => (await other.fetch(session, token)).status === 404)
+    assert.deepEqual(await seen(), [[], [2], 403])
+    await addLink(one.store, 1, 2)
+    await within(1000, async () => (await other.fetch(session, token)).status === 200)
+    assert.deepEqual(await seen(), [[1], [1, 2], 200])
+  })
+
+  test('a token works again when the tier does', async () => {
+    await using service = await start()
+    const token = await service.token('ann')
+    await setTier(service.store, 1, null, null)
+    assertRefused(await service.fetch(session, token), 403, 'subscription_required')
+    await setTier(service.store, 1, 'pioneer', null)
+    await within(1000, async () => (await service.fetch(session, token)).status === 200)
+  })
+})

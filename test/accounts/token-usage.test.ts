@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mock, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
+import { type Store, StoreUnavailable } from '../../src/store/index.ts'
+import { RefusedError } from '../../src/accounts/refused.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { account, trainingSession, world } from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+const session = '/api/v1/dtt/sessions/1'
+
+const start = (lines: readonly object[] = [...world, trainingSession(1, 1)]) => startService(lines, unlimited)
+
+test('an account has five active tokens at most; revoked and expired ones do not count', async () => {
+  await using service = await start()
+  for (let count = 0; count < 5; count += 1) await service.token('ann')
+  await assert.rejects(service.token('ann'), RefusedError)
+  await service.token('ben')
+  const [first] = await listTokens(service.store, 1)
+  await revokeToken(service.store, first?.id ?? 0, Date.now())
+  await service.token('ann')
+  await assert.rejects(service.token('ann'), RefusedError)
+  await service.store.db
+    .updateTable('token')
+    .set({ expires_at: Date.now() - 1 })
+    .where('account_id', '=', 1)
+    .execute()
+  await service.token('ann')
+})
+
+test('an account has five active tokens at most, however many are asked for at once', async () => {
+  await using service = await start()
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => service.token('ann')))
+  const failures = results.filter(result => result.status === 'rejected')
+  assert.equal(failures.length, 15)
+  for (const { reason } of failures) assert.ok(reason instanceof RefusedError)
+  assert.equal((await listTokens(service.store, 1)).length, 5)
+})
+
+test('an account has five active tokens at most, also over several connections', async () => {
+  await using one = await start()
+  await using other = await startService([], unlimited, one)
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? one : other).token('ann')),
+  )
+  for (const result of results) if (result.status === 'rejected') assert.ok(result.reason instanceof RefusedError)
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 5)
+  assert.equal((await listTokens(one.store, 1)).length, 5)
+})
+
+test('an account has five active tokens at most, also when programs make them at the same time', async () => {
+  await using service = await start()
+  for (let count = 0; count < 3; count += 1) await service.token('ann')
+  const create = () =>
+    promisify(execFile)(
+      process.execPath,
+      ['src/cli.ts', 'token', 'create', '--account', 'ann', '--name', 'x', '--database', service.databaseUrl],
+      { timeout: 20_000 },
+    )
+  const results = await Promise.allSettled([create(), create(), create(), create()])
+  const made = results.filter(result => result.status === 'fulfilled')
+  assert.equal(made.length, 2)
+  // 1 is what a command ends with that was refused.
+  for (const result of results) if (result.status === 'rejected') assert.equal(result.reason.code, 1)
+  assert.equal((await listTokens(service.store, 1)).length, 5)
+  for (const { value } of made) assert.equal((await service.fetch(session, value.stdout.trim())).status, 200)
+})
+
+const unwelcome: readonly { title: string; request: object; username?: string }[] = [
+  { title: 'no name', request: { name: '' } },
+  { title: 'a name of 65 characters', request: { name: '🔑'.repeat(65) } },
+  { title: 'a name with a control character', request: { name: 'a\nb' } },
+  { title: 'no scope', request: { scopes: [] } },
+  { title: 'an expiry in the past', request: { expiresAt: 1 } },
+  { title: 'an account without a tier', request: {}, username: 'dee' },
+  { title: 'an account whose tier ended', request: {}, username: 'eve' },
+]
+
+test('a token is not made for what it could not be used for', async () => {
+  await using service = await start([
+    ...world,
+    account(4, 'dee', { subscriptionTier: null }),
+    account(5, 'eve', { subscriptionEndsAt: '2026-01-01T00:00:00Z' }),
+  ])
+  for (const { title, request, username = 'ann' } of unwelcome) {
+    await assert.rejects(service.token(username, request), RefusedError, title)
+  }
+  assert.deepEqual(await listTokens(service.store), [])
+  await service.token('ann', { name: '🔑'.repeat(64) })
+})
+
+test('a token is kept as its hash and shown by its last four characters', async () => {
+  await using service = await start()
+  const token = await service.token('ann')
+  assert.match(token, /^lks_[0-9A-Za-z]{36}$/)
+  const [row] = await service.store.db.selectFrom('token').selectAll().execute()
+  assert.ok(!JSON.stringify(row).includes(token.slice(0, -4)))
+  assert.match(row?.hash ?? '', /^[0-9a-f]{64}$/)
+  assert.equal(row?.last4, token.slice(-4))
+})
+
+test('the first use of a token is noted within two seconds, later ones once a minute', async () => {
+  await using one = await start()
+  await using other = await startService([], unlimited, one)
+  const token = await one.token('ann')
+  const noted = async () => (await listTokens(one.store, 1))[0]?.last_used_at
+  const first = Date.now()
+  mock.timers.enable({ apis: ['Date'], now: first })
+  try {
+    assert.equal(await noted(), null)
+    await one.fetch(session, token)
+    await within(2500, async () => (await noted()) !== null)
+    assert.equal(await noted(), first)
+
+    mock.timers.setTime(first + 59_999)
+    for (const service of [one, other]) await service.fetch(session, token)
+    await sleep(1200)
+    assert.equal(await noted(), first)
+
+    mock.timers.setTime(first + 60_000)
+    await one.fetch(session, token)
+    await within(2500, async () => (await noted()) !== first)
+    assert.equal(await noted(), first + 60_000)
+    const { body } = await one.fetch('/api/v1/me', token)
+    assert.equal(Date.parse(body.data.token.lastUsedAt), first + 60_000)
+  } finally {
+    mock.timers.reset()
+  }
+})
+
+test('a use is noted when a token is let in, whatever the answer; a refused token leaves no trace', async () => {
+  await using service = await start()
+  const ann = await service.token('ann')
+  const lkbx = await service.token('cas', { scopes: ['lkbx:read'] })
+  const revoked = await service.token('ben')
+  await revokeToken(service.store, 3, Date.now())
+  await service.fetch('/api/v1/dtt/sessions/4', ann)
+  await service.fetch(session, lkbx)
+  await service.fetch(session, revoked)
+  const used = async () => (await listTokens(service.store)).map(({ last_used_at }) => last_used_at !== null)
+  await within(2500, async () => (await used()).filter(Boolean).length === 2)
+  assert.deepEqual(await used(), [true, true, false])
+})
+
+test('a token that cannot be looked up though its store is there is told to come back, also one in use', async () => {
+  await using service = await start()
+  const token = await service.token('ann')
+  let busy = false
+  const { store } = service
+  const read: Store['read'] = (query, values) => {
+    if (busy) throw new StoreUnavailable('busy')
+    return store.read(query, values)
+  }
+  await using again = await serveAgain(service, {}, { store: { ...store, read } })
+  const status = async () => {
+    const response = await fetch(`http://127.0.0.1:${again.port}/api/v1/me?x`, {
+      headers: { Authorization: `Bearer ${token}` },
+    })
+    await response.text()
+    return response.status
+  }
+  assert.equal(await status(), 400)
+  busy = true
+  await sleep(1000)
+  assert.equal(await status(), 503)
+  busy = false
+  assert.equal(await status(), 400)
+})
+
+test('while another program writes,', async t => {
+  await using one = await start()
+  await using other = await startService([], unlimited, one)
+  const token = await one.token('ann')
+  const statuses = new Set<number>()
+  let longest = 0
+  await other.store.db.connection().execute(db =>
+    other.store.locked(db, async () => {
+      // Longer than it takes until a use is to be noted.
+      for (let count = 0; count < 65; count += 1) {
+        const before = performance.now()
+        statuses.add((await one.fetch(session, token)).status)
+        await sleep(10)
+        // What holds up the timer would have held up a request.
+        longest = Math.max(longest, performance.now() - before)
+      }
+    }),
+  )
+  await t.test('requests are answered though their use cannot be noted', () => {
+    assert.deepEqual([...statuses], [200])
+  })
+  await t.test('no request waits for the note of a use', () => {
+    assert.ok(longest < 500, `an answer took ${longest} ms`)
+  })
+})

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { type Client, LockstepError, makeClient, NoResponseError } from '../../src/client.ts'
+import { lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+test('the compiler knows paths, parameters and answers of the contract', () => {
+  // Not run: that this file compiles is the test, and a line that is not refused although it should be does not.
+  const neverRun = async (client: Client) => {
+    const session = await client.get('/api/v1/dtt/sessions/:id', { id: 1 })
+    const passed: boolean = session.passed
+    const segments: number[] = session.TrainerSegment.map(segment => segment.percentGrade)
+    const latest = await client.get('/api/v1/dtt/sessions/latest')
+    const name: string | undefined = latest?.name
+    const page = await client.get('/api/v1/lkbx/templates', { limit: 5, offset: 10, ownerId: 1 })
+    const duration: number | undefined = page.data[0]?.duration
+    for await (const locking of client.all('/api/v1/lkbx/sessions', { lockState: 'locked', from: '2026-01-01' })) {
+      const events: string[] = locking.LockSegment.map(segment => segment.type)
+      void events
+    }
+    const { data } = await client.call('/api/v1/me', {}, { ifNoneMatch: '"x"' })
+    const last4: string | undefined = data?.token.last4
+    void [passed, segments, name, duration, last4]
+
+    // @ts-expect-error there is no such path
+    await client.get('/api/v1/dtt/session')
+    // @ts-expect-error the identifier is missing
+    await client.get('/api/v1/dtt/sessions/:id')
+    // @ts-expect-error an identifier is a number
+    await client.get('/api/v1/dtt/sessions/:id', { id: '1' })
+    // @ts-expect-error a path with its identifier in it is not one of the contract
+    await client.get('/api/v1/dtt/sessions/1')
+    // @ts-expect-error this path has no such parameter
+    await client.get('/api/v1/lkbx/templates', { passed: true })
+    // @ts-expect-error the case of a name counts
+    await client.get('/api/v1/lkbx/templates', { ownerid: 1 })
+    // @ts-expect-error a limit is a number
+    await client.get('/api/v1/lkbx/templates', { limit: '5' })
+    // @ts-expect-error a flag is true or false
+    await client.get('/api/v1/dtt/sessions', { passed: 'true' })
+    // @ts-expect-error there is nothing else to include
+    await client.get('/api/v1/dtt/sessions', { include: 'owners' })
+    // @ts-expect-error this is no list
+    void client.all('/api/v1/me')
+    // @ts-expect-error a walk finds its own way
+    void client.all('/api/v1/dtt/sessions', { offset: 5 })
+    // @ts-expect-error who keeps answers uses call, which says whether there is one
+    await client.get('/api/v1/me', {}, { ifNoneMatch: '"x"' })
+    // @ts-expect-error a record has no such field
+    void session.grade
+    // @ts-expect-error there may be none
+    void latest.name
+  }
+  assert.equal(typeof neverRun, 'function')
+})
+
+test('all walks a list to its end, page by page, none twice and none missed', async () => {
+  const sessions = Array.from({ length: 23 }, (_, index) => trainingSession(index + 1, 1, { passed: index % 2 === 0 }))
+  await using service = await startService([...world, ...sessions])
+  const asked: string[] = []
+  const client = makeClient({
+    baseUrl: service.url,
+    token: await service.token('ben'),
+    fetch: (input, init) => {
+      // The client passes text.
+      asked.push(input as string)
+      return fetch(input, init)
+    },
+  })
+  const walked = await Array.fromAsync(
+    client.all('/api/v1/dtt/sessions', { limit: 10, passed: true, include: 'owner' }),
+  )
+  assert.deepEqual(
+    walked.map(({ id }) => id).toSorted((a, b) => a - b),
+    Array.from({ length: 12 }, (_, index) => index * 2 + 1),
+  )
+  assert.ok(walked.every(({ ownerId }) => ownerId === 1))
+  assert.equal(asked.length, 2)
+  assert.ok(asked.every(url => /cursor=/.test(url) && /passed=true/.test(url) && !/offset/.test(url)))
+
+  asked.length = 0
+  for await (const session of client.all('/api/v1/dtt/sessions', { limit: 5 })) if (session.id > 0) break
+  assert.equal(asked.length, 1, 'who stops early asks for nothing more')
+  assert.deepEqual(await Array.fromAsync(client.all('/api/v1/lkbx/templates')), [])
+})
+
+test('a refusal is thrown with its code, status, fields and request id', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)])
+  const ann = await service.as('ann')
+  const cas = await service.as('cas')
+  const missing = await refusalOf(cas.get('/api/v1/lkbx/templates/:id', { id: 1 }))
+  assert.deepEqual([missing.code, missing.status, missing.message], ['not_found', 404, 'Lock template not found'])
+  assert.match(missing.requestId ?? '', /^[A-Za-z0-9._-]{16,}$/)
+  assert.deepEqual(missing.fieldErrors, [])
+  assert.equal(missing.retryAfter, undefined)
+
+  const wrong = await refusalOf(ann.get('/api/v1/lkbx/templates', { limit: 1000 }))
+  assert.deepEqual([wrong.code, wrong.status], ['invalid_parameter', 400])
+  assert.deepEqual(wrong.fieldErrors, [{ field: 'limit', message: 'must be an integer from 1 to 100' }])
+
+  const stranger = makeClient({ baseUrl: service.url, token: 'lks_x' })
+  assert.equal((await refusalOf(stranger.get('/api/v1/me'))).code, 'invalid_token')
+  const walk = Array.fromAsync(stranger.all('/api/v1/lkbx/sessions'))
+  assert.equal((await refusalOf(walk)).code, 'invalid_token')
+})
+
+test('a limit that is reached says how long to wait', async () => {
+  await using service = await startService(world, { LOCKSTEP_RATE_LIMIT: '2' })
+  const ann = await service.as('ann')
+  await ann.get('/api/v1/me')
+  await ann.get('/api/v1/me')
+  const refused = await refusalOf(ann.get('/api/v1/me'))
+  assert.deepEqual([refused.code, refused.status], ['rate_limited', 429])
+  assert.ok(refused.retryAfter !== undefined && refused.retryAfter >= 1 && refused.retryAfter <= 60)
+})
+
+test('an answer that is kept is not sent again while it holds', async () => {
+  await using service = await startService([...world, lockSession(1, 1)])
+  const ann = await service.as('ann')
+  const first = await ann.call('/api/v1/lkbx/sessions/:id', { id: 1 })
+  assert.deepEqual([first.status, first.data?.id], [200, 1])
+  assert.match(first.etag ?? '', /^".+"$/)
+  const again = await ann.call('/api/v1/lkbx/sessions/:id', { id: 1 }, { ifNoneMatch: first.etag ?? '' })
+  assert.deepEqual([again.status, again.data, again.etag], [304, undefined, first.etag])
+  await service.import([lockSession(1, 1, { name: 'Renamed' })], { onConflict: 'replace' })
+  const changed = await ann.call('/api/v1/lkbx/sessions/:id', { id: 1 }, { ifNoneMatch: first.etag ?? '' })
+  assert.deepEqual([changed.status, changed.data?.name], [200, 'Renamed'])
+})
+
+test('a redirect is never followed, so the token goes to nobody else', async () => {
+  const seen: (string | undefined)[] = []
+  await using other = await serve((request, response) => {
+    seen.push(request.headers.authorization)
+    response.end('{"ok":true,"data":{}}')
+  })
+  for (const status of [301, 302, 303, 307, 308]) {
+    await using server = await serve((_, response) => response.writeHead(status, { Location: other.url }).end())
+    await assert.rejects(makeClient({ baseUrl: server.url, token: 'secret' }).get('/api/v1/me'), TypeError)
+  }
+  assert.deepEqual(seen, [])
+})
+
+const strange: readonly { readonly what: string; readonly status: number; readonly body: string }[] = [
+  { what: 'a page of a proxy', status: 502, body: '<html>Bad gateway</html>' },
+  { what: 'nothing', status: 500, body: '' },
+  { what: 'an error of something else', status: 404, body: '{"message":"no"}' },
+  { what: 'another kind of answer', status: 200, body: '[]' },
+  { what: 'a page that says it is fine', status: 200, body: '<html>Welcome</html>' },
+  { what: 'a success with a status that is none', status: 500, body: '{"ok":true,"data":1}' },
+]
+
+test('what is no answer of this API is told apart from a refusal, with its status', async () => {
+  for (const { what, status, body } of strange) {
+    await using server = await serve((_, response) => response.writeHead(status).end(body))
+    const client = makeClient({ baseUrl: server.url, token: 'x' })
+    await assert.rejects(client.get('/api/v1/me'), (error: unknown) => {
+      assert.ok(error instanceof NoResponseError, what)
+      assert.equal(error.status, status, what)
+      assert.ok(!error.message.includes('html'), 'the body is not repeated')
+      return true
+    })
+  }
+})
+
+test('a call is given up when its signal says so, before and during', async () => {
+  await using server = await serve(() => {})
+  const client = makeClient({ baseUrl: server.url, token: 'x' })
+  await assert.rejects(client.get('/api/v1/me', {}, { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  await assert.rejects(client.get('/api/v1/me', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
+  const controller = new AbortController()
+  const walk = client.all('/api/v1/dtt/sessions', {}, { signal: controller.signal }).next()
+  controller.abort(new Error('enough'))
+  await assert.rejects(walk, /enough/)
+})
+
+test('requests carry the token in the header, and parameters as they were meant', async () => {
+  const seen: (string | undefined)[] = []
+  await using server = await serve((request, response) => {
+    seen.push(request.method, request.url, request.headers.authorization, request.headers.accept)
+    response.end('{"ok":true,"data":{}}')
+  })
+  const client = makeClient({ baseUrl: `${server.url}/`, token: 'secret' })
+  const from = '2026-02-16T18:00:00+02:00'
+  await client.get('/api/v1/lkbx/sessions', { lockState: 'a b+c&d=é', from })
+  const [method, url = '', authorization, accept] = seen
+  assert.deepEqual([method, authorization, accept], ['GET', 'Bearer secret', 'application/json'])
+  assert.equal(url.split('?')[0], '/api/v1/lkbx/sessions')
+  assert.doesNotMatch(url, /\+/, 'where a plus is a plus, a space must not be one')
+  const sent = (url.split('?')[1] ?? '').split('&').map(pair => pair.split('=').map(decodeURIComponent))
+  assert.deepEqual(sent, [
+    ['lockState', 'a b+c&d=é'],
+    ['from', from],
+  ])
+  await client.get('/api/v1/dtt/:id', { id: 9007199254740991 })
+  assert.equal(seen[5], '/api/v1/dtt/9007199254740991')
+})
+
+async function refusalOf(call: Promise<unknown>): Promise<LockstepError> {
+  const thrown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  assert.ok(thrown instanceof LockstepError, String(thrown))
+  return thrown
+}
+
+/** A server that is not the service. */
+async function serve(listener: RequestListener): Promise<{ url: string } & AsyncDisposable> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

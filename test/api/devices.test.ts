@@ -1,0 +1,59 @@
+import { test } from 'node:test'
+import { assertData, backwards } from '../support/answers.ts'
+import { lockDevice, trainingDevice, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { testSharing } from '../support/sharing.ts'
+
+const lock = {
+  id: 4,
+  bubbleId: '1700000000000x4',
+  macAddress: '02:00:00:00:00:04',
+  ownerId: 1,
+  locked: true,
+  hueShift: -12,
+  lastVisited: '2026-02-16T18:00:00.500Z',
+}
+
+const trainer = {
+  id: 5,
+  bubbleId: '1700000000000x5',
+  ownerId: 1,
+  macAddress: '02:00:00:00:00:05',
+  serialNumber: 1234,
+  softwareVersion: '2.0.1',
+  lastVisited: '2026-02-16T18:00:00Z',
+  apiHits: 99,
+}
+
+const devices = [
+  { kind: 'lock-device', name: 'lock device', path: '/api/v1/lkbx', device: lock },
+  { kind: 'training-device', name: 'training device', path: '/api/v1/dtt', device: trainer },
+]
+
+for (const { kind, name, path, device } of devices) {
+  const visits = { lastVisited: device.lastVisited.replace('T18', 'T23').replace('Z', '+05:00') }
+  const lines = (fields: object) => [...world, { kind, data: backwards({ ...device, ...fields, madeUpField: 1 }) }]
+
+  test(`a ${name} has its fields in their order, and nothing else`, async () => {
+    await using service = await startService(lines(visits))
+    const token = await service.token('ann')
+    assertData(await service.fetch(`${path}/${device.id}`, token), device)
+    assertData(await service.fetch(path, token), { data: [device], pagination: { limit: 50, offset: 0 } })
+  })
+
+  test(`a ${name} that never reported has a null in place of its last visit`, async () => {
+    await using service = await startService(lines({ lastVisited: null }))
+    const answer = await service.fetch(`${path}/${device.id}`, await service.token('ann'))
+    assertData(answer, { ...device, lastVisited: null })
+  })
+}
+
+testSharing({ path: '/api/v1/lkbx', noun: 'Lock device', record: (id, owner) => lockDevice(id, owner) })
+testSharing({ path: '/api/v1/dtt', noun: 'Training device', record: (id, owner) => trainingDevice(id, owner) })
+
+test('a lock device and a training device of the same id are two', async () => {
+  await using service = await startService([...world, lockDevice(1, 1), trainingDevice(1, 2)])
+  const token = await service.token('ben')
+  assertData(await service.fetch('/api/v1/lkbx/1', token), lockDevice(1, 1).data)
+  assertData(await service.fetch('/api/v1/dtt/1', token), trainingDevice(1, 2).data)
+})

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { lockSegment, lockSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { people, testSharing } from '../support/sharing.ts'
+
+const evening = {
+  id: 9,
+  bubbleId: '1700000000000x1',
+  publicId: 'p-9',
+  ownerId: 1,
+  name: 'Evening',
+  lockState: 'completed',
+  duration: 7200,
+  startDate: '2026-02-16T18:00:00Z',
+  isActive: false,
+  LockSegment: [
+    lockSegment(92, 'start', '2026-02-16T18:00:00Z', true),
+    lockSegment(91, 'break', '2026-02-16T18:30:00Z', false),
+    lockSegment(93, 'locked', '2026-02-16T18:30:00Z', true),
+    lockSegment(90, 'unlocked', '2026-02-16T20:00:00.001Z', false),
+  ],
+  endDate: '2026-02-16T20:00:00.001Z',
+  createdAt: '2026-02-16T17:59:00Z',
+}
+
+const imported = (session: typeof evening | Omit<typeof evening, 'endDate' | 'createdAt'>) => ({
+  kind: 'lock-session',
+  data: backwards({
+    ...session,
+    LockSegment: session.LockSegment.toReversed().map(segment => ({ ...backwards(segment), madeUpField: 1 })),
+    startDate: '2026-02-16T19:00:00+01:00',
+    madeUpField: 1,
+  }),
+})
+
+test('a lock session has the fields of the specification in their order, then its end and creation', async () => {
+  await using service = await startService([...world, imported(evening)])
+  const token = await service.token('ann')
+  assertData(await service.fetch('/api/v1/lkbx/sessions/9', token), evening)
+  assertData(await service.fetch('/api/v1/lkbx/sessions/latest', token), evening)
+  assertData(await service.fetch('/api/v1/lkbx/sessions', token), {
+    data: [evening],
+    pagination: { limit: 50, offset: 0 },
+  })
+})
+
+test('the end and creation of a lock session are absent where its source had none', async () => {
+  const { endDate: _, createdAt: __, ...rest } = evening
+  await using service = await startService([...world, imported(rest)])
+  assertData(await service.fetch('/api/v1/lkbx/sessions/9', await service.token('ann')), rest)
+})
+
+test('a running lock session is the current one, with a null end and a state nobody knew of', async () => {
+  const running = { ...evening, lockState: 'frozen', isActive: true, endDate: null, LockSegment: [] }
+  await using service = await startService([...world, { kind: 'lock-session', data: running }])
+  assertData(await service.fetch('/api/v1/lkbx/session/current', await service.token('ann')), running)
+})
+
+testSharing({ path: '/api/v1/lkbx/sessions', noun: 'Lock session', record: (id, owner) => lockSession(id, owner) })
+
+const on = (id: number, owner: number, startDate: string, isActive = false) =>
+  lockSession(id, owner, { startDate, isActive })
+
+// Dee (4) and Eve (5) read each other's records, Ann (1) is a stranger to both.
+const newest: readonly {
+  title: string
+  path: string
+  sessions: readonly object[]
+  found: number | null
+}[] = [
+  {
+    title: 'the latest lock session is the one that started last, whatever its id',
+    path: 'sessions/latest',
+    sessions: [on(3, 4, '2026-02-01T00:00:00Z'), on(1, 4, '2026-02-03T00:00:00Z'), on(2, 4, '2026-02-02T00:00:00Z')],
+    found: 1,
+  },
+  {
+    title: 'of lock sessions that started at once the latest has the highest id',
+    path: 'sessions/latest',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z'), on(10, 4, '2026-02-01T00:00:00Z'), on(9, 4, '2026-02-01T00:00:00Z')],
+    found: 10,
+  },
+  {
+    title: "the latest lock session is the caller's own, also when a partner has a newer one",
+    path: 'sessions/latest',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z'), on(2, 5, '2026-02-02T00:00:00Z')],
+    found: 1,
+  },
+  {
+    title: 'ownerId asks for the latest lock session of a partner',
+    path: 'sessions/latest?ownerId=5',
+    sessions: [on(2, 4, '2026-02-02T00:00:00Z'), on(1, 5, '2026-02-01T00:00:00Z')],
+    found: 1,
+  },
+  { title: 'the latest lock session is null where there is none', path: 'sessions/latest', sessions: [], found: null },
+  {
+    title: 'the latest lock session of a partner is null where there is none',
+    path: 'sessions/latest?ownerId=5',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z')],
+    found: null,
+  },
+  {
+    title: 'the current lock session is the active one, also when a newer one is over',
+    path: 'session/current',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z', true), on(2, 4, '2026-02-02T00:00:00Z')],
+    found: 1,
+  },
+  {
+    title: 'of several active lock sessions the current one started last',
+    path: 'session/current',
+    sessions: [on(2, 4, '2026-02-01T00:00:00Z', true), on(1, 4, '2026-02-02T00:00:00Z', true)],
+    found: 1,
+  },
+  {
+    title: 'of active lock sessions that started at once the current one has the highest id',
+    path: 'session/current',
+    sessions: [on(9, 4, '2026-02-01T00:00:00Z', true), on(10, 4, '2026-02-01T00:00:00Z', true)],
+    found: 10,
+  },
+  {
+    title: 'the current lock session is null where none is active',
+    path: 'session/current',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z'), on(2, 5, '2026-02-02T00:00:00Z', true)],
+    found: null,
+  },
+  {
+    title: 'targetUserId asks for the current lock session of a partner',
+    path: 'session/current?targetUserId=5',
+    sessions: [on(2, 4, '2026-02-02T00:00:00Z', true), on(1, 5, '2026-02-01T00:00:00Z', true)],
+    found: 1,
+  },
+  {
+    title: 'the current lock session of a partner is null where none is active',
+    path: 'session/current?targetUserId=5',
+    sessions: [on(2, 4, '2026-02-02T00:00:00Z', true), on(1, 5, '2026-02-01T00:00:00Z')],
+    found: null,
+  },
+]
+
+for (const { title, path, sessions, found } of newest) {
+  test(title, async () => {
+    await using service = await startService([...people, ...sessions])
+    const { text, body } = await service.fetch(`/api/v1/lkbx/${path}`, await service.token('dee'))
+    if (found === null) assert.equal(text, '{"ok":true,"data":null}')
+    else assert.equal(body.data.id, found)
+  })
+}
+
+test('somebody who gave no access has no latest and no current lock session to ask for', async () => {
+  await using service = await startService([...people, on(1, 2, '2026-02-01T00:00:00Z', true)])
+  // Ben reads Ann's records, which does not let Ann read his.
+  const token = await service.token('ann')
+  for (const path of ['sessions/latest?ownerId=2', 'session/current?targetUserId=2']) {
+    assertRefused(await service.fetch(`/api/v1/lkbx/${path}`, token), 403, 'owner_not_accessible')
+  }
+})
+
+const filtered: readonly (readonly [query: string, ids: readonly number[]])[] = [
+  ['from=2026-02-16', [5, 4, 3, 2]],
+  ['to=2026-02-16', [4, 3, 2, 1]],
+  ['from=2026-02-16&to=2026-02-16', [4, 3, 2]],
+  ['to=2026-02-15', [1]],
+  ['from=2026-02-18', []],
+  ['from=2026-02-16T12:00:00Z', [5, 4, 3]],
+  ['to=2026-02-16T12:00:00Z', [2, 1]],
+  ['from=2026-02-16T12:00:00.001Z', [5, 4]],
+  ['to=2026-02-16T12:00:00.001Z', [3, 2, 1]],
+  ['from=2026-02-16T00:00:00Z&to=2026-02-17T00:00:00Z', [4, 3, 2]],
+  ['from=2026-02-16T12:00:00Z&to=2026-02-16T12:00:00Z', []],
+  ['from=2026-02-16T13:00:00+01:00', [5, 4, 3]],
+  ['from=2026-02-16T13:00:00%2B01:00', [5, 4, 3]],
+  ['from=2026-02-16T07:00:00-05:00', [5, 4, 3]],
+  ['from=2026-02-16t12:00:00z', [5, 4, 3]],
+  ['from=2026-02-16&to=2026-02-16T12:00:00Z', [2]],
+  ['from=2026-02-17&to=2026-02-17T00:00:00Z', []],
+  ['lockState=completed', [4, 1]],
+  ['lockState=abandoned', [3]],
+  ['lockState=frozen', []],
+  ['lockState=Completed', []],
+  ['lockState=completed&from=2026-02-16', [4]],
+  ['lockState=completed&to=2026-02-16T23:59:59.999Z', [1]],
+  ['lockState=half%20open%20%F0%9F%94%93', [5]],
+  ['ownerId=1&lockState=locked&from=2026-02-16&to=2026-02-16', [2]],
+]
+
+test('lock sessions are chosen by start and by state; a day is a whole day in UTC', async () => {
+  await using service = await startService([
+    ...world,
+    lockSession(1, 1, { startDate: '2026-02-15T23:59:59.999Z', lockState: 'completed' }),
+    lockSession(2, 1, { startDate: '2026-02-16T00:00:00Z', lockState: 'locked' }),
+    lockSession(3, 1, { startDate: '2026-02-16T12:00:00Z', lockState: 'abandoned' }),
+    lockSession(4, 1, { startDate: '2026-02-16T23:59:59.999Z', lockState: 'completed' }),
+    lockSession(5, 1, { startDate: '2026-02-17T00:00:00Z', lockState: 'half open 🔓' }),
+  ])
+  const token = await service.token('ann')
+  for (const [query, ids] of filtered) {
+    assert.deepEqual(idsOf(await service.fetch(`/api/v1/lkbx/sessions?${query}`, token)), ids, query)
+  }
+})
+
+const refused: readonly (readonly [query: string, field: string])[] = [
+  ['from=2026-02-18&to=2026-02-16', 'from'],
+  ['from=2026-02-17T00:00:00.001Z&to=2026-02-16', 'from'],
+  ['from=2026-02-16T12:00:00.001Z&to=2026-02-16T12:00:00Z', 'from'],
+  ['from=2026-02-16T12:00:00Z&to=2026-02-16T12:59:59%2B01:00', 'from'],
+  ['from=', 'from'],
+  ['to=', 'to'],
+  ['from', 'from'],
+  ['from=yesterday', 'from'],
+  ['from=2026-02-30', 'from'],
+  ['from=2026-13-01', 'from'],
+  ['from=2026-2-1', 'from'],
+  ['from=20260216', 'from'],
+  ['from=1771200000', 'from'],
+  ['from=2026-02-16T12:00', 'from'],
+  ['from=2026-02-16T12:00:00', 'from'],
+  ['from=2026-02-16%2012:00:00Z', 'from'],
+  ['from=2026-02-16T24:00:00Z', 'from'],
+  ['from=2026-02-16T12:00:00%2B0100', 'from'],
+  ['from=2026-02-16T12:00:00%2B24:00', 'from'],
+  ['to=2026-02-29', 'to'],
+  ['lockState=', 'lockState'],
+]
+
+test('dates that cannot be and a range that ends before it begins are refused', async () => {
+  await using service = await startService(world)
+  const token = await service.token('ann')
+  for (const [query, field] of refused) {
+    const answer = await service.fetch(`/api/v1/lkbx/sessions?${query}`, token)
+    assertRefused(answer, 400, 'invalid_parameter')
+    assert.deepEqual(
+      answer.body.fieldErrors.map((error: { field: string }) => error.field),
+      [field],
+      query,
+    )
+  }
+})
+
+test('a first day after the last day is refused, also when it is the very next one', async () => {
+  await using service = await startService(world)
+  const answer = await service.fetch('/api/v1/lkbx/sessions?from=2026-02-17&to=2026-02-16', await service.token('ann'))
+  assertRefused(answer, 400, 'invalid_parameter')
+})

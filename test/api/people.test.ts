@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTier } from '../../src/accounts/accounts.ts'
+import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { account, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { people } from '../support/sharing.ts'
+
+const ann = {
+  id: 1,
+  username: 'ann',
+  accountType: 'admin',
+  subscriptionTier: 'founder',
+  league: 2,
+  rank: 3,
+  totalPoints: 400,
+  matchPoints: 50,
+  profileImage: 'https://images.example/ann.png',
+  profileDescription: 'Says “hello”',
+  profileTitle: null,
+}
+const ends = { subscriptionEndsAt: '2099-12-31T23:59:59Z' }
+const everything = {
+  kind: 'account',
+  data: backwards({ ...ann, subscriptionEndsAt: '2100-01-01T00:59:59+01:00', madeUpField: 1 }),
+}
+
+test('a person has the fields of the contract in their order, and nothing else', async () => {
+  await using service = await startService([everything])
+  const token = await service.token('ann')
+  assertData(await service.fetch('/api/v1/users/1', token), ann)
+  assertData(await service.fetch('/api/v1/users', token), { data: [ann], pagination: { limit: 50, offset: 0 } })
+})
+
+test('a person of whom only id and name are known has zeros and nulls', async () => {
+  const lines = [account(1, 'ann'), { kind: 'account', data: { id: 2, username: 'ben' } }]
+  await using service = await startService([...lines, { kind: 'partnership', data: { ownerId: 2, partnerId: 1 } }])
+  assertData(await service.fetch('/api/v1/users/2', await service.token('ann')), {
+    id: 2,
+    username: 'ben',
+    accountType: 'user',
+    subscriptionTier: null,
+    league: 0,
+    rank: 0,
+    totalPoints: 0,
+    matchPoints: 0,
+    profileImage: null,
+    profileDescription: null,
+    profileTitle: null,
+  })
+})
+
+test('people see themselves and whoever they are linked to, in either direction, each once', async () => {
+  await using service = await startService(people)
+  // Ann lets Ben read her records; Dee and Eve let each other.
+  const seen = { ann: [1, 2], ben: [1, 2], cas: [3], dee: [4, 5], eve: [4, 5] }
+  for (const [username, ids] of Object.entries(seen)) {
+    const token = await service.token(username)
+    assert.deepEqual(idsOf(await service.fetch('/api/v1/users', token)), ids, username)
+    for (const id of [1, 2, 3, 4, 5, 6]) {
+      const answer = await service.fetch(`/api/v1/users/${id}`, token)
+      if (ids.includes(id)) assert.equal(answer.body.data.id, id)
+      else assertRefused(answer, 404, 'not_found', { error: 'User not found' })
+    }
+  }
+})
+
+test('an account type grants nothing', async () => {
+  await using service = await startService([...people, account(6, 'root', { accountType: 'superadmin' })])
+  const token = await service.token('root')
+  assert.deepEqual(idsOf(await service.fetch('/api/v1/users', token)), [6])
+  assertRefused(await service.fetch('/api/v1/users/1', token), 404, 'not_found')
+  assertRefused(await service.fetch('/api/v1/lkbx/templates?ownerId=1', token), 403, 'owner_not_accessible')
+})
+
+test('people are seen with a token of any scope', async () => {
+  await using service = await startService(world)
+  for (const scope of ['lkbx:read', 'dtt:read']) {
+    const token = await service.token('ann', { scopes: [scope] })
+    assert.deepEqual(idsOf(await service.fetch('/api/v1/users', token)), [1, 2])
+    assert.equal((await service.fetch('/api/v1/users/2', token)).status, 200)
+  }
+})
+
+test('/me answers with the account and the token in use, each with its fields in order', async () => {
+  await using service = await startService([everything])
+  const expiresAt = Date.now() + 86_400_000
+  const token = await service.token('ann', { name: 'Heizung “α”', expiresAt })
+  const answer = await service.fetch('/api/v1/me', token)
+  const { id, createdAt } = answer.body.data.token
+  assertData(answer, {
+    account: { ...ann, ...ends },
+    token: {
+      id,
+      name: 'Heizung “α”',
+      last4: token.slice(-4),
+      scopes: ['lkbx:read', 'dtt:read'],
+      createdAt,
+      expiresAt: new Date(expiresAt).toISOString().replace('.000Z', 'Z'),
+      lastUsedAt: null,
+    },
+  })
+  const [stored] = await service.store.db.selectFrom('token').selectAll().execute()
+  assert.equal(id, stored?.id)
+  assert.equal(Date.parse(createdAt), stored?.created_at)
+})
+
+test('/me answers for the token that asks, not for another of the account', async () => {
+  await using service = await startService(world)
+  const tokens = [
+    await service.token('ann', { name: 'one', scopes: ['dtt:read'] }),
+    await service.token('ann', { name: 'two' }),
+  ]
+  const names = []
+  for (const token of tokens) {
+    const { body } = await service.fetch('/api/v1/me', token)
+    names.push([body.data.token.name, body.data.token.scopes, body.data.token.expiresAt])
+  }
+  assert.deepEqual(names, [
+    ['one', ['dtt:read'], null],
+    ['two', ['lkbx:read', 'dtt:read'], null],
+  ])
+})
+
+test('/me answers without a subscription, and tells when it ended', async () => {
+  await using service = await startService(world)
+  const token = await service.token('ann')
+  await setTier(service.store, 1, null, null)
+  const none = await service.fetch('/api/v1/me', token)
+  assert.deepEqual([none.body.data.account.subscriptionTier, none.body.data.account.subscriptionEndsAt], [null, null])
+  await setTier(service.store, 1, 'ultra', Date.parse('2026-01-01T00:00:00Z'))
+  const { account: ended } = (await service.fetch('/api/v1/me', token)).body.data
+  assert.deepEqual([ended.subscriptionTier, ended.subscriptionEndsAt], ['ultra', '2026-01-01T00:00:00Z'])
+})
+
+test('no answer holds the secret of the token or its hash', async () => {
+  await using service = await startService(world)
+  const token = await service.token('ann')
+  const [stored] = await service.store.db.selectFrom('token').select('hash').execute()
+  for (const path of ['/api/v1/me', '/api/v1/users', '/api/v1/users/1', '/api/v1/me?token=no', '/api/v1/me?limit=1']) {
+    const { text, headers } = await service.fetch(path, token)
+    const whole = text + JSON.stringify([...headers])
+    // The last four characters are shown, so what precedes them must not be.
+    assert.ok(!whole.includes(token.slice(0, -4)) && !whole.includes(token.slice(4, -4)), path)
+    assert.ok(stored !== undefined && !whole.includes(stored.hash), path)
+  }
+})

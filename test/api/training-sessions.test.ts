@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { trainerSegment, trainingSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { people, testSharing } from '../support/sharing.ts'
+
+const segments = [
+  {
+    id: 82,
+    type: 'warmup',
+    passed: true,
+    percentGrade: 100,
+    points: 5,
+    durationMeasured: 31,
+    durationTarget: 30,
+    repsMeasured: 12,
+    repsTarget: 10,
+    distanceTravelled: 1.25,
+    order: 1,
+    longestDeepthroat: 1500.5,
+    strokeLength: 80.5,
+    speedMeasured: null,
+  },
+  {
+    id: 81,
+    type: 'repetition',
+    passed: false,
+    percentGrade: 0,
+    points: 0,
+    durationMeasured: 61,
+    durationTarget: 60,
+    repsMeasured: 7,
+    repsTarget: 20,
+    distanceTravelled: null,
+    order: 2,
+    longestDeepthroat: null,
+    strokeLength: null,
+    speedMeasured: 0.5,
+  },
+]
+
+const morning = {
+  id: 8,
+  bubble_id: '1700000000000x2',
+  name: 'Morning',
+  passed: false,
+  created_at: '2026-02-16T18:00:00.007Z',
+  trainer_id: 3,
+  settings_id: 4,
+  TrainerSegment: segments,
+  repsMeasured: 21,
+  distanceTravelled: 2.5,
+  distanceApproximate: true,
+}
+
+const imported = (session: object) => ({
+  kind: 'training-session',
+  data: backwards({
+    ...session,
+    TrainerSegment: segments.toReversed().map(segment => ({ ...backwards(segment), madeUpField: 1 })),
+    created_at: '2026-02-16T20:00:00.007+02:00',
+    madeUpField: 1,
+  }),
+  ownerId: 1,
+})
+
+test('a training session has the fields of the specification in their order, then its metrics', async () => {
+  await using service = await startService([...world, imported(morning)])
+  const token = await service.token('ann')
+  assertData(await service.fetch('/api/v1/dtt/sessions/8', token), morning)
+  assertData(await service.fetch('/api/v1/dtt/sessions/latest', token), morning)
+  assertData(await service.fetch('/api/v1/dtt/sessions', token), {
+    data: [morning],
+    pagination: { limit: 50, offset: 0 },
+  })
+})
+
+test('include=owner adds the owner as the last field of a training session', async () => {
+  await using service = await startService([...world, imported(morning)])
+  const token = await service.token('ben')
+  const owned = { ...morning, ownerId: 1 }
+  assertData(await service.fetch('/api/v1/dtt/sessions/8?include=owner', token), owned)
+  assertData(await service.fetch('/api/v1/dtt/sessions/latest?ownerId=1&include=owner', token), owned)
+  assertData(await service.fetch('/api/v1/dtt/sessions?include=owner', token), {
+    data: [owned],
+    pagination: { limit: 50, offset: 0 },
+  })
+})
+
+test('without a recorded figure a training session has the sum over its segments', async () => {
+  const session = (id: number, distances: readonly (number | null | undefined)[]) =>
+    trainingSession(id, 1, {
+      TrainerSegment: distances.map((distanceTravelled, index) =>
+        trainerSegment(index, { repsMeasured: 3, ...(distanceTravelled === undefined ? {} : { distanceTravelled }) }),
+      ),
+    })
+  const sessions = [session(1, [0.1, 0.2, null]), session(2, [null, undefined]), session(3, [0]), session(4, [])]
+  await using service = await startService([...world, ...sessions])
+  const ann = await service.as('ann')
+  const figures = []
+  for (const id of [1, 2, 3, 4]) {
+    const { repsMeasured, distanceTravelled, distanceApproximate } = await ann.get('/api/v1/dtt/sessions/:id', { id })
+    figures.push([repsMeasured, distanceTravelled, distanceApproximate])
+  }
+  assert.deepEqual(figures, [
+    [9, 0.3, undefined],
+    [6, null, undefined],
+    [3, 0, undefined],
+    [0, null, undefined],
+  ])
+})
+
+test('only a training session of the legacy upload path says that its distance is approximate', async () => {
+  await using service = await startService([
+    ...world,
+    trainingSession(1, 1, {}, { legacyUpload: true }),
+    trainingSession(2, 1, {}, { legacyUpload: false }),
+  ])
+  const token = await service.token('ann')
+  const legacy = await service.fetch('/api/v1/dtt/sessions/1', token)
+  assert.match(legacy.text, /"distanceTravelled":null,"distanceApproximate":true\}\}$/)
+  const current = await service.fetch('/api/v1/dtt/sessions/2', token)
+  assert.match(current.text, /"distanceTravelled":null\}\}$/)
+})
+
+testSharing({
+  path: '/api/v1/dtt/sessions',
+  noun: 'Training session',
+  record: (id, owner) => trainingSession(id, owner),
+})
+
+const on = (id: number, owner: number, created_at: string) => trainingSession(id, owner, { created_at })
+
+// Dee (4) and Eve (5) read each other's records.
+const newest: readonly { title: string; query: string; sessions: readonly object[]; found: number | null }[] = [
+  {
+    title: 'the latest training session was recorded last, whatever its id',
+    query: '',
+    sessions: [on(3, 4, '2026-02-01T00:00:00Z'), on(1, 4, '2026-02-03T00:00:00Z'), on(2, 4, '2026-02-02T00:00:00Z')],
+    found: 1,
+  },
+  {
+    title: 'of training sessions recorded at once the latest has the highest id',
+    query: '',
+    sessions: [on(9, 4, '2026-02-01T00:00:00Z'), on(10, 4, '2026-02-01T00:00:00Z')],
+    found: 10,
+  },
+  {
+    title: "the latest training session is the caller's own, also when a partner has a newer one",
+    query: '',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z'), on(2, 5, '2026-02-02T00:00:00Z')],
+    found: 1,
+  },
+  {
+    title: 'ownerId asks for the latest training session of a partner',
+    query: '?ownerId=5',
+    sessions: [on(2, 4, '2026-02-02T00:00:00Z'), on(1, 5, '2026-02-01T00:00:00Z')],
+    found: 1,
+  },
+  { title: 'the latest training session is null where there is none', query: '', sessions: [], found: null },
+  {
+    title: 'the latest training session is null where there is none, also with its owner',
+    query: '?include=owner&ownerId=5',
+    sessions: [on(1, 4, '2026-02-01T00:00:00Z')],
+    found: null,
+  },
+]
+
+for (const { title, query, sessions, found } of newest) {
+  test(title, async () => {
+    await using service = await startService([...people, ...sessions])
+    const { text, body } = await service.fetch(`/api/v1/dtt/sessions/latest${query}`, await service.token('dee'))
+    if (found === null) assert.equal(text, '{"ok":true,"data":null}')
+    else assert.equal(body.data.id, found)
+  })
+}
+
+test('somebody who gave no access has no latest training session to ask for', async () => {
+  await using service = await startService([...people, on(1, 2, '2026-02-01T00:00:00Z')])
+  const answer = await service.fetch('/api/v1/dtt/sessions/latest?ownerId=2', await service.token('ann'))
+  assertRefused(answer, 403, 'owner_not_accessible')
+})
+
+const filtered: readonly (readonly [query: string, ids: readonly number[]])[] = [
+  ['passed=true', [4, 2]],
+  ['passed=false', [5, 3, 1]],
+  ['from=2026-02-16&to=2026-02-16', [4, 3, 2]],
+  ['passed=true&from=2026-02-16&to=2026-02-16', [4, 2]],
+  ['passed=false&from=2026-02-16T12:00:00Z', [5, 3]],
+  ['passed=false&to=2026-02-16T12:00:00Z', [1]],
+  ['passed=true&from=2026-02-17', []],
+  ['passed=true&ownerId=1', [2]],
+  ['passed=true&ownerId=2&from=2026-02-17T00:59:59.999+01:00&include=owner', [4]],
+]
+
+test('training sessions are chosen by result and by time, across the accounts the caller reads', async () => {
+  const session = (id: number, owner: number, created_at: string, passed: boolean) =>
+    trainingSession(id, owner, { created_at, passed })
+  await using service = await startService([
+    ...world,
+    session(1, 1, '2026-02-15T23:59:59.999Z', false),
+    session(2, 1, '2026-02-16T00:00:00Z', true),
+    session(3, 2, '2026-02-16T12:00:00Z', false),
+    session(4, 2, '2026-02-16T23:59:59.999Z', true),
+    session(5, 1, '2026-02-17T00:00:00Z', false),
+  ])
+  const token = await service.token('ben')
+  for (const [query, ids] of filtered) {
+    assert.deepEqual(idsOf(await service.fetch(`/api/v1/dtt/sessions?${query}`, token)), ids, query)
+  }
+})
+
+const refused: readonly (readonly [path: string, field: string])[] = [
+  ['?passed=1', 'passed'],
+  ['?passed=TRUE', 'passed'],
+  ['?passed=', 'passed'],
+  ['?passed=null', 'passed'],
+  ['?include=', 'include'],
+  ['?include=Owner', 'include'],
+  ['?include=owner,segments', 'include'],
+  ['/latest?include=all', 'include'],
+  ['/8?include=all', 'include'],
+  ['?from=2026-02-18&to=2026-02-16', 'from'],
+  ['?to=soon', 'to'],
+]
+
+test('a result, an inclusion or a date that is none is refused', async () => {
+  await using service = await startService([...world, trainingSession(8, 1)])
+  const token = await service.token('ann')
+  for (const [path, field] of refused) {
+    const answer = await service.fetch(`/api/v1/dtt/sessions${path}`, token)
+    assertRefused(answer, 400, 'invalid_parameter')
+    assert.deepEqual(
+      answer.body.fieldErrors.map((error: { field: string }) => error.field),
+      [field],
+      path,
+    )
+  }
+})

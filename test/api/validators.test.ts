@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { api } from '../../src/contract/index.ts'
+import { withoutRequest } from '../support/answers.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+  world,
+} from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const annsWorld: readonly object[] = [
+  ...world,
+  lockTemplate(1, 1),
+  lockSession(1, 1, { isActive: true }, { templateId: 1 }),
+  trainingTemplate(1, 1, { isActive: true }),
+  trainingSession(1, 1),
+  lockDevice(1, 1),
+  trainingDevice(1, 1),
+]
+
+const paths = Object.values<Endpoint>(api).map(({ path }) => path.replace(':id', '1'))
+
+const start = (lines: readonly object[] = annsWorld) => startService(lines, unlimited)
+
+const etagOf = async (service: TestService, path: string, token: string): Promise<string> => {
+  const { status, headers } = await service.fetch(path, token)
+  assert.equal(status, 200, path)
+  return headers.get('ETag') ?? ''
+}
+
+/** A token whose use is noted already: what /me says of it stays as it is for a minute. */
+const settledToken = async (service: TestService): Promise<string> => {
+  const token = await service.token('ann')
+  await service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
+  return token
+}
+
+test('every 200 carries a strong validator, the same as long as the answer is the same', async () => {
+  await using service = await start()
+  const token = await settledToken(service)
+  for (const path of paths) {
+    const etag = await etagOf(service, path, token)
+    assert.match(etag, /^"[\x21\x23-\x7e]+"$/, path)
+    assert.equal(await etagOf(service, path, token), etag)
+  }
+})
+
+test('null has a validator too, another than any record', async () => {
+  await using service = await start(world)
+  const token = await service.token('ann')
+  for (const path of [
+    'lkbx/templates/active',
+    'lkbx/sessions/latest',
+    'lkbx/session/current',
+    'dtt/templates/active',
+  ]) {
+    const etag = await etagOf(service, `/api/v1/${path}`, token)
+    assert.match(etag, /^"[\x21\x23-\x7e]+"$/)
+    await service.import(annsWorld, { onConflict: 'replace' })
+    assert.notEqual(await etagOf(service, `/api/v1/${path}`, token), etag)
+    for (const table of ['lock_session', 'training_template', 'lock_template', 'training_session'] as const) {
+      await service.store.db.deleteFrom(table).execute()
+    }
+    assert.equal(await etagOf(service, `/api/v1/${path}`, token), etag)
+  }
+})
+
+test('a validator is the same for every token of an account, but for /me, which shows the token', async () => {
+  await using service = await start()
+  const [one, two] = [await service.token('ann'), await service.token('ann', { name: 'two' })]
+  for (const path of paths) {
+    const [first, second] = [await etagOf(service, path, one), await etagOf(service, path, two)]
+    if (path === '/api/v1/me') assert.notEqual(first, second)
+    else assert.equal(first, second, path)
+  }
+})
+
+/** Each changes one record of Ann's, and with it the answers of these paths. */
+const changes: readonly { title: string; line: object; paths: readonly string[] }[] = [
+  {
+    title: 'a lock template',
+    line: lockTemplate(1, 1, { name: 'Other' }),
+    paths: ['lkbx/templates', 'lkbx/templates/1', 'lkbx/templates/active'],
+  },
+  {
+    title: 'the event of a lock session',
+    line: lockSession(1, 1, { isActive: true, LockSegment: [] }, { templateId: 1 }),
+    paths: ['lkbx/sessions', 'lkbx/sessions/1', 'lkbx/sessions/latest', 'lkbx/session/current'],
+  },
+  {
+    title: 'a training template',
+    line: trainingTemplate(1, 1, { isActive: true, tagline: 'Other' }),
+    paths: ['dtt/templates', 'dtt/templates/1', 'dtt/templates/active'],
+  },
+  {
+    title: 'the segment of a training template',
+    line: trainingTemplate(1, 1, { isActive: true, Segment: [] }),
+    paths: ['dtt/templates/1', 'dtt/templates/active'],
+  },
+  {
+    title: 'the segment of a training session',
+    line: trainingSession(1, 1, { TrainerSegment: [] }),
+    paths: ['dtt/sessions', 'dtt/sessions/1', 'dtt/sessions/latest', 'dtt/sessions?include=owner'],
+  },
+  { title: 'a lock device', line: lockDevice(1, 1, { hueShift: 1 }), paths: ['lkbx', 'lkbx/1'] },
+  { title: 'a training device', line: trainingDevice(1, 1, { apiHits: 4 }), paths: ['dtt', 'dtt/1'] },
+  { title: 'a person', line: account(1, 'ann', { rank: 1 }), paths: ['users', 'users/1', 'me'] },
+  {
+    title: 'the end of a subscription',
+    line: account(1, 'ann', { subscriptionEndsAt: '2100-01-01T00:00:00Z' }),
+    paths: ['me'],
+  },
+]
+
+for (const { title, line, paths } of changes) {
+  test(`when ${title} changes, so do the validators of the answers that show it`, async () => {
+    await using service = await start()
+    const token = await service.token('ann')
+    const before = await Promise.all(paths.map(path => etagOf(service, `/api/v1/${path}`, token)))
+    await service.import([line], { onConflict: 'replace' })
+    for (const [index, path] of paths.entries()) {
+      const answer = await service.fetch(`/api/v1/${path}`, token, { 'If-None-Match': before[index] ?? '' })
+      assert.equal(answer.status, 200, path)
+    }
+  })
+}
+
+test('a training session changes its validator when it changes hands and its owner is shown', async () => {
+  await using service = await start()
+  const token = await service.token('ben')
+  const before = []
+  const after = []
+  const paths = ['/api/v1/dtt/sessions/1?include=owner', '/api/v1/dtt/sessions?include=owner']
+  for (const path of paths) before.push(await etagOf(service, path, token))
+  await service.import([trainingSession(1, 2)], { onConflict: 'replace' })
+  for (const path of paths) after.push(await etagOf(service, path, token))
+  assert.equal(new Set([...before, ...after]).size, 4)
+})
+
+test('answers that differ have validators that differ, whoever gets them', async () => {
+  const lines = [trainingSession(2, 1), trainingSession(3, 2), trainingSession(4, 2, { passed: false })]
+  await using service = await start([...annsWorld, ...lines])
+  const tokens = [await service.token('ann'), await service.token('ben'), await service.token('cas')]
+  const path = '/api/v1/dtt/sessions'
+  const queries = ['', 'include=owner', 'limit=1', 'limit=2', 'limit=1&offset=1', 'offset=1', 'offset=9', 'cursor=']
+  const filters = ['passed=true', 'passed=false', 'ownerId=2', 'from=2026-02-17', 'to=2026-02-15', 'limit=1&cursor=']
+  const addresses = [
+    ...[...queries, ...filters, 'limit=2&cursor=', 'limit=50'].map(query => `${path}?${query}`),
+    ...[1, 2, 3, 4].flatMap(id => [`${path}/${id}`, `${path}/${id}?include=owner`]),
+    `${path}/latest`,
+    ...paths,
+  ]
+  const bodies = new Map<string, string>()
+  for (const token of tokens) {
+    for (const address of addresses) {
+      const { status, text, headers } = await service.fetch(address, token)
+      if (status !== 200) continue
+      const etag = headers.get('ETag') ?? ''
+      assert.equal(bodies.get(etag) ?? text, text, `${address} has the validator of another answer`)
+      bodies.set(etag, text)
+    }
+  }
+  assert.ok(bodies.size > 30)
+})
+
+test('a page changes its validator when a record enters, leaves or changes places on it', async () => {
+  await using service = await start()
+  const token = await service.token('ann')
+  const path = '/api/v1/dtt/sessions?limit=2'
+  const etags = [await etagOf(service, path, token)]
+  await service.import([trainingSession(2, 1)])
+  etags.push(await etagOf(service, path, token))
+  await service.import([trainingSession(3, 1)])
+  etags.push(await etagOf(service, path, token))
+  await service.import([trainingSession(2, 1, { created_at: '2026-03-01T00:00:00Z' })], { onConflict: 'replace' })
+  etags.push(await etagOf(service, path, token))
+  await service.store.db.deleteFrom('training_session').where('id', '=', 3).execute()
+  etags.push(await etagOf(service, path, token))
+  assert.equal(new Set(etags).size, etags.length)
+})
+
+/** What a client may send as If-None-Match, given the validator of the answer, and whether it has the answer then. */
+const conditions: readonly { title: string; header: (etag: string) => string; kept: boolean }[] = [
+  { title: 'the validator', header: etag => etag, kept: true },
+  { title: 'the validator, marked weak', header: etag => `W/${etag}`, kept: true },
+  { title: 'the validator, last of a list', header: etag => `"a", W/"b",${etag}`, kept: true },
+  { title: 'the validator, first of a list', header: etag => `${etag}, "b"`, kept: true },
+  { title: 'the validator, within a list of weak ones', header: etag => `W/"a" ,  W/${etag}  , W/"b"`, kept: true },
+  { title: 'a list with empty places', header: etag => `, ,${etag},`, kept: true },
+  { title: 'a list whose other validator has a comma', header: etag => `"a,b", ${etag}`, kept: true },
+  { title: 'a star', header: () => '*', kept: true },
+  { title: 'the validator without quotes', header: etag => etag.slice(1, -1), kept: false },
+  { title: 'the validator with one quote', header: etag => etag.slice(1), kept: false },
+  { title: 'the validator in single quotes', header: etag => `'${etag.slice(1, -1)}'`, kept: false },
+  { title: 'the validator cut short', header: etag => `${etag.slice(0, -2)}"`, kept: false },
+  { title: 'the validator within another', header: etag => `"a${etag.slice(1)}`, kept: false },
+  { title: 'the validator in capitals', header: etag => `"${etag.slice(1, -1).toUpperCase()}"`, kept: false },
+  { title: 'a mark of weakness in lower case', header: etag => `w/${etag}`, kept: false },
+  { title: 'another validator', header: () => '"a"', kept: false },
+  { title: 'a quoted star', header: () => '"*"', kept: false },
+  { title: 'nothing', header: () => '', kept: false },
+]
+
+for (const { title, header, kept } of conditions) {
+  test(`If-None-Match with ${title} is answered with ${kept ? '304' : 'the record'}`, async () => {
+    await using service = await start()
+    const token = await service.token('ann')
+    for (const path of ['/api/v1/dtt/sessions/1', '/api/v1/dtt/sessions?limit=1', '/api/v1/lkbx/session/current']) {
+      const etag = await etagOf(service, path, token)
+      const { status, text } = await service.fetch(path, token, { 'If-None-Match': header(etag) })
+      assert.equal(status, kept ? 304 : 200)
+      assert.equal(text === '', kept)
+    }
+  })
+}
+
+test('a 304 has the headers of the 200 it stands for, but those of the body it leaves out', async () => {
+  await using service = await start([...annsWorld, trainingSession(2, 1), trainingSession(3, 1)])
+  const token = await settledToken(service)
+  for (const path of [...paths, '/api/v1/dtt/sessions?limit=1&offset=1', '/api/v1/dtt/sessions?limit=1&cursor=']) {
+    const full = await service.fetch(path, token)
+    const etag = full.headers.get('ETag') ?? ''
+    const bare = await service.fetch(path, token, { 'If-None-Match': etag })
+    const { headers } = withoutRequest(full)
+    assert.deepEqual(withoutRequest(bare), {
+      status: 304,
+      headers: headers.filter(([name]) => name !== 'content-length'),
+      text: '',
+    })
+    const head = await fetch(service.url + path, {
+      method: 'HEAD',
+      headers: { Authorization: `Bearer ${token}`, 'If-None-Match': etag },
+    })
+    assert.equal(head.status, 304)
+  }
+})
+
+test('a refusal stays a refusal, whatever the client has kept', async () => {
+  await using service = await start()
+  const [ann, cas] = [await service.token('ann'), await service.token('cas')]
+  for (const [path, token, status] of [
+    ['/api/v1/dtt/sessions/1', cas, 404],
+    ['/api/v1/dtt/sessions/1', undefined, 401],
+    ['/api/v1/dtt/sessions?limit=0', ann, 400],
+    ['/api/v1/dtt/sessions?ownerId=3', ann, 403],
+  ] as const) {
+    const answer = await service.fetch(path, token, { 'If-None-Match': '*' })
+    assert.equal(answer.status, status)
+    assert.equal(answer.headers.get('ETag'), null)
+  }
+})

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { TObject, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { type Kind, kinds, type Row } from '../../src/archive/kinds.ts'
+import { accountText } from '../../src/contract/people.ts'
+import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
+import { openStore, totals } from '../support/archives.ts'
+import { account, partnership } from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+const recordKinds = kinds.filter(({ name }) => name in schemas)
+
+/** What a line becomes, read as the text that it is. */
+function readLine(kind: Kind, line: object): Row {
+  const parsed = JSON.parse(JSON.stringify(line)) as SourceLine
+  return kind.read(parsed.data, parsed, () => {})
+}
+
+/** Holds a promise about the canonical document against random records of every kind. */
+function promise(title: string, check: (kind: Kind, line: SourceLine, row: Row, document: SourceRecord) => void) {
+  test(title, async t => {
+    for (const kind of recordKinds) {
+      await t.test(kind.name, () => {
+        fc.assert(
+          fc.property(lineOf(kind.name, [1, 2, 3]), line => {
+            const row = readLine(kind, line)
+            check(kind, line, row, JSON.parse(String(row['document'])))
+          }),
+        )
+      })
+    }
+  })
+}
+
+promise('canonicalising what is canonical changes nothing', (kind, _, row) => {
+  assert.deepEqual(readLine(kind, JSON.parse(kind.write(row))), row)
+})
+
+promise('a document is JSON without a space or an escape too many', (_, __, row, document) => {
+  assert.equal(row['document'], JSON.stringify(document))
+})
+
+promise('a document fits the schema of the contract', (kind, _, __, document) => {
+  assert.deepEqual([...Value.Errors(schemaOf(kind), document)], [])
+})
+
+promise("the keys of a document are the contract's, in its order", (kind, line, _, document) => {
+  assertKeys(schemaOf(kind), line.data, document)
+})
+
+promise('a document says what the source said, apart from its normal form', (kind, line, _, document) => {
+  const normal = { ...(normalOf(schemaOf(kind), line.data) as SourceRecord) }
+  if (kind.name === 'lock-template' && normal['isRandomDuration'] === false) {
+    Object.assign(normal, { minDuration: null, maxDuration: null })
+  }
+  if (kind.name === 'training-session') Object.assign(normal, figuresOf(line))
+  for (const [name, value] of Object.entries(document)) {
+    if (Array.isArray(value)) assertArranged(name, normal[name] as SourceRecord[], value)
+    else assert.deepEqual(value, normal[name] ?? defaultOf(kind, name), name)
+  }
+})
+
+test('the columns that queries need say the same as the document', () => {
+  for (const kind of recordKinds) {
+    fc.assert(
+      fc.property(lineOf(kind.name, [1, 2, 3]), line => {
+        const row = readLine(kind, line)
+        const document = JSON.parse(String(row['document']))
+        assert.equal(row['id'], document.id)
+        const at = document.startDate ?? document.createdDate ?? document.created_at ?? document.createdAt
+        if ('at' in row) assert.equal(row['at'], Date.parse(at))
+        if ('owner_id' in row) assert.equal(row['owner_id'], document.ownerId ?? line['ownerId'])
+        for (const [column, field] of [
+          ['is_public', 'isPublic'],
+          ['is_active', 'isActive'],
+          ['passed', 'passed'],
+        ] as const) {
+          if (column in row) assert.equal(row[column], document[field] ? 1 : 0, column)
+        }
+        if ('lock_state' in row) assert.equal(row['lock_state'], document.lockState)
+        if ('summary' in row) {
+          const { Segment: _, ...summary } = document
+          assert.equal(row['summary'], JSON.stringify(summary))
+        }
+      }),
+    )
+  }
+})
+
+test('two documents have the same hash only if they are the same', () => {
+  for (const kind of recordKinds) {
+    const pair = fc
+      .tuple(lineOf(kind.name, [1]), lineOf(kind.name, [1]))
+      .map(lines => lines.map(line => readLine(kind, line)))
+    fc.assert(
+      fc.property(pair, ([one, other]) => {
+        assert.equal(one?.['etag'] === other?.['etag'], one?.['document'] === other?.['document'])
+      }),
+    )
+  }
+})
+
+test('whatever is imported is sent by the API, byte for byte', async () => {
+  const paths: Readonly<Record<string, string>> = {
+    account: '/api/v1/users',
+    'lock-template': '/api/v1/lkbx/templates',
+    'lock-device': '/api/v1/lkbx',
+    'training-device': '/api/v1/dtt',
+    'training-template': '/api/v1/dtt/templates',
+    'lock-session': '/api/v1/lkbx/sessions',
+    'training-session': '/api/v1/dtt/sessions',
+  }
+  await fc.assert(
+    fc.asyncProperty(archives(), async archive => {
+      // A reader to whom everybody gives access; none of the random names has this form.
+      const reader = account(Number.MAX_SAFE_INTEGER, 'reader of it all '.repeat(3))
+      const owners = archive.filter(({ kind, data }) => kind === 'account' && data['id'] !== reader.data.id)
+      const links = owners.map(({ data }) => partnership(Number(data['id']), reader.data.id))
+      const lines = archive.filter(line => !namesAccount(line, reader.data.id))
+      await using service = await startService([reader, ...links, ...lines], unlimited)
+      const token = await service.token(reader.data.username)
+      for (const kind of recordKinds) {
+        for (const line of lines.filter(({ kind: name }) => name === kind.name)) {
+          const row = readLine(kind, line)
+          const { text } = await service.fetch(`${paths[kind.name]}/${row['id']}`, token)
+          assert.equal(text, `{"ok":true,"data":${row['document']}}`)
+        }
+      }
+    }),
+    { numRuns: 8 },
+  )
+})
+
+test('export, import into an empty store and export again gives the same bytes', async () => {
+  await fc.assert(
+    fc.asyncProperty(archives(), async archive => {
+      await using store = await openStore(archive)
+      const exported = await store.export()
+      await using copy = await openStore(Buffer.from(exported))
+      assert.equal(await copy.export(), exported)
+      // The source says nothing that the export does not: it changes nothing in either.
+      assert.deepEqual(totals(await copy.import(archive)).unchanged, archive.length)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('an exported account ends when it ended, with and without an instant', () => {
+  const kind = kinds[0]
+  fc.assert(
+    fc.property(lineOf('account', []), line => {
+      if (kind === undefined) throw new Error('there are no kinds')
+      const row = readLine(kind, line)
+      const ends = line.data['subscriptionEndsAt'] ?? null
+      const instant = ends === null ? null : Date.parse(ends as string)
+      assert.equal(row['subscription_ends_at'], instant)
+      assert.equal(kind.write(row), `{"kind":"account","data":${accountText(String(row['document']), instant)}}`)
+    }),
+  )
+})
+
+function namesAccount({ data, ownerId }: SourceLine, id: number): boolean {
+  return ownerId === id || [data['ownerId'], data['partnerId'], 'username' in data && data['id']].includes(id)
+}
+
+function schemaOf({ name }: Kind): TObject {
+  const schema = schemas[name]
+  if (schema === undefined) throw new Error(`the API sends no ${name}`)
+  return schema
+}
+
+/** Required keys are all there, optional ones exactly where the source has them, and no other. */
+function assertKeys(schema: TObject, source: SourceRecord, written: SourceRecord) {
+  const required = new Set(schema.required)
+  const expected = Object.keys(schema.properties).filter(
+    name => required.has(name) || (name === 'distanceApproximate' ? name in written : name in source),
+  )
+  assert.deepEqual(Object.keys(written), expected)
+  for (const [name, items] of Object.entries(written)) {
+    if (!Array.isArray(items)) continue
+    const { items: item } = schema.properties[name] as TSchema & { items: TObject }
+    const sources = source[name] as SourceRecord[]
+    assert.equal(items.length, sources.length)
+    // They may have changed places, so each must have the keys of one of them.
+    const keys = new Set(sources.map(given => keysOf(item, given).join()))
+    for (const one of items) assert.ok(keys.has(Object.keys(one).join()))
+  }
+}
+
+function keysOf(schema: TObject, source: SourceRecord): string[] {
+  const required = new Set(schema.required)
+  return Object.keys(schema.properties).filter(name => required.has(name) || name in source)
+}
+
+/** The normal form of a value, written anew from the contract: for JSON.stringify and Date to do. */
+function normalOf(schema: TSchema, value: unknown): unknown {
+  const {
+    type,
+    anyOf,
+    format,
+    items,
+    properties,
+    enum: choices,
+  } = schema as TSchema & {
+    type?: string
+    anyOf?: TSchema[]
+    format?: string
+    enum?: unknown[]
+    items?: TObject
+    properties?: Record<string, TSchema>
+  }
+  if (anyOf !== undefined) return value === null || value === undefined ? null : normalOf(anyOf[0] ?? schema, value)
+  if (value === undefined || Object.is(value, -0)) return value === undefined ? undefined : 0
+  if (items !== undefined) return (value as unknown[]).map(item => normalOf(items, item))
+  if (properties !== undefined) {
+    const record = value as SourceRecord
+    const names = keysOf(schema as TObject, record)
+    return Object.fromEntries(names.map(name => [name, normalOf(properties[name] ?? schema, record[name])]))
+  }
+  if (type === 'string' && format === 'date-time') return new Date(value as string).toISOString().replace('.000Z', 'Z')
+  return type === 'string' && choices === undefined && value === null ? '' : value
+}
+
+function defaultOf({ name: kind }: Kind, name: string): unknown {
+  if (kind === 'account' && name === 'accountType') return 'user'
+  return ['league', 'rank', 'totalPoints', 'matchPoints', 'hueShift', 'serialNumber', 'apiHits'].includes(name)
+    ? 0
+    : null
+}
+
+/** The figures of a session, added in whole numbers of any size. */
+function figuresOf({ data, legacyUpload }: SourceLine) {
+  const segments = data['TrainerSegment'] as SourceRecord[]
+  const known = segments.map(segment => segment['distanceTravelled'] ?? null).filter(distance => distance !== null)
+  const micrometres = known.reduce<bigint>((sum, distance) => sum + BigInt(Math.round(Number(distance) * 1e6)), 0n)
+  const reps = segments.reduce((sum, segment) => sum + BigInt(Number(segment['repsMeasured'])), 0n)
+  return {
+    repsMeasured: data['repsMeasured'] ?? Number(reps),
+    distanceTravelled: zero(data['distanceTravelled'] ?? (known.length === 0 ? null : Number(micrometres) / 1e6)),
+    distanceApproximate: legacyUpload === true || data['distanceApproximate'] === true ? true : undefined,
+  }
+}
+
+function zero(value: unknown): unknown {
+  return Object.is(value, -0) ? 0 : value
+}
+
+/** A list holds the same items, in the order that the contract says. */
+function assertArranged(name: string, source: readonly SourceRecord[], written: readonly SourceRecord[]) {
+  if (name === 'LockSegment') {
+    const when = (item: SourceRecord) => Date.parse(String(item['createdAt']))
+    const sorted = source.toSorted((a, b) => when(a) - when(b) || Number(a['id']) - Number(b['id']))
+    assert.deepEqual(written, sorted)
+    return
+  }
+  const isOrdered = (item: SourceRecord) => typeof item['order'] === 'number'
+  const sorted = source.filter(isOrdered).toSorted((a, b) => Number(a['order']) - Number(b['order']))
+  assert.deepEqual(
+    written,
+    source.map(item => (isOrdered(item) ? sorted.shift() : item)),
+  )
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { exportArchive } from '../../src/archive/export.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { kinds } from '../../src/archive/kinds.ts'
+import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
+import { open } from '../../src/store/index.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
+import { bytesOf, cut, openStore } from '../support/archives.ts'
+import { newSqlite, postgresUrl } from '../support/databases.ts'
+import { largeArchive, measure } from '../support/measured.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  partnership,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+} from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+/** Two linked accounts and a stranger, each with a record of every kind, in no order. */
+const records = (owner: number) => [
+  trainingSession(owner * 100 + 1, owner),
+  trainingSession(owner + 1, owner),
+  lockSession(owner + 1, owner, {}, { templateId: 2 }),
+  trainingTemplate(owner + 1, owner),
+  trainingDevice(owner + 1, owner),
+  lockDevice(owner + 1, owner),
+  lockTemplate(owner + 1, owner),
+]
+const people = [account(30, 'cas'), account(2, 'ben'), account(1, 'ann')]
+const links = [partnership(2, 1), partnership(1, 30), partnership(1, 2)]
+const archive = [...records(2), ...links, ...records(30), ...people, ...records(1)]
+
+interface Exported {
+  readonly kind: string
+  readonly data: { readonly id: number; readonly ownerId: number; readonly partnerId: number }
+  readonly ownerId?: number
+}
+
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line) as Exported)
+
+test('the archive of an empty store is empty', async () => {
+  await using store = await openStore()
+  assert.equal(await store.export(), '')
+})
+
+test('kinds come in their order, and records by identifier, as numbers', async () => {
+  await using store = await openStore(archive)
+  const lines = linesOf(await store.export())
+  assert.equal(lines.length, archive.length)
+  assert.deepEqual(
+    [...new Set(lines.map(({ kind }) => kind))],
+    kinds.map(({ name }) => name),
+  )
+  const ids = (name: string) => lines.filter(({ kind }) => kind === name).map(({ data }) => data.id)
+  assert.deepEqual(ids('account'), [1, 2, 30])
+  assert.deepEqual(ids('lock-device'), [2, 3, 31])
+  assert.deepEqual(ids('training-session'), [2, 3, 31, 101, 201, 3001])
+  const pairs = lines.filter(({ kind }) => kind === 'partnership').map(({ data }) => [data.ownerId, data.partnerId])
+  assert.deepEqual(pairs, [
+    [1, 2],
+    [1, 30],
+    [2, 1],
+  ])
+})
+
+test('every line ends with a newline, and none is longer than an import takes', async () => {
+  const text = 'é'.repeat(MAX_LINE_BYTES / 2 - 500)
+  await using store = await openStore([...archive, trainingSession(77, 1, { name: text })])
+  const exported = await store.export()
+  assert.ok(exported.endsWith('}\n'))
+  for (const line of exported.split('\n')) assert.ok(Buffer.byteLength(line) <= MAX_LINE_BYTES)
+  await using copy = await openStore(Buffer.from(exported))
+  assert.equal(await copy.export(), exported)
+})
+
+test('what stands beside data is exported beside data, and only where it is known', async () => {
+  await using store = await openStore([
+    account(1, 'ann', { subscriptionEndsAt: '2030-01-01T00:00:00+01:00' }),
+    account(2, 'ben', { subscriptionTier: null }),
+    lockSession(1, 1, {}, { templateId: 9 }),
+    lockSession(2, 1),
+    trainingSession(3, 2, {}, { legacyUpload: true }),
+  ])
+  const lines = (await store.export()).split('\n')
+  assert.match(lines[0] ?? '', /^{"kind":"account","data":{"id":1,.*,"subscriptionEndsAt":"2029-12-31T23:00:00Z"}}$/)
+  assert.match(
+    lines[1] ?? '',
+    /^{"kind":"account","data":{"id":2,.*"subscriptionTier":null,.*"subscriptionEndsAt":null}}$/,
+  )
+  assert.match(lines[2] ?? '', /^{"kind":"lock-session","data":{"id":1,.*},"templateId":9}$/)
+  assert.match(lines[3] ?? '', /^{"kind":"lock-session","data":{"id":2,.*}\]}}$/)
+  assert.match(lines[4] ?? '', /^{"kind":"training-session","data":{"id":3,.*"distanceApproximate":true},"ownerId":2}$/)
+})
+
+test('the archive of one account has that account and its own records, and can be imported alone', async () => {
+  await using store = await openStore(archive)
+  for (const [owner, person] of [
+    [1, account(1, 'ann')],
+    [2, account(2, 'ben')],
+    [30, account(30, 'cas')],
+  ] as const) {
+    const exported = await store.export(owner)
+    await using alone = await openStore(bytesOf([person, ...records(owner)]))
+    assert.equal(exported, await alone.export())
+    await using copy = await openStore(Buffer.from(exported))
+    assert.equal(await copy.export(), exported)
+    assert.equal(await copy.export(owner), exported)
+  }
+  assert.equal(await store.export(4711), '')
+})
+
+test('archives of single accounts can be imported one after the other', async () => {
+  await using store = await openStore(archive)
+  await using copy = await openStore()
+  for (const owner of [30, 1, 2]) await copy.import(Buffer.from(await store.export(owner)))
+  await copy.import(links)
+  assert.equal(await copy.export(), await store.export())
+})
+
+test('tokens, passwords and sign-ins are never in an archive', async () => {
+  await using service = await startService([...people, ...records(1)])
+  const token = await service.token('ann', { name: 'telltale-name' })
+  await setPassword(service.store, 1, 'telltale password')
+  const account = await service.store.db.selectFrom('account').select('password_hash').where('id', '=', 1).execute()
+  const tokens = await service.store.db.selectFrom('token').selectAll().execute()
+  const secrets = [token, tokens[0]?.hash, account[0]?.password_hash]
+  let exported = ''
+  const collect = async (text: string) => {
+    exported += text
+  }
+  await exportArchive(service.store, collect)
+  await exportArchive(service.store, collect, 1)
+  for (const secret of secrets) {
+    assert.ok(typeof secret === 'string' && secret.length > 20)
+    assert.ok(!exported.includes(secret))
+  }
+  assert.doesNotMatch(exported, /telltale|password|token|argon|lks_/i)
+})
+
+test('an archive shows the store at one moment, whatever is written meanwhile', async () => {
+  const many = Array.from({ length: 400 }, (_, index) => lockDevice(index + 1, 1))
+  await using store = await openStore([account(1, 'ann'), account(2, 'ben'), ...many])
+  const before = await store.export()
+  const other = await open(store.url, { busyTimeoutMs: 5000 })
+  let during = ''
+  let parts = 0
+  await exportArchive(store.store, async text => {
+    during += text
+    parts += 1
+    // Between any two parts another program adds, changes and removes records before and after this place.
+    const changes = [
+      account(3 + parts, `new${parts}`),
+      lockDevice(500 - parts, 1),
+      lockDevice(parts, 2),
+      trainingSession(parts, 1),
+    ]
+    await importArchive(other, cut(bytesOf(changes), []), { onConflict: 'replace' })
+    await other.db
+      .deleteFrom('lock_device')
+      .where('id', '=', 200 + parts)
+      .execute()
+  })
+  await other.close()
+  assert.ok(parts > 5, String(parts))
+  assert.equal(during, before)
+  assert.notEqual(await store.export(), before)
+})
+
+test('no part of an archive is written before the one before it was taken', async () => {
+  const many = Array.from({ length: 300 }, (_, index) => lockDevice(index + 1, 1))
+  await using store = await openStore([account(1, 'ann'), ...many])
+  let taking = 0
+  await exportArchive(store.store, async () => {
+    taking += 1
+    assert.equal(taking, 1)
+    await new Promise(resolve => setImmediate(resolve))
+    taking -= 1
+  })
+})
+
+test('a reader that goes away ends the export, and the store can be used again', async () => {
+  await using store = await openStore(archive)
+  const gone = new Error('gone')
+  await assert.rejects(
+    exportArchive(store.store, () => Promise.reject(gone)),
+    gone,
+  )
+  await store.import([account(4, 'dee')])
+  assert.match(await store.export(4), /"dee"/)
+})
+
+test('memory does not grow with the store', { skip: postgresUrl !== undefined }, async t => {
+  const peaks: number[] = []
+  for (const count of [3000, 30_000]) {
+    const database = newSqlite()
+    const store = await open(database.url, { busyTimeoutMs: 5000, bulk: true })
+    await importArchive(store, largeArchive(count))
+    await store.close()
+    peaks.push(await measure({ work: 'export', url: database.url }))
+    await database.remove()
+  }
+  const [few = 0, many = 0] = peaks
+  t.diagnostic(`3,000 records take ${few} MB, 30,000 (75 MB) take ${many} MB`)
+  assert.ok(many - few < 40)
+})

@@ -1,0 +1,714 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TArray, TObject, TSchema } from 'typebox'
+import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
+import { LockSession } from '../../src/contract/lock-sessions.ts'
+import { LockTemplate } from '../../src/contract/lock-templates.ts'
+import { User } from '../../src/contract/people.ts'
+import { TrainingSession } from '../../src/contract/training-sessions.ts'
+import { TrainingTemplate } from '../../src/contract/training-templates.ts'
+import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
+import { openStore, totals } from '../support/archives.ts'
+import {
+  account,
+  lockDevice,
+  lockSegment,
+  lockSession,
+  lockTemplate,
+  partnership,
+  templateSegment,
+  trainerSegment,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+  world,
+} from '../support/records.ts'
+
+// What is in an archive that must be refused never shows in a reason: this stands in every one of them.
+const SECRET = 'SECRET-4711'
+
+const store = await openStore([...world, lockTemplate(1, 1)])
+
+type Hostile = object | string | Buffer
+type Refusals = readonly (readonly [name: string, line: Hostile, reason: string])[]
+
+/** JSON text of a line; a text "RAW:…" in it stands for what follows, unquoted. */
+function textOf(line: object): string {
+  return JSON.stringify(line).replaceAll(/"RAW:([^"]*)"/g, '$1')
+}
+
+/** Each line, between good ones, is refused with its number and reason; nothing is written, and nobody is polluted. */
+function testRefusals(title: string, refusals: Refusals) {
+  test(title, async t => {
+    for (const [name, line, reason] of refusals) {
+      await t.test(name, async () => {
+        const bytes = Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : textOf(line))
+        const [first, last] = [account(8, 'first'), account(9, 'last')].map(good => `${JSON.stringify(good)}\n`)
+        const file = Buffer.concat([Buffer.from(`${first}\n`), bytes, Buffer.from(`\n${last}`)])
+        const { errors, count, message } = await store.refuse(file)
+        assert.deepEqual(errors, [{ line: 3, reason }])
+        assert.equal(count, 1)
+        assert.doesNotMatch(message + reason, /SECRET/)
+        assert.deepEqual(polluted(), [])
+      })
+    }
+  })
+}
+
+function polluted(): string[] {
+  const found: string[] = []
+  for (const name in {}) found.push(name)
+  for (const name of ['polluted', 'admin']) if (name in {} || name in []) found.push(name)
+  return found
+}
+
+const device = (more: object) => lockDevice(5, 1, { bubbleId: SECRET, ...more })
+const template = (more: object) => trainingTemplate(5, 1, { name: SECRET, ...more })
+const deviceText = textOf(device({}))
+
+const notJson = 'is not valid JSON'
+const notUtf8 = 'is not valid UTF-8'
+const tooLong = 'is longer than 1 MiB'
+const tooLarge = 'must be at most 9007199254740991 either way, as larger numbers are not exact in JSON'
+const unknownTooLarge = `has a number that ${tooLarge}`
+const noNul = 'must not contain NUL'
+const noSurrogate = 'must not contain lone surrogates'
+const noProto = 'must not have a field named __proto__'
+const tooDeep = 'must not be nested more than 32 deep'
+const notInstant = 'must be an RFC 3339 date-time, existing, and no finer than milliseconds'
+const unknownKind =
+  'kind must be one of account, partnership, lock-template, lock-device, training-device, training-template, lock-session, training-session'
+
+const long = (length: number) =>
+  textOf(device({ macAddress: 'x'.repeat(length - textOf(device({ macAddress: '' })).length) }))
+
+/** The line of a device with these bytes, given in hexadecimal, in one of its texts. */
+function bytesIn(hex: string): Buffer {
+  const [start = '', end = ''] = textOf(device({ macAddress: 'HERE' })).split('HERE')
+  return Buffer.concat([Buffer.from(start), Buffer.from(hex, 'hex'), Buffer.from(end)])
+}
+
+testRefusals('lines that cannot be read are refused', [
+  ['a line of 1 MiB and a byte', long(MAX_LINE_BYTES + 1), tooLong],
+  ['a line of 1 MiB and a byte, with CRLF', `${long(MAX_LINE_BYTES + 1)}\r`, tooLong],
+  ['a line of many MiB', Buffer.alloc(5_000_000, SECRET), tooLong],
+  ['a line of nothing but spaces, too long', ' '.repeat(MAX_LINE_BYTES + 1), tooLong],
+  ['a line that is too long in bytes, not in characters', 'ß'.repeat(MAX_LINE_BYTES / 2 + 1), tooLong],
+  ['a byte that is never UTF-8', bytesIn('FF'), notUtf8],
+  ['a continuation byte without a start', bytesIn('80'), notUtf8],
+  ['a character that is cut off', bytesIn('E282'), notUtf8],
+  ['a character written longer than needed', bytesIn('C0AF'), notUtf8],
+  ['NUL written longer than needed', bytesIn('C080'), notUtf8],
+  ['half of a surrogate pair in bytes', bytesIn('EDA080'), notUtf8],
+  ['a surrogate pair in bytes', bytesIn('EDA0BDEDB280'), notUtf8],
+  ['a character beyond the last', bytesIn('F4908080'), notUtf8],
+  ['Latin-1', Buffer.from(textOf(device({ macAddress: 'Gerät' })), 'latin1'), notUtf8],
+  ['a NUL byte in a text', bytesIn('00'), 'contains a NUL byte'],
+  ['a NUL byte between values', deviceText.replace(',', '\0,'), 'contains a NUL byte'],
+  ['a NUL byte alone', '\0', 'contains a NUL byte'],
+])
+
+testRefusals('lines that are no JSON are refused', [
+  ['a line that ends too early', deviceText.slice(0, -1), notJson],
+  ['a line that ends in a text', deviceText.slice(0, deviceText.indexOf(SECRET) + 3), notJson],
+  ['an opening brace', '{', notJson],
+  ['words', SECRET, notJson],
+  ['two records on a line', deviceText + deviceText, notJson],
+  ['a comma at the end', `${deviceText},`, notJson],
+  ['a comma too many', deviceText.replace('}', ',}'), notJson],
+  ['a comment', `${deviceText} // ${SECRET}`, notJson],
+  ['single quotes', deviceText.replaceAll('"', "'"), notJson],
+  ['keys without quotes', deviceText.replace('"kind"', 'kind'), notJson],
+  ['an unknown escape', textOf(device({ macAddress: '@' })).replace('@', '\\x41'), notJson],
+  ['a control character in a text', textOf(device({ macAddress: '@' })).replace('@', '\u0007'), notJson],
+  ['NaN', device({ hueShift: 'RAW:NaN' }), notJson],
+  ['Infinity', device({ hueShift: 'RAW:-Infinity' }), notJson],
+  ['a plus sign', device({ hueShift: 'RAW:+1' }), notJson],
+  ['a leading zero', device({ hueShift: 'RAW:01' }), notJson],
+  ['hexadecimal digits', device({ hueShift: 'RAW:0x10' }), notJson],
+  ['a byte-order mark in the middle of a file', `\u{FEFF}${deviceText}`, notJson],
+  ['a million brackets that nobody closes', '['.repeat(1_000_000), notJson],
+])
+
+testRefusals('lines that are no record are refused', [
+  ['null', 'null', 'must be an object with kind and data'],
+  ['a number', '4711', 'must be an object with kind and data'],
+  ['a text', `"${SECRET}"`, 'must be an object with kind and data'],
+  ['a list', `[${deviceText}]`, 'must be an object with kind and data'],
+  ['an empty object', '{}', unknownKind],
+  ['a record without a kind', { data: device({}).data }, unknownKind],
+  ['a kind in capitals', { ...device({}), kind: 'Lock-Device' }, unknownKind],
+  ['the name of a table', { ...device({}), kind: 'lock_device' }, unknownKind],
+  ['an unknown kind', { ...device({}), kind: SECRET }, unknownKind],
+  ['a kind that is no text', { ...device({}), kind: ['lock-device'] }, unknownKind],
+  ['a kind that every object has', { ...device({}), kind: 'constructor' }, unknownKind],
+  ['tokens', { kind: 'token', data: { id: 1, hash: SECRET } }, unknownKind],
+  ['no data', { kind: 'account' }, 'data must be an object'],
+  ['data that is null', { kind: 'account', data: null }, 'data must be an object'],
+  ['data that is a list', { kind: 'account', data: [account(5, SECRET).data] }, 'data must be an object'],
+  ['data that is text', { kind: 'account', data: SECRET }, 'data must be an object'],
+  ['data that is a number', { kind: 'account', data: 4711 }, 'data must be an object'],
+  ['data that is true', { kind: 'account', data: true }, 'data must be an object'],
+  ['an unknown key beside data', { ...device({}), [SECRET]: 1 }, 'must have no other keys than kind, data'],
+  ['the key of another kind', { ...device({}), ownerId: 1 }, 'must have no other keys than kind, data'],
+  [
+    'the key of another kind of session',
+    trainingSession(5, 1, {}, { templateId: 1 }),
+    besides('ownerId, legacyUpload'),
+  ],
+  ['an owner beside a lock session', lockSession(5, 1, {}, { ownerId: 1 }), besides('templateId')],
+  ['a key beside a link', { ...partnership(2, 1), mutual: true }, 'must have no other keys than kind, data'],
+])
+
+function besides(keys: string): string {
+  return `must have no other keys than kind, data, ${keys}`
+}
+
+const ownerless = (ownerId: unknown) => ({ ...trainingSession(5, 1, { name: SECRET }), ownerId })
+
+testRefusals('what stands beside data is checked', [
+  ['a training session without an owner', ownerless(undefined), 'ownerId is missing'],
+  ['an owner that is null', ownerless(null), 'ownerId must be an integer of 1 or more'],
+  ['an owner that is text', ownerless('1'), 'ownerId must be an integer of 1 or more'],
+  ['an owner of 0', ownerless(0), 'ownerId must be an integer of 1 or more'],
+  ['an owner that is a fraction', ownerless(1.5), 'ownerId must be an integer of 1 or more'],
+  ['an owner that is not exact', ownerless('RAW:9007199254740993'), `ownerId ${tooLarge}`],
+  ['a template that is text', lockSession(5, 1, {}, { templateId: SECRET }), 'templateId must be an integer'],
+  ['a template that is a list', lockSession(5, 1, {}, { templateId: [1] }), 'templateId must be an integer'],
+  ['a template that is not exact', lockSession(5, 1, {}, { templateId: 2 ** 53 }), `templateId ${tooLarge}`],
+  [
+    'an upload path that is text',
+    trainingSession(5, 1, {}, { legacyUpload: SECRET }),
+    'legacyUpload must be true or false',
+  ],
+  [
+    'an upload path that is a number',
+    trainingSession(5, 1, {}, { legacyUpload: 1 }),
+    'legacyUpload must be true or false',
+  ],
+])
+
+testRefusals('text that not every reader can hold is refused, wherever it stands', [
+  ['NUL in a text', device({ macAddress: '\0' }), `macAddress ${noNul}`],
+  ['NUL in a username', account(5, 'a\0b'), `username ${noNul}`],
+  [
+    'NUL in a list item',
+    template({ Segment: [templateSegment(1, { type: `${SECRET}\0` })] }),
+    `Segment[0].type ${noNul}`,
+  ],
+  ['NUL in an unknown field', device({ extra: `${SECRET}\0` }), noNul],
+  ['NUL in the name of an unknown field', device({ [`${SECRET}\0`]: 1 }), noNul],
+  ['NUL in a session that is not finished', trainingSession(5, 1, { passed: null, name: '\0' }), noNul],
+  ['the first half of a pair', device({ macAddress: 'a\u{D83D}' }), `macAddress ${noSurrogate}`],
+  ['the second half of a pair', device({ macAddress: '\u{DD12}a' }), `macAddress ${noSurrogate}`],
+  ['a pair the wrong way round', device({ macAddress: '\u{DD12}\u{D83D}' }), `macAddress ${noSurrogate}`],
+  ['half of a pair in a username', account(5, 'a\u{D83D}'), `username ${noSurrogate}`],
+  [
+    'half of a pair in the result of a segment',
+    trainingSession(5, 1, { TrainerSegment: [trainerSegment(1), trainerSegment(2, { type: '\u{D83D}' })] }),
+    `TrainerSegment[1].type ${noSurrogate}`,
+  ],
+  ['half of a pair deep in an unknown field', device({ extra: [{ a: ['\u{D83D}'] }] }), noSurrogate],
+  ['half of a pair in a name deep in an unknown field', device({ extra: [{ '\u{D83D}': 1 }] }), noSurrogate],
+])
+
+testRefusals('numbers that are not exact are refused', [
+  ['an identifier beyond what is exact', device({ id: 'RAW:9007199254740993' }), `id ${tooLarge}`],
+  ['an identifier of 64 bits', device({ id: 'RAW:18446744073709551615' }), `id ${tooLarge}`],
+  ['an owner beyond what is exact', device({ ownerId: 'RAW:9007199254740992' }), `ownerId ${tooLarge}`],
+  ['a count beyond what is exact', device({ hueShift: 'RAW:-9007199254740992' }), `hueShift ${tooLarge}`],
+  ['an integer with an exponent, far too large', device({ hueShift: 'RAW:1e300' }), `hueShift ${tooLarge}`],
+  ['an integer that no number can hold', device({ hueShift: 'RAW:1e400' }), `hueShift ${tooLarge}`],
+  ['and below', device({ hueShift: 'RAW:-1e400' }), `hueShift ${tooLarge}`],
+  ['an identifier of 400 digits', device({ id: `RAW:${'9'.repeat(400)}` }), `id ${tooLarge}`],
+  [
+    'a decimal that no number can hold',
+    trainingSession(5, 1, { distanceTravelled: 'RAW:1e400' }),
+    `distanceTravelled ${tooLarge}`,
+  ],
+  [
+    'a decimal of a segment that no number can hold',
+    trainingSession(5, 1, { TrainerSegment: [trainerSegment(1, { distanceTravelled: 'RAW:1e400' })] }),
+    `TrainerSegment[0].distanceTravelled ${tooLarge}`,
+  ],
+  [
+    'a decimal that is a large integer',
+    trainingSession(5, 1, { distanceTravelled: 'RAW:9007199254740993' }),
+    `distanceTravelled ${tooLarge}`,
+  ],
+  [
+    'a speed that no number can hold',
+    template({ Segment: [templateSegment(1, { speed: 'RAW:-1e999' })] }),
+    `Segment[0].speed ${tooLarge}`,
+  ],
+  ['an unknown number that no number can hold', device({ extra: 'RAW:1e400' }), unknownTooLarge],
+  ['and deep in an unknown field', device({ extra: [{ a: 'RAW:-1e400' }] }), unknownTooLarge],
+  ['an unknown integer that is not exact', device({ extra: 'RAW:9007199254740993' }), unknownTooLarge],
+  ['and the first of them below', device({ extra: 'RAW:-9007199254740992' }), unknownTooLarge],
+  ['and one deep in an unknown field', device({ extra: [{ a: [2 ** 53] }] }), unknownTooLarge],
+  [
+    'an unknown integer that is not exact, in a list item',
+    template({ Segment: [templateSegment(1, { extra: 2 ** 53 })] }),
+    `Segment[0] ${unknownTooLarge}`,
+  ],
+  [
+    'an integer that is not exact, in a session that is not finished',
+    trainingSession(5, 1, { passed: null, totalPoints: 2 ** 53 }),
+    unknownTooLarge,
+  ],
+  [
+    'an unknown integer that is not exact, in a link',
+    { kind: 'partnership', data: { ownerId: 1, partnerId: 3, extra: 2 ** 53 } },
+    unknownTooLarge,
+  ],
+])
+
+const instants: Readonly<Record<string, unknown>> = {
+  'February 29 of a common year': '2026-02-29T00:00:00Z',
+  'February 29 of a century': '1900-02-29T00:00:00Z',
+  'February 30 of a leap year': '2024-02-30T00:00:00Z',
+  'April 31': '2026-04-31T00:00:00Z',
+  'day 0': '2026-01-00T00:00:00Z',
+  'day 32': '2026-01-32T00:00:00Z',
+  'month 0': '2026-00-01T00:00:00Z',
+  'month 13': '2026-13-01T00:00:00Z',
+  '24:00': '2026-01-01T24:00:00Z',
+  'minute 60': '2026-01-01T00:60:00Z',
+  'second 60': '2026-06-30T23:59:60Z',
+  'a real leap second': '2016-12-31T23:59:60Z',
+  'an offset of 24 hours': '2026-01-01T00:00:00+24:00',
+  'an offset of 60 minutes': '2026-01-01T00:00:00+01:60',
+  'an offset without a colon': '2026-01-01T00:00:00+0100',
+  'an offset of hours': '2026-01-01T00:00:00+01',
+  'an offset with another minus': '2026-01-01T00:00:00−01:00',
+  'no offset': '2026-01-01T00:00:00',
+  'a digit beyond milliseconds': '2026-01-01T00:00:00.0001Z',
+  'a digit far beyond milliseconds': '2026-01-01T00:00:00.000000000000001Z',
+  'an empty fraction': '2026-01-01T00:00:00.Z',
+  'a fraction with a comma': '2026-01-01T00:00:00,5Z',
+  'no seconds': '2026-01-01T00:00Z',
+  'a space for the T': '2026-01-01 00:00:00Z',
+  'a date': '2026-01-01',
+  'a basic date': '20260101T000000Z',
+  'an ordinal date': '2026-001T00:00:00Z',
+  'a year of two digits': '26-01-01T00:00:00Z',
+  'a year of five digits': '12026-01-01T00:00:00Z',
+  'a year with a sign': '+002026-01-01T00:00:00Z',
+  'an offset that leads before the year 0': '0000-01-01T00:00:00+00:01',
+  'an offset that leads beyond the year 9999': '9999-12-31T23:59:59-00:01',
+  'spaces around': ' 2026-01-01T00:00:00Z ',
+  'a newline after': '2026-01-01T00:00:00Z\n',
+  'digits of another script': '２０２６-01-01T00:00:00Z',
+  'a date of HTTP': 'Thu, 01 Jan 2026 00:00:00 GMT',
+  words: SECRET,
+  nothing: '',
+  'seconds since 1970': 1_767_225_600,
+}
+
+testRefusals(
+  'instants that do not exist, or are no RFC 3339 date-times, are refused',
+  Object.entries(instants).map(([name, createdAt]) => [
+    name,
+    lockTemplate(5, 1, { createdAt }),
+    `createdAt ${notInstant}`,
+  ]),
+)
+
+const badDate = '2026-02-29T00:00:00Z'
+
+testRefusals('instants are checked wherever they stand', [
+  ['of a device', device({ lastVisited: badDate }), `lastVisited ${notInstant}`],
+  ['of a training template', template({ updatedAt: badDate }), `updatedAt ${notInstant}`],
+  ['of a lock session', lockSession(5, 1, { startDate: badDate }), `startDate ${notInstant}`],
+  ['the end of a lock session', lockSession(5, 1, { endDate: badDate }), `endDate ${notInstant}`],
+  ['the making of a lock session', lockSession(5, 1, { createdAt: badDate }), `createdAt ${notInstant}`],
+  [
+    'of an event',
+    lockSession(5, 1, { LockSegment: [lockSegment(1, SECRET, badDate, true)] }),
+    `LockSegment[0].createdAt ${notInstant}`,
+  ],
+  ['of a training session', trainingSession(5, 1, { created_at: badDate }), `created_at ${notInstant}`],
+  [
+    'the end of a subscription',
+    account(5, 'eve', { subscriptionEndsAt: badDate }),
+    'subscriptionEndsAt must be an RFC 3339 date-time or null',
+  ],
+  [
+    'the end of a subscription, as a number',
+    account(5, 'eve', { subscriptionEndsAt: 4711 }),
+    'subscriptionEndsAt must be an RFC 3339 date-time or null',
+  ],
+])
+
+/** A line of each kind with something more: beside data, in data, and in a list item where there is one. */
+const places: readonly (readonly [place: string, line: (more: object) => object, path: string])[] = [
+  ['an account', more => account(5, 'eve', more), ''],
+  ['a partnership', more => ({ kind: 'partnership', data: { ownerId: 2, partnerId: 1, ...more } }), ''],
+  ['a lock template', more => lockTemplate(5, 1, more), ''],
+  [
+    'a lock template of random duration',
+    more => lockTemplate(5, 1, { isRandomDuration: true, minDuration: 1, maxDuration: 2, ...more }),
+    '',
+  ],
+  ['a lock device', more => lockDevice(5, 1, more), ''],
+  ['a training device', more => trainingDevice(5, 1, more), ''],
+  ['a training template', more => trainingTemplate(5, 1, more), ''],
+  ['a part of a training template', more => template({ Segment: [templateSegment(1, more)] }), 'Segment[0]'],
+  ['a lock session', more => lockSession(5, 1, more), ''],
+  [
+    'an event',
+    more => lockSession(5, 1, { LockSegment: [{ ...lockSegment(1, 'start', '2026-01-01T00:00:00Z', true), ...more }] }),
+    'LockSegment[0]',
+  ],
+  ['a training session', more => trainingSession(5, 1, more), ''],
+  ['a session that is not finished', more => trainingSession(5, 1, { passed: null, ...more }), ''],
+  [
+    'a result',
+    more => trainingSession(5, 1, { TrainerSegment: [trainerSegment(1), trainerSegment(2, more)] }),
+    'TrainerSegment[1]',
+  ],
+]
+
+const at = (path: string, reason: string) => (path === '' ? reason : `${path} ${reason}`)
+const prototypes = { __PROTO__: { polluted: true, admin: SECRET } }
+const withProto = (line: object) => textOf(line).replaceAll('__PROTO__', '__proto__')
+const withEscapedProto = (line: object) => textOf(line).replaceAll('__PROTO__', String.raw`\u005f_proto\u005F_`)
+
+testRefusals('fields named __proto__ are refused, wherever they stand and however they are written', [
+  ...places.flatMap(([place, line, path]): Refusals => {
+    const nested = line({ extra: [{ deeper: prototypes }] })
+    return [
+      [`in ${place}`, withProto(line(prototypes)), at(path, noProto)],
+      [`in ${place}, escaped`, withEscapedProto(line(prototypes)), at(path, noProto)],
+      [`in an unknown field of ${place}`, withProto(nested), at(path, noProto)],
+      [`in an unknown field of ${place}, escaped`, withEscapedProto(nested), at(path, noProto)],
+    ]
+  }),
+  ['beside data', withProto({ ...device({}), ...prototypes }), 'must have no other keys than kind, data'],
+  [
+    'beside data, escaped',
+    withEscapedProto({ ...device({}), ...prototypes }),
+    'must have no other keys than kind, data',
+  ],
+  ['in place of kind and data', `{"__proto__":${deviceText}}`, unknownKind],
+  [
+    'in place of data',
+    `{"kind":"lock-device","__proto__":{"data":${textOf(device({}).data)}}}`,
+    'data must be an object',
+  ],
+  ['in place of the fields', `{"kind":"lock-device","data":{"__proto__":${textOf(device({}).data)}}}`, 'id is missing'],
+  ['whose value is null', withProto(device({ __PROTO__: null })), noProto],
+  ['twice', withProto(device({ __PROTO__: 1, X: 2 })).replace('"X"', '"__proto__"'), noProto],
+])
+
+/** Lists in lists, or objects in objects: as deep as said. */
+const lists = (depth: number) => `RAW:${'['.repeat(depth)}${']'.repeat(depth)}`
+const objects = (depth: number): unknown => (depth === 1 ? {} : { a: objects(depth - 1) })
+
+testRefusals('lines that are nested more than 32 deep are refused', [
+  ...places.flatMap(([place, line, path]): Refusals => {
+    // The line and its data stand around a field; the list and the item too.
+    const around = path === '' ? 2 : 4
+    return [
+      [`lists in an unknown field of ${place}`, line({ extra: lists(33 - around) }), at(path, tooDeep)],
+      [`objects in an unknown field of ${place}`, line({ extra: objects(33 - around) }), at(path, tooDeep)],
+    ]
+  }),
+  ['very deep', device({ extra: lists(300_000) }), tooDeep],
+  ['very deep, in place of a text', device({ macAddress: lists(300_000) }), 'macAddress must be text'],
+  [
+    'very deep, in place of a number',
+    lockTemplate(5, 1, { minDuration: lists(300_000) }),
+    'minDuration must be an integer',
+  ],
+  ['very deep, in place of a list item', template({ Segment: [lists(300_000)] }), 'Segment[0] must be an object'],
+  ['very deep, beside data', lockSession(5, 1, {}, { templateId: lists(300_000) }), 'templateId must be an integer'],
+  ['very deep, in place of data', { kind: 'account', data: lists(300_000) }, 'data must be an object'],
+  ['very deep, in place of a record', lists(500_000).slice('RAW:'.length), 'must be an object with kind and data'],
+])
+
+test('the largest exact numbers are taken in unknown fields', async () => {
+  await using own = await openStore(world)
+  for (const extra of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0.1, 5e-324]) {
+    const { dropped } = await own.import([device({ extra })])
+    assert.deepEqual(dropped, [{ kind: 'lock-device', field: 'extra', count: 1 }])
+  }
+})
+
+test('what is 32 deep is taken', async () => {
+  await using own = await openStore(world)
+  for (const [, line, path] of places) {
+    const around = path === '' ? 2 : 4
+    for (const extra of [lists(32 - around), objects(32 - around)]) {
+      const { dropped } = await own.import([textOf(line({ extra }))], { onConflict: 'replace' })
+      if (dropped.length > 0)
+        assert.deepEqual(
+          dropped.map(({ field }) => field),
+          ['extra'],
+        )
+    }
+  }
+})
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, id) => lockSegment(id, '', '2026-01-01T00:00:00Z', true))
+const empty = (count: number) => `RAW:[${Array.from({ length: count }, () => '{}').join()}]`
+
+testRefusals('lists of more than 10,000 items are refused', [
+  ['events', lockSession(5, 1, { LockSegment: many(10_001) }), 'LockSegment must not have more than 10000 items'],
+  ['parts of a program', template({ Segment: empty(10_001) }), 'Segment must not have more than 10000 items'],
+  [
+    'results',
+    trainingSession(5, 1, { TrainerSegment: empty(10_001) }),
+    'TrainerSegment must not have more than 10000 items',
+  ],
+  [
+    '200,000 results',
+    trainingSession(5, 1, { TrainerSegment: empty(200_000) }),
+    'TrainerSegment must not have more than 10000 items',
+  ],
+])
+
+test('a list of 10,000 items is taken', async () => {
+  await using own = await openStore(world)
+  const report = await own.import([textOf(lockSession(5, 1, { LockSegment: many(10_000) }))])
+  assert.equal(totals(report).added, 1)
+})
+
+test('names that objects have anyway are unknown fields like any other', async () => {
+  await using own = await openStore(world)
+  for (const name of [
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    'toJSON',
+    'then',
+    'length',
+  ]) {
+    const { dropped } = await own.import([lockDevice(5, 1, { [name]: { prototype: { polluted: true } } })])
+    assert.deepEqual(dropped, [{ kind: 'lock-device', field: name, count: 1 }])
+    assert.deepEqual(polluted(), [])
+  }
+})
+
+testRefusals('records at odds with themselves are refused', [
+  [
+    'a random duration without a shortest',
+    lockTemplate(5, 1, { isRandomDuration: true, maxDuration: 5 }),
+    'minDuration is required when the duration is random',
+  ],
+  [
+    'a random duration without a longest',
+    lockTemplate(5, 1, { isRandomDuration: true, minDuration: 5 }),
+    'maxDuration is required when the duration is random',
+  ],
+  [
+    'a random duration with a text',
+    lockTemplate(5, 1, { isRandomDuration: true, minDuration: SECRET, maxDuration: 5 }),
+    'minDuration must be an integer',
+  ],
+  ['a link to oneself', partnership(1, 1), 'partnerId must not be the owner'],
+])
+
+// Every field of every kind, from the contract.
+
+interface Shape {
+  readonly schema: TObject
+  readonly line: (more: object) => object
+  /** Fields that may be missing, and may be null, though the contract requires them of an answer. */
+  readonly filled?: readonly string[]
+}
+
+const shapes: Readonly<Record<string, Shape>> = {
+  account: {
+    schema: User,
+    line: more => account(5, 'eve', more),
+    filled: [
+      'accountType',
+      'subscriptionTier',
+      'league',
+      'rank',
+      'totalPoints',
+      'matchPoints',
+      'profileImage',
+      'profileDescription',
+      'profileTitle',
+    ],
+  },
+  'lock-template': {
+    schema: LockTemplate,
+    line: more => lockTemplate(5, 1, more),
+    filled: ['minDuration', 'maxDuration'],
+  },
+  'lock-device': { schema: LockDevice, line: more => lockDevice(5, 1, more), filled: ['hueShift'] },
+  'training-device': {
+    schema: TrainingDevice,
+    line: more => trainingDevice(5, 1, more),
+    filled: ['serialNumber', 'apiHits'],
+  },
+  'training-template': { schema: TrainingTemplate, line: more => trainingTemplate(5, 1, more) },
+  'lock-session': { schema: LockSession, line: more => lockSession(5, 1, more) },
+  'training-session': {
+    schema: TrainingSession,
+    line: more => trainingSession(5, 1, more),
+    filled: ['repsMeasured', 'distanceTravelled', 'distanceApproximate'],
+  },
+  'item of Segment': {
+    schema: itemOf(TrainingTemplate, 'Segment'),
+    line: more => trainingTemplate(5, 1, { Segment: [templateSegment(1), templateSegment(2, more)] }),
+  },
+  'item of LockSegment': {
+    schema: itemOf(LockSession, 'LockSegment'),
+    line: more => {
+      const event = lockSegment(1, 'start', '2026-01-01T00:00:00Z', true)
+      return lockSession(5, 1, { LockSegment: [event, { ...event, ...more }] })
+    },
+  },
+  'item of TrainerSegment': {
+    schema: itemOf(TrainingSession, 'TrainerSegment'),
+    line: more => trainingSession(5, 1, { TrainerSegment: [trainerSegment(1), trainerSegment(2, more)] }),
+    filled: ['distanceTravelled'],
+  },
+}
+
+function itemOf(schema: TObject, list: string): TObject {
+  // The lists of the contract are lists of objects.
+  return (schema.properties[list] as TArray).items as TObject
+}
+
+/** A schema of a field without its null, and whether it had one. */
+function plain(schema: TSchema): { schema: Record<string, unknown>; nullable: boolean } {
+  const { anyOf } = schema as { anyOf?: Record<string, unknown>[] }
+  // Fields are plain JSON Schema.
+  const [inner = schema as Record<string, unknown>] = anyOf?.filter(({ type }) => type !== 'null') ?? []
+  return { schema: inner, nullable: anyOf !== undefined }
+}
+
+const anything = [SECRET, 4711, 0.5, true, {}, [], [SECRET], { [SECRET]: SECRET }]
+
+/** What the values of a field may not be, by the reason. */
+function wrongValues({
+  type,
+  format,
+  minimum,
+  maximum,
+  ...rest
+}: Record<string, unknown>): Readonly<Record<string, readonly unknown[]>> {
+  const not = (...fine: string[]) => anything.filter(value => !fine.includes(typeof value))
+  if ('const' in rest) return { 'must be true or false': [SECRET, 4711, {}, []] }
+  if (Array.isArray(rest['enum']))
+    return { [`must be one of ${rest['enum'].join(', ')}`]: [...anything, '', 'ULTRA', 'user '] }
+  if (type === 'integer') {
+    const bounded = maximum !== Number.MAX_SAFE_INTEGER
+    const bounds = bounded ? ` from ${String(minimum)} to ${String(maximum)}` : minimum === 1 ? ' of 1 or more' : ''
+    const outside = bounded ? [Number(minimum) - 1, Number(maximum) + 1] : minimum === 1 ? [0, -1] : []
+    return {
+      [`must be an integer${bounds}`]: [...not('number'), 0.5, '1', ...outside],
+      [tooLarge]: [2 ** 53, -1e20, 'RAW:1e400'],
+    }
+  }
+  if (type === 'number') return { 'must be a number': [...not('number'), '1'], [tooLarge]: [2 ** 53, 'RAW:-1e400'] }
+  if (type === 'boolean') return { 'must be true or false': [...not('boolean'), 'true', 0, 1] }
+  if (type === 'array') return { 'must be a list': [SECRET, 4711, true, {}, { length: 0 }] }
+  if (format === 'date-time') return { [notInstant]: [...anything, badDate] }
+  return { 'must be text': not('string') }
+}
+
+test('every field of every kind is refused with a wrong type, as null where it may not be null, and when it is missing', async t => {
+  let count = 0
+  for (const [name, { schema, line, filled = [] }] of Object.entries(shapes)) {
+    await t.test(name, async () => {
+      const lines: string[] = []
+      const reasons: string[] = []
+      const add = (field: string, value: unknown, reason: string) => {
+        const path = name.startsWith('item of ') ? `${name.slice('item of '.length)}[1].${field}` : field
+        lines.push(textOf(line({ [field]: value })))
+        reasons.push(`${path} ${reason}`)
+      }
+      for (const [field, given] of Object.entries(schema.properties)) {
+        const { schema: wanted, nullable } = plain(given)
+        const wrong = wrongValues(wanted)
+        for (const [reason, values] of Object.entries(wrong)) for (const value of values) add(field, value, reason)
+        const optional = !(schema.required ?? []).includes(field) || filled.includes(field)
+        if (!optional) add(field, undefined, 'is missing')
+        const text = wanted['type'] === 'string' && wanted['format'] === undefined && wanted['enum'] === undefined
+        // The name of an account may not be empty, and a session without a result is not finished.
+        const elsewhere =
+          (name === 'account' && field === 'username') || (name === 'training-session' && field === 'passed')
+        const [reason = ''] = Object.keys(wrong)
+        if (!nullable && !text && !filled.includes(field) && !elsewhere) add(field, null, reason)
+        if (field in itemFields) for (const item of [SECRET, 4711, true, null, []]) add(field, [item], 'ITEM')
+      }
+      const expected = reasons.map((reason, index) => ({
+        line: index + 1,
+        reason: reason.replace(/ ITEM$/, '[0] must be an object'),
+      }))
+      for (let start = 0; start < lines.length; start += 100) {
+        const { errors } = await store.refuse(lines.slice(start, start + 100))
+        const wanted = expected
+          .slice(start, start + 100)
+          .map(({ line: number, reason }) => ({ line: number - start, reason }))
+        assert.deepEqual(errors, wanted)
+        assert.doesNotMatch(JSON.stringify(errors), /SECRET/)
+      }
+      count += lines.length
+    })
+  }
+  assert.ok(count > 700, String(count))
+})
+
+const itemFields = { Segment: 1, LockSegment: 1, TrainerSegment: 1 }
+
+test('a link is refused without two accounts', async () => {
+  const wrong = [SECRET, null, 0, -1, 1.5, true, [], {}]
+  const lines = wrong.flatMap(value => [
+    { kind: 'partnership', data: { ownerId: value, partnerId: 2 } },
+    { kind: 'partnership', data: { ownerId: 2, partnerId: value } },
+  ])
+  const { errors } = await store.refuse(lines)
+  assert.deepEqual(
+    errors.map(({ reason }) => reason),
+    wrong.flatMap(() => ['ownerId must be an integer of 1 or more', 'partnerId must be an integer of 1 or more']),
+  )
+  const missing = await store.refuse([{ kind: 'partnership', data: {} }])
+  assert.deepEqual(missing.errors, [{ line: 1, reason: 'ownerId is missing' }])
+})
+
+test('a reason never shows what is in the file, not even where lines contradict each other', async () => {
+  await using own = await openStore([account(1, 'ann'), account(2, SECRET), lockDevice(1, 1)])
+  const { errors } = await own.refuse([
+    account(3, SECRET),
+    account(4, `${SECRET}-2`),
+    account(5, `${SECRET}-2`),
+    lockDevice(1, 1, { bubbleId: SECRET }),
+    lockDevice(2, 4711, { bubbleId: SECRET }),
+    lockDevice(3, 1),
+    lockDevice(3, 1, { bubbleId: SECRET }),
+  ])
+  assert.deepEqual(
+    errors.map(({ line }) => line),
+    [1, 2, 3, 4, 5, 7],
+  )
+  assert.doesNotMatch(JSON.stringify(errors), /SECRET|4711/)
+})
+
+test('a file of everything hostile at once is read to its end', async () => {
+  const { errors } = await store.refuse(
+    Buffer.concat([
+      Buffer.from('\u{FEFF}{\n'),
+      Buffer.alloc(3_000_000, '['),
+      Buffer.from([0x0a, 0xff, 0xfe, 0x0a, 0, 0x0d, 0x0a, 0x0a]),
+      Buffer.from(`${textOf(device({ id: 'RAW:1e400' }))}\r\n${withProto(device(prototypes))}`),
+    ]),
+  )
+  assert.deepEqual(errors, [
+    { line: 1, reason: notJson },
+    { line: 2, reason: tooLong },
+    { line: 3, reason: notUtf8 },
+    { line: 4, reason: 'contains a NUL byte' },
+    { line: 6, reason: `id ${tooLarge}` },
+    { line: 7, reason: noProto },
+  ])
+})

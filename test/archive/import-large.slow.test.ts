@@ -1,0 +1,113 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { importArchive, ImportError } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { openStore } from '../support/archives.ts'
+import { newSqlite } from '../support/databases.ts'
+import { largeArchive, measure, startWorker } from '../support/measured.ts'
+import { lockDevice, world } from '../support/records.ts'
+
+test('an archive of any length is imported in the same memory', async t => {
+  const peaks: number[] = []
+  for (const count of [5000, 30_000]) {
+    const database = newSqlite()
+    peaks.push(await measure({ work: 'import', url: database.url, count }))
+    await database.remove()
+  }
+  const [few = 0, many = 0] = peaks
+  t.diagnostic(`5,000 records (12 MB) take ${few} MB, 30,000 (75 MB) take ${many} MB`)
+  assert.ok(many - few < 40)
+})
+
+test('tokens are revoked while a large archive comes in: nobody waits for its lines, and not long for its records', async t => {
+  const database = newSqlite()
+  const store = await open(database.url, { busyTimeoutMs: 5000 })
+  await importArchive(store, largeArchive(0))
+  const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
+  await createToken(store, request, Date.now())
+
+  const waits: Record<'checking' | 'storing', number[]> = { checking: [], storing: [] }
+  {
+    await using worker = startWorker({ work: 'import', url: database.url, count: 20_000, bulk: true })
+    const now: { phase: keyof typeof waits | 'done' } = { phase: 'checking' }
+    const storing = worker.hear('storing').then(() => (now.phase = 'storing'))
+    const done = worker.hear('done').then(() => (now.phase = 'done'))
+    while (now.phase !== 'done') {
+      const { phase } = now
+      const start = performance.now()
+      await revokeToken(store, 1, Date.now())
+      waits[phase].push(performance.now() - start)
+      await sleep(2)
+    }
+    await Promise.all([storing, done])
+  }
+  const longest = (list: readonly number[]) => Math.round(Math.max(...list))
+  t.diagnostic(
+    `importing 20,000 records (50 MB): revoking a token took at most ${longest(waits.checking)} ms while lines were checked, ${longest(waits.storing)} ms while records were stored`,
+  )
+  assert.ok(waits.checking.length > 50)
+  assert.ok(longest(waits.checking) < 1000)
+  // With this patience a longer wait would have failed.
+  assert.ok(longest(waits.storing) < 5000)
+  const { count } = await store.db
+    .selectFrom('training_session')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  assert.equal(count, 20_000)
+  await store.close()
+  await database.remove()
+})
+
+test('an import that is interrupted writes nothing, at whatever moment', async () => {
+  await using store = await openStore([...world, lockDevice(1, 1)])
+  const before = await store.export()
+  const reason = new Error('stop')
+  for (const moment of [0, 1_000_000, undefined]) {
+    const controller = new AbortController()
+    const progress = (bytes: number | undefined) => {
+      if (moment === undefined ? bytes === undefined : (bytes ?? 0) > moment) controller.abort(reason)
+    }
+    const importing = importArchive(store.store, largeArchive(2000), {
+      progress,
+      signal: controller.signal,
+      onConflict: 'replace',
+    })
+    await assert.rejects(importing, reason)
+    assert.equal(await store.export(), before)
+  }
+  const stopped = importArchive(store.store, largeArchive(1), { signal: AbortSignal.abort(reason) })
+  await assert.rejects(stopped, reason)
+  // Nothing is left behind that would be in the way.
+  await importArchive(store.store, largeArchive(2000))
+  assert.notEqual(await store.export(), before)
+})
+
+test('a source that fails writes nothing, and its failure is told', async () => {
+  await using store = await openStore(world)
+  const before = await store.export()
+  const failure = new Error('the disk is gone')
+  const failing = async function* () {
+    for await (const chunk of largeArchive(1000)) {
+      yield chunk
+      throw failure
+    }
+  }
+  await assert.rejects(importArchive(store.store, failing()), failure)
+  assert.equal(await store.export(), before)
+})
+
+test('a large archive of nothing but errors is read to its end, and the first are listed', async () => {
+  await using store = await openStore(world)
+  const wrong = async function* () {
+    for await (const chunk of largeArchive(10_000))
+      yield Buffer.from(chunk.toString().replaceAll('"passed":true', '"passed":1'))
+  }
+  await assert.rejects(importArchive(store.store, wrong()), (error: unknown) => {
+    assert.ok(error instanceof ImportError)
+    assert.deepEqual([error.count, error.errors.length, error.errors[99]?.line], [10_000, 100, 101])
+    return true
+  })
+})

@@ -1,0 +1,939 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { importArchive } from '../../src/archive/import.ts'
+import { kinds } from '../../src/archive/kinds.ts'
+import { MAX_LINE_BYTES, readLines } from '../../src/archive/lines.ts'
+import { bytesOf, cut, openStore, totals } from '../support/archives.ts'
+import {
+  account,
+  lockDevice,
+  lockSegment,
+  lockSession,
+  lockTemplate,
+  partnership,
+  templateSegment,
+  trainerSegment,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+  world,
+} from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+const pathOf: Readonly<Record<string, string>> = {
+  account: '/api/v1/users',
+  'lock-template': '/api/v1/lkbx/templates',
+  'lock-device': '/api/v1/lkbx',
+  'training-device': '/api/v1/dtt',
+  'training-template': '/api/v1/dtt/templates',
+  'lock-session': '/api/v1/lkbx/sessions',
+  'training-session': '/api/v1/dtt/sessions',
+}
+
+const complete = {
+  account: {
+    id: 1,
+    username: 'ann',
+    accountType: 'support',
+    subscriptionTier: 'founder',
+    league: 3,
+    rank: 17,
+    totalPoints: 12_345,
+    matchPoints: -5,
+    profileImage: 'https://example.org/ann.png',
+    profileDescription: 'Zeile "eins"\nzwei \\ drei / \u2028 \u{1F512}',
+    profileTitle: '',
+  },
+  'lock-template': lockTemplate(11, 1, { isRandomDuration: true, minDuration: 60, maxDuration: 7200 }).data,
+  'lock-device': lockDevice(21, 1, { locked: true, hueShift: -30, lastVisited: '2026-02-16T18:00:00.001Z' }).data,
+  'training-device': trainingDevice(31, 1).data,
+  'training-template': trainingTemplate(41, 1, {
+    toyId: 5,
+    Segment: [
+      templateSegment(1, {
+        order: 0,
+        speed: 1.5,
+        passFailEnabled: true,
+        passGradeThreshold: 62.5,
+        failureText: 'Again',
+      }),
+      templateSegment(2, { order: 1, failureText: null }),
+    ],
+    toyTagline: 'A line',
+    iconId: 9,
+  }).data,
+  'lock-session': lockSession(51, 1, { endDate: '2026-02-01T02:00:00Z', createdAt: '2026-01-31T23:59:59.999Z' }).data,
+  'training-session': trainingSession(61, 1, {
+    TrainerSegment: [
+      trainerSegment(1, {
+        distanceTravelled: 1.234567,
+        order: 1,
+        longestDeepthroat: 1500,
+        strokeLength: 80.5,
+        speedMeasured: 0.1,
+      }),
+      trainerSegment(2, { distanceTravelled: null, order: null, longestDeepthroat: null }),
+    ],
+    repsMeasured: 40,
+    distanceTravelled: 1.3,
+    distanceApproximate: true,
+  }).data,
+}
+
+test('a record of every kind is read back over the API exactly as it was imported', async () => {
+  const lines = Object.entries(complete).map(([kind, data]) => ({
+    kind,
+    data,
+    ...(kind === 'training-session' ? { ownerId: 1 } : {}),
+  }))
+  await using service = await startService(lines)
+  const token = await service.token('ann')
+  for (const [kind, data] of Object.entries(complete)) {
+    const { text } = await service.fetch(`${pathOf[kind]}/${data.id}`, token)
+    assert.equal(text, `{"ok":true,"data":${JSON.stringify(data)}}`)
+  }
+})
+
+test('the end of a subscription and a link are imported too', async () => {
+  await using service = await startService([
+    account(1, 'ann', { subscriptionEndsAt: '2126-01-01T01:00:00+01:00' }),
+    account(2, 'ben'),
+    partnership(1, 2),
+  ])
+  const me = await service.fetch('/api/v1/me', await service.token('ann'))
+  assert.equal(me.body.data.account.subscriptionEndsAt, '2126-01-01T00:00:00Z')
+  const users = await service.fetch('/api/v1/users', await service.token('ben'))
+  assert.deepEqual(
+    users.body.data.data.map((user: { id: number }) => user.id),
+    [1, 2],
+  )
+})
+
+const results = (...distances: unknown[]) =>
+  distances.map((distanceTravelled, index) => trainerSegment(index + 1, { distanceTravelled }))
+
+interface Sent {
+  readonly kind: string
+  readonly data: { readonly id: number }
+}
+
+/** Lines, and the fields they are shown with; undefined where a field must be absent. */
+const normalised: readonly (readonly [promise: string, line: (id: number) => Sent, shown: object])[] = [
+  [
+    'an account has defaults for all but its id and username',
+    id => ({ kind: 'account', data: { id, username: 'bare' } }),
+    {
+      username: 'bare',
+      accountType: 'user',
+      subscriptionTier: null,
+      league: 0,
+      rank: 0,
+      totalPoints: 0,
+      matchPoints: 0,
+      profileImage: null,
+      profileDescription: null,
+      profileTitle: null,
+    },
+  ],
+  [
+    'an account has the same defaults where the source has null',
+    id => account(id, 'nulls', { accountType: null, subscriptionTier: null, league: null, matchPoints: null }),
+    { accountType: 'user', subscriptionTier: null, league: 0, matchPoints: 0 },
+  ],
+  [
+    'text that may not be null is empty where the source has null',
+    id => lockDevice(id, 1, { bubbleId: null, macAddress: null }),
+    { bubbleId: '', macAddress: '' },
+  ],
+  [
+    'text of a list item that may not be null is empty too',
+    id => trainingTemplate(id, 1, { Segment: [templateSegment(1, { type: null })] }),
+    { Segment: [templateSegment(1, { type: '' })] },
+  ],
+  [
+    'text that may be null stays null',
+    id => trainingTemplate(id, 1, { toyTagline: null, Segment: [templateSegment(1, { failureText: null })] }),
+    { toyTagline: null, Segment: [templateSegment(1, { failureText: null })] },
+  ],
+  [
+    'counts of a device are 0 where the source does not know them',
+    id => trainingDevice(id, 1, { serialNumber: null, apiHits: undefined }),
+    { serialNumber: 0, apiHits: 0 },
+  ],
+  [
+    'a colour shift is 0 where the source does not know it',
+    id => lockDevice(id, 1, { hueShift: null }),
+    { hueShift: 0 },
+  ],
+  [
+    'an instant with an offset becomes UTC',
+    id => lockTemplate(id, 1, { createdAt: '2026-03-01T00:30:00+05:45' }),
+    { createdAt: '2026-02-28T18:45:00Z' },
+  ],
+  [
+    'an instant with an offset to the west becomes UTC, across the year',
+    id => lockTemplate(id, 1, { createdAt: '2025-12-31T23:59:59.5-23:59' }),
+    { createdAt: '2026-01-01T23:58:59.500Z' },
+  ],
+  [
+    'small letters and zeros beyond milliseconds are taken',
+    id => lockTemplate(id, 1, { createdAt: '2026-01-01t00:00:00.120000000z' }),
+    { createdAt: '2026-01-01T00:00:00.120Z' },
+  ],
+  [
+    'milliseconds are left out where they are zero',
+    id => lockTemplate(id, 1, { createdAt: '2024-02-29T23:59:59.000+00:00' }),
+    { createdAt: '2024-02-29T23:59:59Z' },
+  ],
+  [
+    'the unknown local offset is UTC',
+    id => lockDevice(id, 1, { lastVisited: '2026-01-01T00:00:00-00:00' }),
+    { lastVisited: '2026-01-01T00:00:00Z' },
+  ],
+  [
+    'the first and the last instant that four digits can name are kept',
+    id => trainingTemplate(id, 1, { createdDate: '0000-01-01T00:00:00Z', updatedAt: '9999-12-31T23:59:59.999Z' }),
+    { createdDate: '0000-01-01T00:00:00Z', updatedAt: '9999-12-31T23:59:59.999Z' },
+  ],
+  [
+    'bounds of a duration that is not random become null',
+    id => lockTemplate(id, 1, { isRandomDuration: false, minDuration: 5, maxDuration: 10 }),
+    { minDuration: null, maxDuration: null },
+  ],
+  [
+    'bounds of a duration that is not random may be missing',
+    id => lockTemplate(id, 1, { isRandomDuration: false, minDuration: undefined, maxDuration: undefined }),
+    { minDuration: null, maxDuration: null },
+  ],
+  [
+    'bounds of a random duration are kept',
+    id => lockTemplate(id, 1, { isRandomDuration: true, minDuration: 0, maxDuration: 10 }),
+    { minDuration: 0, maxDuration: 10 },
+  ],
+  [
+    'figures of a session are kept as recorded, whatever its segments say',
+    id => trainingSession(id, 1, { repsMeasured: 1, distanceTravelled: 0.5, TrainerSegment: results(1, 2) }),
+    { repsMeasured: 1, distanceTravelled: 0.5 },
+  ],
+  [
+    'a recorded distance is kept to its last digit',
+    id => trainingSession(id, 1, { distanceTravelled: 1.23456789012345 }),
+    { distanceTravelled: 1.23456789012345 },
+  ],
+  [
+    'figures that were not recorded are summed over the segments',
+    id => trainingSession(id, 1, { TrainerSegment: results(0.1, 0.2, 0.7) }),
+    { repsMeasured: 57, distanceTravelled: 1 },
+  ],
+  [
+    'figures that are null are summed as well',
+    id => trainingSession(id, 1, { repsMeasured: null, distanceTravelled: null, TrainerSegment: results(0.1, 0.2) }),
+    { repsMeasured: 38, distanceTravelled: 0.3 },
+  ],
+  [
+    'a distance is summed in whole micrometres',
+    id => trainingSession(id, 1, { TrainerSegment: results(0.0000004, 0.0000006, 1) }),
+    { distanceTravelled: 1.000001 },
+  ],
+  [
+    'segments whose distance is unknown are left out of the sum',
+    id => trainingSession(id, 1, { TrainerSegment: results(null, 2.5, undefined) }),
+    { distanceTravelled: 2.5 },
+  ],
+  [
+    'a distance of zero is known',
+    id => trainingSession(id, 1, { TrainerSegment: results(null, 0) }),
+    { distanceTravelled: 0 },
+  ],
+  [
+    'a distance is null when no segment knows it, and each segment says so',
+    id => trainingSession(id, 1, { TrainerSegment: results(null, undefined) }),
+    {
+      distanceTravelled: null,
+      TrainerSegment: [trainerSegment(1, { distanceTravelled: null }), trainerSegment(2, { distanceTravelled: null })],
+    },
+  ],
+  [
+    'a session without segments has no repetitions and no distance',
+    id => trainingSession(id, 1, { TrainerSegment: [] }),
+    { repsMeasured: 0, distanceTravelled: null, TrainerSegment: [] },
+  ],
+  [
+    'a session of the legacy upload path is marked as approximate',
+    id => trainingSession(id, 1, {}, { legacyUpload: true }),
+    { distanceApproximate: true },
+  ],
+  [
+    'a session that says so itself is approximate too',
+    id => trainingSession(id, 1, { distanceApproximate: true }, { legacyUpload: false }),
+    { distanceApproximate: true },
+  ],
+  [
+    'any other session is not marked',
+    id => trainingSession(id, 1, { distanceApproximate: false }, { legacyUpload: false }),
+    { distanceApproximate: undefined },
+  ],
+  [
+    'results are sorted by their order',
+    id =>
+      trainingSession(id, 1, {
+        TrainerSegment: [
+          trainerSegment(1, { order: 2.5 }),
+          trainerSegment(2, { order: -1 }),
+          trainerSegment(3, { order: 2 }),
+        ],
+        distanceTravelled: 0,
+      }),
+    {
+      TrainerSegment: [
+        trainerSegment(2, { distanceTravelled: null, order: -1 }),
+        trainerSegment(3, { distanceTravelled: null, order: 2 }),
+        trainerSegment(1, { distanceTravelled: null, order: 2.5 }),
+      ],
+    },
+  ],
+  [
+    'parts of a program are sorted by their order, equals and those without one as given',
+    id =>
+      trainingTemplate(id, 1, {
+        Segment: [
+          templateSegment(1, { order: 5 }),
+          templateSegment(2),
+          templateSegment(3, { order: 5 }),
+          templateSegment(4, { order: 1 }),
+        ],
+      }),
+    {
+      Segment: [
+        templateSegment(4, { order: 1 }),
+        templateSegment(2),
+        templateSegment(1, { order: 5 }),
+        templateSegment(3, { order: 5 }),
+      ],
+    },
+  ],
+  [
+    'events are sorted by time, then identifier',
+    id =>
+      lockSession(id, 1, {
+        LockSegment: [
+          lockSegment(9, 'break', '2026-02-01T01:00:00Z', false),
+          lockSegment(3, 'locked', '2026-02-01T01:00:00Z', true),
+          lockSegment(4, 'start', '2026-02-01T01:30:00+01:00', true),
+        ],
+      }),
+    {
+      LockSegment: [
+        lockSegment(4, 'start', '2026-02-01T00:30:00Z', true),
+        lockSegment(3, 'locked', '2026-02-01T01:00:00Z', true),
+        lockSegment(9, 'break', '2026-02-01T01:00:00Z', false),
+      ],
+    },
+  ],
+  [
+    'optional fields are absent where the source has none: lock session',
+    id => lockSession(id, 1),
+    { endDate: undefined, createdAt: undefined },
+  ],
+  [
+    'the end of a lock session that is known to be open is null',
+    id => lockSession(id, 1, { endDate: null }),
+    { endDate: null, createdAt: undefined },
+  ],
+  [
+    'optional fields are absent where the source has none: training template',
+    id => trainingTemplate(id, 1, { Segment: [templateSegment(1)] }),
+    { toyTagline: undefined, iconId: undefined, Segment: [templateSegment(1)] },
+  ],
+  [
+    'optional fields are absent where the source has none: training session',
+    id => trainingSession(id, 1, { TrainerSegment: results(1) }),
+    { distanceApproximate: undefined, TrainerSegment: results(1) },
+  ],
+  [
+    'values that are not known today pass through open sets',
+    id =>
+      lockSession(id, 1, {
+        lockState: 'melted',
+        LockSegment: [lockSegment(1, 'thawed', '2026-01-01T00:00:00Z', true)],
+      }),
+    { lockState: 'melted', LockSegment: [lockSegment(1, 'thawed', '2026-01-01T00:00:00Z', true)] },
+  ],
+  [
+    'whole numbers may be written as fractions or with exponents; minus zero is zero',
+    id => ({
+      kind: 'lock-template',
+      data: { ...lockTemplate(id, 1).data, duration: 3600.0, breakMaximum: 1e3, breakPenalty: -0 },
+    }),
+    { duration: 3600, breakMaximum: 1000, breakPenalty: 0 },
+  ],
+  [
+    'the largest exact numbers are kept',
+    id =>
+      trainingTemplate(id, 1, {
+        targetDepth: Number.MAX_SAFE_INTEGER,
+        targetWindow: Number.MIN_SAFE_INTEGER,
+        Segment: [templateSegment(1, { speed: 5e-324 })],
+      }),
+    {
+      targetDepth: Number.MAX_SAFE_INTEGER,
+      targetWindow: Number.MIN_SAFE_INTEGER,
+      Segment: [templateSegment(1, { speed: 5e-324 })],
+    },
+  ],
+]
+
+test('values are normalised on their way in', async t => {
+  const lines = normalised.map(([, line], index) => line(1001 + index))
+  // Everybody's records are shown to one reader.
+  const bare = lines.filter(({ kind }) => kind === 'account').map(({ data }) => partnership(data.id, 1))
+  await using service = await startService([account(1, 'ann'), ...lines, ...bare], unlimited)
+  const token = await service.token('ann')
+  for (const [index, [promise, , shown]] of normalised.entries()) {
+    await t.test(promise, async () => {
+      const line = lines[index]
+      const { body } = await service.fetch(`${pathOf[line?.kind ?? '']}/${line?.data.id}`, token)
+      for (const [field, value] of Object.entries(shown)) assert.deepEqual(body.data[field], value, field)
+    })
+  }
+})
+
+test('of duplicate keys the last wins, at every level', async () => {
+  const session = JSON.stringify(trainingSession(5, 1).data).replace('{"id":50,', '{"id":49,"points":99,"id":50,')
+  await using store = await openStore([
+    account(1, 'ann'),
+    account(2, 'ben'),
+    `{"kind":"nothing","ownerId":2,"data":null,"kind":"training-session","data":${session.replace('{', '{"name":"first","id":4,')},"ownerId":1}`,
+  ])
+  assert.match(await store.export(1), /"id":5,"bubble_id":"session-5","name":"Session 5".*\[{"id":50,.*"points":12,/)
+})
+
+test('a session that is not finished is counted and named, and not stored', async () => {
+  await using store = await openStore(world)
+  const before = await store.export()
+  const report = await store.import([
+    trainingSession(7, 1, { passed: null }),
+    // What is not known yet may be missing.
+    { kind: 'training-session', data: { id: 8, passed: null }, ownerId: 1 },
+    '',
+    trainingSession(7, 1, { passed: null }),
+  ])
+  const { unfinished, unfinishedCount } = report
+  assert.deepEqual(unfinished, [
+    { line: 1, id: 7 },
+    { line: 2, id: 8 },
+    { line: 4, id: 7 },
+  ])
+  assert.equal(unfinishedCount, 3)
+  assert.deepEqual(totals(report), { added: 0, replaced: 0, unchanged: 0, skipped: 3 })
+  assert.equal(await store.export(), before)
+})
+
+test('sessions that are not finished are counted as skipped, beside those that the store has otherwise', async () => {
+  await using store = await openStore([...world, trainingSession(5, 1), trainingSession(6, 1)])
+  const { kinds } = await store.import(
+    [
+      trainingSession(5, 1, { name: 'Other' }),
+      trainingSession(6, 1),
+      trainingSession(7, 1, { passed: null }),
+      trainingSession(8, 1),
+      lockDevice(9, 1),
+    ],
+    { onConflict: 'skip' },
+  )
+  assert.deepEqual(
+    kinds.filter(({ kind }) => kind === 'training-session' || kind === 'lock-device'),
+    [
+      { kind: 'lock-device', added: 1, replaced: 0, unchanged: 0, skipped: 0 },
+      { kind: 'training-session', added: 1, replaced: 0, unchanged: 1, skipped: 2 },
+    ],
+  )
+})
+
+test('of many sessions that are not finished the first 100 are named and all are counted', async () => {
+  await using store = await openStore(world)
+  const lines = Array.from({ length: 150 }, (_, index) => trainingSession(index + 1, 1, { passed: null }))
+  const { unfinished, unfinishedCount } = await store.import(lines)
+  assert.equal(unfinished.length, 100)
+  assert.equal(unfinishedCount, 150)
+})
+
+test('fields that are not part of a record are dropped and counted, by kind and name', async () => {
+  await using store = await openStore(world)
+  const before = await store.export()
+  const { dropped } = await store.import([
+    account(1, 'ann', { shoeSize: 42, password: 'x' }),
+    account(2, 'ben', { shoeSize: null }),
+    partnership(1, 2),
+    { kind: 'partnership', data: { ownerId: 1, partnerId: 2, since: { year: 2020 } } },
+    { kind: 'account', data: { ...account(3, 'cas').data, 'not a plain name': 1, ü: 2, constructor: 3 } },
+  ])
+  assert.deepEqual(dropped, [
+    { kind: 'account', field: 'shoeSize', count: 2 },
+    { kind: 'account', field: 'password', count: 1 },
+    { kind: 'partnership', field: 'since', count: 1 },
+    { kind: 'account', field: '(other)', count: 2 },
+    { kind: 'account', field: 'constructor', count: 1 },
+  ])
+  assert.equal(await store.export(), before)
+})
+
+test('fields inside list items are dropped and counted too, and the owner of a session inside its data', async () => {
+  await using store = await openStore(world)
+  const results = [trainerSegment(1, { heart: 120 }), trainerSegment(2, { heart: [1] })]
+  const { dropped } = await store.import([trainingSession(5, 1, { ownerId: 2, TrainerSegment: results })])
+  assert.deepEqual(dropped, [
+    { kind: 'training-session', field: 'heart', count: 2 },
+    { kind: 'training-session', field: 'ownerId', count: 1 },
+  ])
+  const exported = await store.export()
+  assert.doesNotMatch(exported, /heart/)
+  assert.match(exported, /,"ownerId":1}\n$/)
+})
+
+test('however many names of unknown fields there are, few are kept', async () => {
+  await using store = await openStore(world)
+  const fields = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`extra${index}`, index]))
+  const { dropped } = await store.import([account(1, 'ann', fields)])
+  assert.equal(dropped.length, 101)
+  assert.deepEqual(dropped.at(-1), { kind: 'account', field: '(other)', count: 400 })
+})
+
+/** A file with one record of every kind. */
+const everyKind = [
+  ...world,
+  lockTemplate(1, 1),
+  lockDevice(2, 1, { bubbleId: 'Gerät \u{1F512}' }),
+  trainingDevice(3, 1),
+  trainingTemplate(4, 1),
+  lockSession(5, 1, {}, { templateId: 1 }),
+  trainingSession(6, 1),
+]
+const text = bytesOf(everyKind).toString()
+
+const sameFile: readonly (readonly [promise: string, bytes: Buffer])[] = [
+  ['a byte-order mark at the start', Buffer.from(`\u{FEFF}${text}`)],
+  ['a byte-order mark before a blank line', Buffer.from(`\u{FEFF}\n${text}`)],
+  ['lines that end with CRLF', Buffer.from(text.replaceAll('\n', '\r\n'))],
+  ['blank lines, and lines of spaces and tabs', Buffer.from(`\n\r\n${text.replaceAll('\n', '\n \t \n\n')}\n\n`)],
+  ['no newline at the end', Buffer.from(text.slice(0, -1))],
+  ['a carriage return and no newline at the end', Buffer.from(`${text.slice(0, -1)}\r`)],
+  ['spaces around a line', Buffer.from(text.replaceAll('\n', ' \t\n\t '))],
+  ['lines in the opposite order', bytesOf(everyKind.toReversed())],
+]
+
+test('a file is read the same with', async t => {
+  await using expected = await openStore(everyKind)
+  const records = await expected.export()
+  for (const [promise, bytes] of sameFile) {
+    await t.test(promise, async () => {
+      await using store = await openStore(bytes)
+      assert.equal(await store.export(), records)
+    })
+  }
+})
+
+test('an empty file and a file of blank lines are archives of nothing', async () => {
+  await using store = await openStore(world)
+  for (const bytes of ['', '\n', '\u{FEFF}', '\r\n\r\n', ' \n\t']) {
+    assert.deepEqual(totals(await store.import(Buffer.from(bytes))), {
+      added: 0,
+      replaced: 0,
+      unchanged: 0,
+      skipped: 0,
+    })
+  }
+})
+
+test('lines do not depend on where the bytes are cut, be it inside a character', async () => {
+  const piece = fc.oneof(
+    fc.constantFrom('\r\n', '\n', '\n\n', '\r', ' ', '\u{FEFF}', '\0', 'ß', '€', '\u{1F512}', '{"a":1}'),
+    fc.string({ unit: 'binary' }),
+  )
+  const file = fc.oneof(
+    fc.array(piece).map(pieces => Buffer.from(pieces.join(''))),
+    fc.uint8Array({ maxLength: 60 }).map(bytes => Buffer.from(bytes)),
+  )
+  await fc.assert(
+    fc.asyncProperty(file, fc.array(fc.nat()), async (bytes, places) => {
+      const whole = await Array.fromAsync(readLines(cut(bytes, [])))
+      const cuts = places.map(place => place % (bytes.length + 1))
+      const pieces = await Array.fromAsync(readLines(cut(bytes, cuts)))
+      assert.deepEqual(pieces.flat(), whole.flat())
+    }),
+  )
+})
+
+test('a file of every kind is imported the same, byte by byte', async () => {
+  await using expected = await openStore(everyKind)
+  await using store = await openStore()
+  const bytes = Buffer.from(`\u{FEFF}${text.replaceAll('\n', '\r\n')}`)
+  await importArchive(store.store, cut(bytes, [...bytes.keys()]))
+  assert.equal(await store.export(), await expected.export())
+})
+
+test('a line may have exactly 1 MiB, without its end and a byte-order mark', async () => {
+  const line = (length: number) => {
+    const bare = JSON.stringify(account(1, 'ann', { profileTitle: '' }))
+    return JSON.stringify(account(1, 'ann', { profileTitle: 'x'.repeat(length - bare.length) }))
+  }
+  for (const [start, end] of [
+    ['', ''],
+    ['', '\n'],
+    ['\u{FEFF}', '\r\n'],
+  ] as const) {
+    await using store = await openStore(Buffer.from(start + line(MAX_LINE_BYTES) + end))
+    assert.equal((await store.export()).length > 1_000_000, true)
+    const { errors } = await store.refuse(Buffer.from(start + line(MAX_LINE_BYTES + 1) + end))
+    assert.deepEqual(errors, [{ line: 1, reason: 'is longer than 1 MiB' }])
+  }
+})
+
+test('a record that outgrows a line where it is written in full still comes back from an export', async () => {
+  // Each result gains a distance that it did not have, and the session its figures.
+  const segments = (count: number) => Array.from({ length: count }, (_, id) => trainerSegment(id))
+  const most = Math.floor((MAX_LINE_BYTES - 1000) / (JSON.stringify(trainerSegment(1000)).length + 1))
+  await using store = await openStore([...world, trainingSession(1, 1, { TrainerSegment: segments(most) })])
+  const exported = await store.export()
+  await using copy = await openStore(Buffer.from(exported))
+  assert.equal(await copy.export(), exported)
+  const documents = ({ store: { db } }: typeof store) => db.selectFrom('training_session').select('document').execute()
+  const [row] = await documents(store)
+  assert.ok((row?.document.length ?? 0) > MAX_LINE_BYTES)
+  assert.deepEqual(await documents(copy), [row])
+})
+
+test('numbers that do not fit into a line when they are written in full are refused', async () => {
+  const short = JSON.stringify(trainerSegment(1, { speedMeasured: 1 })).replace(
+    '"speedMeasured":1',
+    '"speedMeasured":1e15',
+  )
+  const segments = Array.from({ length: Math.floor((MAX_LINE_BYTES - 1000) / (short.length + 1)) }, () => short).join()
+  const session = JSON.stringify(trainingSession(1, 1, { TrainerSegment: 0 }))
+  await using store = await openStore(world)
+  const { errors } = await store.refuse([session.replace('"TrainerSegment":0', `"TrainerSegment":[${segments}]`)])
+  assert.deepEqual(errors, [{ line: 1, reason: 'is longer than 1 MiB when its numbers are written in full' }])
+})
+
+test('the same record twice in a file, or the same file twice, changes nothing', async () => {
+  await using store = await openStore()
+  const count = everyKind.length
+  const twice = [...everyKind, ...everyKind.toReversed()]
+  assert.deepEqual(totals(await store.import(twice)), { added: count, replaced: 0, unchanged: count, skipped: 0 })
+  const before = await store.export()
+  for (const onConflict of ['fail', 'skip', 'replace'] as const) {
+    const report = await store.import(twice, { onConflict })
+    assert.deepEqual(totals(report), { added: 0, replaced: 0, unchanged: 2 * count, skipped: 0 }, onConflict)
+    assert.equal(await store.export(), before)
+  }
+})
+
+test('records are the same when they are written differently', async () => {
+  await using store = await openStore([...world, lockTemplate(1, 1), trainingSession(2, 1, {}, { legacyUpload: true })])
+  const report = await store.import([
+    lockTemplate(1, 1, { minDuration: 9, createdAt: '2026-01-01T01:00:00.000+01:00', unknown: 1 }),
+    trainingSession(2, 1, { repsMeasured: 19, distanceApproximate: true }),
+  ])
+  assert.deepEqual(totals(report), { added: 0, replaced: 0, unchanged: 2, skipped: 0 })
+})
+
+/** The same record with other content; of a training session the owner and of a lock session the template count too. */
+const changed: readonly (readonly [kind: string, stored: object, other: object])[] = [
+  ['account', account(9, 'ann9'), account(9, 'ann9', { profileTitle: 'New' })],
+  ['account that ends', account(9, 'ann9'), account(9, 'ann9', { subscriptionEndsAt: '2030-01-01T00:00:00Z' })],
+  ['account that is renamed', account(9, 'ann9'), account(9, 'anna9')],
+  ['lock-template', lockTemplate(9, 1), lockTemplate(9, 1, { name: 'New' })],
+  ['lock-template of another owner', lockTemplate(9, 1), lockTemplate(9, 2)],
+  ['lock-device', lockDevice(9, 1), lockDevice(9, 1, { locked: true })],
+  ['lock-device of another owner', lockDevice(9, 1), lockDevice(9, 2)],
+  ['training-device', trainingDevice(9, 1), trainingDevice(9, 2)],
+  ['training-template', trainingTemplate(9, 1), trainingTemplate(9, 1, { isActive: true, Segment: [] })],
+  ['training-template of another owner', trainingTemplate(9, 1), trainingTemplate(9, 2)],
+  ['lock-session', lockSession(9, 1), lockSession(9, 1, { lockState: 'abandoned' })],
+  ['lock-session of another owner', lockSession(9, 1), lockSession(9, 2)],
+  ['lock-session of another template', lockSession(9, 1), lockSession(9, 1, {}, { templateId: 1 })],
+  ['training-session', trainingSession(9, 1), trainingSession(9, 1, { passed: false })],
+  ['training-session of another owner', trainingSession(9, 1), trainingSession(9, 2)],
+]
+
+test('a record with other content than an earlier line is an error', async t => {
+  for (const [kind, line, other] of changed) {
+    await t.test(kind, async () => {
+      await using store = await openStore(world)
+      for (const onConflict of ['fail', 'skip', 'replace'] as const) {
+        const { errors } = await store.refuse([line, other, line, ''], { onConflict })
+        const reason = 'is the same record as an earlier line, with other content'
+        assert.deepEqual(errors, [
+          { line: 2, reason },
+          { line: 3, reason },
+        ])
+      }
+    })
+  }
+})
+
+test('a record that is stored with other content is an error, stays, or is replaced, as asked', async t => {
+  for (const [kind, line, other] of changed) {
+    await t.test(kind, async () => {
+      await using store = await openStore([...world, line])
+      await using fresh = await openStore([...world, other])
+      const before = await store.export()
+      const { errors } = await store.refuse([lockTemplate(77, 1), other])
+      const reason = 'is a record that the store has with other content (see --on-conflict)'
+      assert.deepEqual(errors, [{ line: 2, reason }])
+
+      const skipped = await store.import([other, other], { onConflict: 'skip' })
+      assert.deepEqual(totals(skipped), { added: 0, replaced: 0, unchanged: 1, skipped: 1 })
+      assert.equal(await store.export(), before)
+
+      const replaced = await store.import([other, other], { onConflict: 'replace' })
+      assert.deepEqual(totals(replaced), { added: 0, replaced: 1, unchanged: 1, skipped: 0 })
+      assert.equal(await store.export(), await fresh.export())
+    })
+  }
+})
+
+test('of imports at the same time that give their records to several owners, one is taken and the others refused', async () => {
+  await using store = await openStore(world)
+  const ids = Array.from({ length: 1000 }, (_, index) => index + 1)
+  const archives = [1, 2, 3].map(owner => ids.map(id => trainingDevice(id, owner)))
+  const ended = await Promise.allSettled(archives.map(lines => store.import(lines)))
+  assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected'])
+  const rows = await store.store.db.selectFrom('training_device').select('id').orderBy('id').execute()
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    ids,
+  )
+})
+
+test('what is derived from a record is replaced with it', async () => {
+  const before = [lockSession(1, 1), trainingSession(2, 1), trainingTemplate(3, 1)]
+  const after = [
+    lockSession(1, 2, { lockState: 'locked', isActive: true, startDate: '2026-05-01T00:00:00Z', endDate: null }),
+    trainingSession(2, 2, { passed: false, created_at: '2026-05-01T00:00:00Z', TrainerSegment: [] }),
+    trainingTemplate(3, 2, { isPublic: true, isActive: true, name: 'New', createdDate: '2026-05-01T00:00:00Z' }),
+  ]
+  await using replaced = await openStore([...world, ...before])
+  await replaced.import(after, { onConflict: 'replace' })
+  await using fresh = await openStore([...world, ...after])
+  for (const { table } of kinds) {
+    const rows = ({ store }: typeof fresh) =>
+      store.db
+        .selectFrom(table as 'account')
+        .selectAll()
+        .execute()
+    assert.deepEqual(await rows(replaced), await rows(fresh), table)
+  }
+})
+
+test('a password and tokens stay when an account is replaced', async () => {
+  await using service = await startService([account(1, 'ann')])
+  const token = await service.token('ann')
+  await service.store.db.updateTable('account').set({ password_hash: 'hash' }).execute()
+  await service.import([account(1, 'anna')], { onConflict: 'replace' })
+  const row = await service.store.db.selectFrom('account').select('password_hash').executeTakeFirst()
+  assert.equal(row?.password_hash, 'hash')
+  const { body } = await service.fetch('/api/v1/me', token)
+  assert.equal(body.data.account.username, 'anna')
+})
+
+test('accounts may be renamed in a circle, and names that were given up can be taken', async () => {
+  await using store = await openStore(world)
+  const archive = [account(1, 'ben'), account(2, 'cas'), account(3, 'ann'), account(4, 'dee')]
+  const report = await store.import(archive, { onConflict: 'replace' })
+  assert.deepEqual(totals(report), { added: 1, replaced: 3, unchanged: 0, skipped: 0 })
+  await store.import([account(4, 'eve'), account(5, 'dee')], { onConflict: 'replace' })
+  const names = await store.store.db.selectFrom('account').select('username').orderBy('id').execute()
+  assert.deepEqual(
+    names.map(({ username }) => username),
+    ['ben', 'cas', 'ann', 'eve', 'dee'],
+  )
+})
+
+const repeated = 'has the username of another account in this archive'
+const taken =
+  'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'
+
+test('a username belongs to one account', async () => {
+  await using store = await openStore(world)
+  const table: readonly (readonly [archive: readonly object[], lines: readonly number[], reason: string])[] = [
+    [[account(8, 'new'), account(9, 'new')], [1, 2], repeated],
+    [[account(9, 'ann')], [1], taken],
+    [[account(8, 'ok'), lockTemplate(1, 1), account(9, 'cas')], [3], taken],
+  ]
+  for (const onConflict of ['fail', 'skip', 'replace'] as const) {
+    for (const [archive, lines, reason] of table) {
+      const { errors } = await store.refuse(archive, { onConflict })
+      assert.deepEqual(
+        errors,
+        lines.map(line => ({ line, reason })),
+      )
+    }
+  }
+  const { errors } = await store.refuse([account(1, 'ben')], { onConflict: 'replace' })
+  assert.deepEqual(errors, [{ line: 1, reason: taken }])
+  // Case makes a difference, and an account that is left alone takes no name.
+  await store.import([account(8, 'Ann')])
+  const report = await store.import([account(1, 'ben')], { onConflict: 'skip' })
+  assert.deepEqual(totals(report), { added: 0, replaced: 0, unchanged: 0, skipped: 1 })
+})
+
+test('a username is text of 1 to 64 characters without control characters, and not all digits', async () => {
+  await using store = await openStore(world)
+  const length = 'username must be text of 1 to 64 characters without control characters'
+  const refused: readonly (readonly [username: unknown, reason: string])[] = [
+    ['4711', 'username must not be all digits'],
+    ['0', 'username must not be all digits'],
+    ['', length],
+    ['x'.repeat(65), length],
+    ['a\nb', length],
+    ['a\u0085b', length],
+    [null, length],
+    [undefined, 'username is missing'],
+    [5, 'username must be text'],
+    [['ann'], 'username must be text'],
+  ]
+  for (const [username, reason] of refused) {
+    const { errors } = await store.refuse([{ kind: 'account', data: { id: 9, username } }])
+    assert.deepEqual(errors, [{ line: 1, reason }])
+  }
+  await store.import([
+    account(10, '4711a'),
+    account(11, '\u{1F512}'.repeat(64)),
+    account(12, '-1'),
+    account(13, '１２'),
+  ])
+})
+
+const nobody =
+  'names an account that neither the archive nor the store has: add it under this id first (account add --id)'
+
+/** Records that name the account 99, which nobody is. */
+const orphans: readonly (readonly [kind: string, line: object])[] = [
+  ['partnership, as owner', partnership(99, 1)],
+  ['partnership, as partner', partnership(1, 99)],
+  ['lock-template', lockTemplate(1, 99)],
+  ['lock-device', lockDevice(1, 99)],
+  ['training-device', trainingDevice(1, 99)],
+  ['training-template', trainingTemplate(1, 99)],
+  ['lock-session', lockSession(1, 99)],
+  ['training-session', trainingSession(1, 99)],
+]
+
+test('a record must name an account that the archive or the store has', async t => {
+  for (const [kind, line] of orphans) {
+    await t.test(kind, async () => {
+      await using store = await openStore([account(1, 'ann')])
+      for (const onConflict of ['fail', 'skip', 'replace'] as const) {
+        assert.deepEqual((await store.refuse([line], { onConflict })).errors, [{ line: 1, reason: nobody }])
+      }
+      // The account may come later in the file, or be there already.
+      await store.import([line, account(99, 'new')])
+      await using stored = await openStore([account(1, 'ann'), account(99, 'new')])
+      await stored.import([line])
+      assert.equal(await stored.export(), await store.export())
+    })
+  }
+})
+
+test('a partnership that names two unknown accounts has two errors', async () => {
+  await using store = await openStore()
+  const { errors, count } = await store.refuse([partnership(98, 99)])
+  assert.deepEqual([errors.length, count], [2, 2])
+})
+
+test('the records of an account are not blamed for what is wrong with its own line', async () => {
+  await using store = await openStore()
+  const { errors } = await store.refuse([account(1, '12'), lockTemplate(1, 1), partnership(1, 2), account(2, 'ben')])
+  assert.deepEqual(errors, [{ line: 1, reason: 'username must not be all digits' }])
+})
+
+test('devices, settings and templates that a session names need not exist', async () => {
+  await using store = await openStore(world)
+  const report = await store.import([
+    trainingSession(1, 1, { trainer_id: 4711, settings_id: 4712 }),
+    trainingSession(2, 1, { trainer_id: 0, settings_id: -1 }),
+    lockSession(3, 1, {}, { templateId: 4713 }),
+    lockSession(4, 1, {}, { templateId: null }),
+    trainingTemplate(5, 1, { toyId: 4714 }),
+  ])
+  assert.equal(totals(report).added, 5)
+})
+
+test('an error on the last line leaves the store as it was, whatever came before it', async () => {
+  await using store = await openStore([...world, lockTemplate(1, 1)])
+  const many = Array.from({ length: 1500 }, (_, index) => trainingSession(index + 1, 1))
+  const before = [account(4, 'dee'), partnership(2, 1), lockTemplate(1, 1, { name: 'New' }), ...many]
+  for (const last of ['{', lockTemplate(2, 99), account(5, 'dee'), trainingSession(3, 2)]) {
+    const { errors } = await store.refuse([...before, last], { onConflict: 'replace' })
+    assert.equal(errors.at(-1)?.line, before.length + 1)
+  }
+  // Nothing of it was left behind either: the same file without that line is new to the store.
+  const report = await store.import(before, { onConflict: 'replace' })
+  assert.deepEqual(totals(report), { added: 1502, replaced: 1, unchanged: 0, skipped: 0 })
+})
+
+test('errors are listed by line: the first 100 of all, however they were found', async () => {
+  await using store = await openStore([...world, lockTemplate(9999, 1)])
+  const wrong = (index: number) =>
+    [
+      '{',
+      lockTemplate(index, 99),
+      lockTemplate(9999, 1, { name: `New ${index}` }),
+      trainingSession(index, 99),
+      account(1000 + index, 'ann'),
+      { kind: 'nothing', data: {} },
+    ][index % 6] ?? ''
+  const archive = Array.from({ length: 300 }, (_, index) => [wrong(index), lockDevice(index + 1, 1)]).flat()
+  const { errors, count } = await store.refuse(archive)
+  const expected = Array.from({ length: 300 }, (_, index) => 2 * index + 1)
+  // Those of line 9999 contradict the store, and all but the first each other.
+  assert.ok(count >= 300 + 49, String(count))
+  assert.equal(errors.length, 100)
+  assert.deepEqual(
+    [...new Set(errors.map(({ line }) => line))],
+    expected.slice(0, new Set(errors.map(({ line }) => line)).size),
+  )
+})
+
+test('the message says how many errors there are', async () => {
+  await using store = await openStore(world)
+  assert.equal((await store.refuse(['{'])).message, 'the archive has 1 error')
+  const { message, errors, count } = await store.refuse(Array.from({ length: 101 }, () => '{'))
+  assert.equal(message, 'the archive has 101 errors')
+  assert.deepEqual([errors.length, count], [100, 101])
+})
+
+test('figures that cannot be summed exactly are refused, not rounded', async () => {
+  await using store = await openStore(world)
+  const { errors } = await store.refuse([
+    trainingSession(1, 1, { TrainerSegment: results(5e9, 5e9) }),
+    trainingSession(2, 1, {
+      TrainerSegment: [1, 2].map(id => trainerSegment(id, { repsMeasured: Number.MAX_SAFE_INTEGER })),
+    }),
+  ])
+  const tooLarge = 'must be at most 9007199254740991 either way, as larger numbers are not exact in JSON'
+  assert.deepEqual(errors, [
+    { line: 1, reason: `distanceTravelled ${tooLarge}` },
+    { line: 2, reason: `repsMeasured ${tooLarge}` },
+  ])
+})
+
+test('the sum of distances does not depend on the order of the segments', () => {
+  const session = kinds.find(({ name }) => name === 'training-session')
+  const distances = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1 })
+  const shuffled = distances.chain(given =>
+    fc.tuple(fc.constant(given), fc.shuffledSubarray(given, { minLength: given.length })),
+  )
+  const total = (given: readonly number[]) => {
+    const { data, ...beside } = trainingSession(1, 1, { TrainerSegment: results(...given) })
+    return JSON.parse(String(session?.read(data, beside, () => {})['document'])).distanceTravelled
+  }
+  fc.assert(
+    fc.property(shuffled, ([given, other]) => {
+      assert.equal(total(given), total(other))
+      assert.ok(Number.isSafeInteger(Math.round(total(given) * 1_000_000)))
+    }),
+  )
+})

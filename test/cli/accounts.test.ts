@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { argon2Sync } from 'node:crypto'
+import { test } from 'node:test'
+import { setTier } from '../../src/accounts/accounts.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { createToken, listTokens } from '../../src/accounts/tokens.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { lockDevice, lockSession, trainingSession, trainingTemplate, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+
+test('an account is added with the next id and the tier ultra, or with those that are given', async () => {
+  await using folder = await makeFolder()
+  const first = await folder.run(['account', 'add', '--username', 'ann'])
+  assert.deepEqual(first, { code: 0, stderr: '', stdout: 'id  username  tier   until\n1   ann       ultra  –\n' })
+  const second = await folder.run([...words('account add --id 7 --tier none --json'), '--username', 'Ben Ößer'])
+  assert.deepEqual(JSON.parse(second.stdout), [
+    { id: 7, username: 'Ben Ößer', subscriptionTier: null, subscriptionEndsAt: null },
+  ])
+  await folder.run(words('account add --username cas --tier founder'))
+
+  const table = await folder.run(words('account list'))
+  assert.equal(table.stderr, '')
+  assert.equal(
+    table.stdout,
+    'id  username  tier     until\n1   ann       ultra    –\n7   Ben Ößer  –        –\n8   cas       founder  –\n',
+  )
+  const json = await folder.run(words('account list --json'))
+  assert.deepEqual(
+    (JSON.parse(json.stdout) as object[]).map(account => Object.values(account)),
+    [
+      [1, 'ann', 'ultra', null],
+      [7, 'Ben Ößer', null, null],
+      [8, 'cas', 'founder', null],
+    ],
+  )
+})
+
+const refused: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
+  { what: 'a username of digits only', args: add('2026'), says: /username must not be all digits/ },
+  { what: 'a username that is taken', args: add('ann'), says: /already an account with this username/ },
+  { what: 'an id that is taken', args: [...add('dan'), '--id', '3'], says: /already an account with this id/ },
+  { what: 'an empty username', args: add(''), says: /username must be text of 1 to 64 characters/ },
+  { what: 'a username of 65 characters', args: add('x'.repeat(65)), says: /1 to 64 characters/ },
+  { what: 'a username with a line break', args: add('a\nb'), says: /without control characters/ },
+  { what: 'a username with an escape sequence', args: add('\u001b[31mred'), says: /without control characters/ },
+  { what: 'a name that nobody has', args: words('account remove --account dan --yes'), says: /no account .* username/ },
+  { what: 'an id that nobody has', args: words('account remove --account 99 --yes'), says: /no account with this id/ },
+  {
+    what: 'an id beyond all ids',
+    args: words('account set-tier --account 99999999999999999999 --tier ultra'),
+    says: /no account with this id/,
+  },
+  { what: 'a link to oneself', args: words('link add --owner ann --partner 1'), says: /no link to itself/ },
+  { what: 'a link to nobody', args: words('link add --owner ann --partner dan'), says: /no account .* username/ },
+  { what: 'a link that is not there', args: words('link remove --owner ben --partner ann'), says: /no such link/ },
+]
+
+test('what cannot be done to accounts and links ends with code 1 and the reason on stderr', async t => {
+  await using folder = await makeWorld()
+  const before = await folder.run(['export'])
+  for (const { what, args, says } of refused) {
+    await t.test(what, async () => {
+      const { code, stdout, stderr } = await folder.run(args)
+      assert.match(stderr, says)
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+    })
+  }
+  assert.equal((await folder.run(['export'])).stdout, before.stdout, 'nothing was changed')
+})
+
+test('a tier is set by username or id, until an instant or through a whole day, and taken away', async () => {
+  await using folder = await makeWorld()
+  const steps = [
+    { args: '--account ann --tier pioneer --until 2030-01-01', tier: 'pioneer', ends: '2030-01-02T00:00:00Z' },
+    {
+      args: '--account 1 --tier founder --until 2030-06-01T12:00:00+02:00',
+      tier: 'founder',
+      ends: '2030-06-01T10:00:00Z',
+    },
+    { args: '--account ann --tier ultra --until 9999-12-31', tier: 'ultra', ends: '9999-12-31T23:59:59.999Z' },
+    { args: '--account ann --tier none', tier: null, ends: null },
+  ]
+  for (const { args, tier, ends } of steps) {
+    const done = await folder.run(words(`account set-tier ${args}`))
+    assert.deepEqual(done, { code: 0, stdout: '', stderr: 'The tier is set.\n' })
+    const { stdout } = await folder.run(words('account list --json'))
+    const [ann] = JSON.parse(stdout) as object[]
+    assert.deepEqual(ann, { id: 1, username: 'ann', subscriptionTier: tier, subscriptionEndsAt: ends })
+  }
+  const { stdout } = await folder.run(['export'])
+  assert.match(stdout, /"username":"ann","accountType":"user","subscriptionTier":null/, 'the record says the same')
+})
+
+test('an end of a tier that cannot be written is refused, whoever asks', async () => {
+  await using folder = await makeWorld()
+  for (const until of ['10000-01-01', '+010000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01', 'never']) {
+    const { code, stdout, stderr } = await folder.run(
+      words(`account set-tier --account ann --tier ultra --until ${until}`),
+    )
+    assert.match(stderr, /RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31\. Without it the tier does not end/)
+    assert.deepEqual([code, stdout], [2, ''])
+  }
+  await using store = await folder.store()
+  const beyond = Date.parse('+010000-01-01T00:00:00Z')
+  await assert.rejects(setTier(store, 1, 'ultra', beyond), {
+    name: 'Refused',
+    message: 'the end of a tier must not lie beyond 9999-12-31T23:59:59.999Z',
+  })
+  const { subscription_ends_at: ends } = await store.db
+    .selectFrom('account')
+    .select('subscription_ends_at')
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow()
+  assert.equal(ends, null)
+})
+
+test('a password is read from the first line of stdin, and kept as argon2id only', async () => {
+  await using folder = await makeWorld()
+  const password = 'zwölf Zeichen & mehr'
+  await using running = folder.start(words('account set-password --account 2'))
+  // Whoever pipes it in may not close the pipe.
+  running.process.stdin?.write(`${password}\r\nsecond line\n`)
+  assert.deepEqual(await running.ended, { code: 0, stdout: '', stderr: 'The password is set.\n' })
+
+  await using store = await folder.store()
+  const { password_hash: stored } = await store.db
+    .selectFrom('account')
+    .select('password_hash')
+    .where('id', '=', 2)
+    .executeTakeFirstOrThrow()
+  const [, type, version, cost = '', salt = '', tag = ''] = stored?.split('$') ?? []
+  assert.deepEqual([type, version], ['argon2id', 'v=19'])
+  const { m, t, p } = Object.fromEntries(cost.split(',').map(pair => pair.split('='))) as Record<string, string>
+  const derived = argon2Sync('argon2id', {
+    message: password.normalize('NFC'),
+    nonce: Buffer.from(salt, 'base64'),
+    memory: Number(m),
+    passes: Number(t),
+    parallelism: Number(p),
+    tagLength: 32,
+  })
+  assert.equal(tag, derived.toString('base64').replace(/=+$/, ''))
+})
+
+test('a password that is too short, too long, or an argument is refused and not repeated', async () => {
+  await using folder = await makeWorld()
+  for (const input of ['elevenchars\n', '', `${'x'.repeat(1025)}\n`]) {
+    const { code, stderr } = await folder.run(words('account set-password --account ann'), { input })
+    assert.equal(stderr, 'lockstep: a password must have 12 to 1024 characters\n')
+    assert.equal(code, 1)
+  }
+  const secret = 'correct-horse-battery'
+  for (const args of [[secret], ['--password', secret]]) {
+    const { code, stdout, stderr } = await folder.run([...words('account set-password --account ann'), ...args])
+    assert.equal(code, 2)
+    assert.ok(!(stdout + stderr).includes(secret))
+  }
+  const { stderr } = await folder.run([...words('account set-password --account ann'), secret])
+  assert.match(stderr, /pipe it to stdin/)
+})
+
+test('an account is removed with its records, tokens and links, and nobody else loses anything', async () => {
+  await using folder = await makeWorld()
+  await using store = await folder.store()
+  for (const accountId of [1, 2]) {
+    await createToken(store, { accountId, name: 'x', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+  }
+  const asked = await folder.run(words('account remove --account ann'))
+  assert.equal(asked.code, 2)
+  assert.match(asked.stderr, /cannot be undone: add --yes to go ahead without a question/)
+  assert.match((await folder.run(['export'])).stdout, /"username":"ann"/, 'without --yes nothing is removed')
+
+  const done = await folder.run(words('account remove --account ann --yes'))
+  assert.deepEqual(done, { code: 0, stdout: '', stderr: 'The account is removed.\n' })
+  const { stdout } = await folder.run(['export'])
+  const left = stdout.trimEnd().split('\n')
+  assert.deepEqual(
+    left.map(line => (JSON.parse(line) as { kind: string }).kind),
+    ['account', 'account', 'training-session'],
+  )
+  assert.doesNotMatch(stdout, /"ownerId":1\b/)
+  assert.deepEqual(
+    (await listTokens(store)).map(token => token.account_id),
+    [2],
+  )
+})
+
+test('links are added, listed and removed by username or id; adding one twice changes nothing', async () => {
+  await using folder = await makeWorld()
+  const list = async () => JSON.parse((await folder.run(words('link list --json'))).stdout) as unknown
+  const annToBen = { ownerId: 1, owner: 'ann', partnerId: 2, partner: 'ben' }
+  const casToAnn = { ownerId: 3, owner: 'cas', partnerId: 1, partner: 'ann' }
+  assert.deepEqual(await list(), [annToBen])
+  for (const args of ['--owner cas --partner 1', '--owner 3 --partner ann']) {
+    const { code, stdout, stderr } = await folder.run(words(`link add ${args}`))
+    assert.deepEqual([code, stdout, stderr], [0, '', 'The link is set.\n'])
+  }
+  assert.deepEqual(await list(), [annToBen, casToAnn])
+  const table = await folder.run(words('link list'))
+  assert.equal(table.stdout, 'owner    partner\nann (1)  ben (2)\ncas (3)  ann (1)\n')
+  const removed = await folder.run(words('link remove --owner 1 --partner ben'))
+  assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'The link is removed.\n' })
+  assert.deepEqual(await list(), [casToAnn])
+})
+
+/** Ann has a record of several kinds, Ben one, and Ben may read Ann's. */
+async function makeWorld(): Promise<Folder> {
+  const folder = await makeFolder()
+  await using store = await folder.store()
+  const records = [
+    lockDevice(1, 1),
+    lockSession(2, 1),
+    trainingTemplate(3, 1),
+    trainingSession(4, 1),
+    trainingSession(5, 2),
+  ]
+  await importArchive(store, archiveOf([...world, ...records]))
+  return folder
+}
+
+function add(username: string): string[] {
+  return ['account', 'add', '--username', username]
+}
+
+function words(line: string): string[] {
+  return line.split(' ')
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { type Folder, makeFolder, type Running } from '../support/command.ts'
+import { postgresUrl } from '../support/databases.ts'
+import { account, lockDevice, lockTemplate, trainingSession, world } from '../support/records.ts'
+
+test('several archives are read in turn, each with a table of what was done with its records', async () => {
+  await using folder = await makeFolder()
+  writeArchive(folder, 'people.ndjson', world)
+  writeArchive(folder, 'records.ndjson', [lockDevice(1, 1), lockDevice(2, 2), trainingSession(3, 1)])
+  const first = await folder.run(['import', 'people.ndjson', 'records.ndjson'])
+  assert.deepEqual(first, {
+    code: 0,
+    stderr: '',
+    stdout: `kind         added  replaced  unchanged  skipped
+account      3      0         0          0
+partnership  1      0         0          0
+kind              added  replaced  unchanged  skipped
+lock-device       2      0         0          0
+training-session  1      0         0          0
+`,
+  })
+  const again = await folder.run(['import', 'records.ndjson', '--json'])
+  assert.equal(again.code, 0)
+  const report = JSON.parse(again.stdout) as { file: string; kinds: { kind: string }[] }
+  assert.equal(report.file, 'records.ndjson')
+  assert.deepEqual(
+    report.kinds.find(({ kind }) => kind === 'lock-device'),
+    { kind: 'lock-device', added: 0, replaced: 0, skipped: 0, unchanged: 2 },
+  )
+})
+
+test('what is left out is told on stderr: sessions that are not finished, fields that are not known', async () => {
+  await using folder = await makeFolder()
+  const input = lines([
+    account(1, 'ann', { shoeSize: 43 }),
+    trainingSession(5, 1, { passed: null }),
+    trainingSession(6, 1),
+    lockDevice(7, 1, { shoeSize: 1 }),
+  ])
+  const { code, stdout, stderr } = await folder.run(['import', '-'], { input })
+  assert.equal(code, 0)
+  assert.match(stdout, /^training-session +1 +0 +0 +1$/m, 'the one that is not finished is counted as skipped')
+  assert.equal(
+    stderr,
+    `line 2: training session 5 is not finished, not stored
+account: field shoeSize is not kept (1 times)
+lock-device: field shoeSize is not kept (1 times)
+`,
+  )
+  const alone = await folder.run(['import', '-'], { input: lines([trainingSession(5, 1, { passed: null })]) })
+  assert.equal(alone.code, 0)
+  assert.match(alone.stdout, /^training-session +0 +0 +0 +1$/m)
+  const json = await folder.run(['import', '-', '--json'], { input: lines([trainingSession(5, 1, { passed: null })]) })
+  const { kinds } = JSON.parse(json.stdout) as { kinds: { kind: string; skipped: number }[] }
+  assert.equal(kinds.find(({ kind }) => kind === 'training-session')?.skipped, 1)
+})
+
+test('an archive with errors is not stored at all: each is told with its line and reason, never the value', async () => {
+  await using folder = await makeFolder()
+  writeArchive(folder, 'good.ndjson', world)
+  writeFileSync(
+    folder.file('bad.ndjson'),
+    `${lines([lockDevice(1, 1), lockDevice(2, 99), lockDevice(3, 1, { locked: 'SECRET' })])}\n{"kind":"SECRET"}\n{SECRET\n`,
+  )
+  writeArchive(folder, 'later.ndjson', [lockDevice(4, 1)])
+  const { code, stdout, stderr } = await folder.run(['import', 'good.ndjson', 'bad.ndjson', 'later.ndjson'])
+  assert.equal(code, 1)
+  assert.match(stdout, /^account +3/m)
+  assert.doesNotMatch(stdout, /lock-device/)
+  assert.match(stderr, /^bad\.ndjson: line 3: locked must be true or false$/m)
+  assert.match(stderr, /^bad\.ndjson: line 4: kind must be one of account, partnership, /m)
+  assert.match(stderr, /^bad\.ndjson: line 5: is not valid JSON$/m)
+  assert.match(stderr, /^not looked at: later\.ndjson\nlockstep: the archive has \d errors$/m)
+  assert.doesNotMatch(stderr, /SECRET/)
+  assert.doesNotMatch((await folder.run(['export'])).stdout, /lock-device/)
+})
+
+test('of very many errors the first hundred are told, and how many more there are', async () => {
+  await using folder = await makeFolder()
+  const { code, stdout, stderr } = await folder.run(['import', '-'], { input: '{}\n'.repeat(250) })
+  assert.equal(code, 1)
+  assert.equal(stdout, '')
+  const told = stderr.trimEnd().split('\n')
+  assert.equal(told.length, 102)
+  assert.match(told[99] ?? '', /^-: line 100: /)
+  assert.deepEqual(told.slice(100), ['-: 150 more errors', 'lockstep: the archive has 250 errors'])
+})
+
+test('a record that is stored with other content fails, is skipped, or is replaced: as --on-conflict says', async () => {
+  await using folder = await makeFolder()
+  const before = lines([account(1, 'ann'), lockTemplate(1, 1, { name: 'Before' })])
+  const after = lines([lockTemplate(1, 1, { name: 'After' })])
+  await folder.run(['import', '-'], { input: before })
+  const name = async () => /"name":"(\w+)"/.exec((await folder.run(['export'])).stdout)?.[1]
+
+  const failed = await folder.run(['import', '-'], { input: after })
+  assert.equal(failed.code, 1)
+  assert.match(failed.stderr, /^-: line 1: .*other content.*--on-conflict/m)
+  const skipped = await folder.run(['import', '-', '--on-conflict', 'skip'], { input: after })
+  assert.match(skipped.stdout, /lock-template +0 +0 +0 +1\n/)
+  assert.equal(await name(), 'Before')
+  const replaced = await folder.run(['import', '-', '--on-conflict', 'replace'], { input: after })
+  assert.match(replaced.stdout, /lock-template +0 +1 +0 +0\n/)
+  assert.equal(await name(), 'After')
+})
+
+test('a name that is wrong stops everything before the first archive is stored', async () => {
+  await using folder = await makeFolder()
+  writeArchive(folder, 'people.ndjson', world)
+  const { code, stdout } = await folder.run(['import', 'people.ndjson', 'poeple.ndjson'])
+  assert.equal(code, 2)
+  assert.equal(stdout, '')
+  assert.ok(!existsSync(folder.file('data')))
+})
+
+test('export piped into import makes an equal store, and one account with its own rows can go alone', async () => {
+  await using folder = await makeFolder()
+  writeArchive(folder, 'all.ndjson', [...world, lockDevice(1, 1), trainingSession(2, 1), trainingSession(3, 2)])
+  await folder.run(['import', 'all.ndjson'])
+  const { code, stderr } = await folder.shell(
+    `"$0" export | "$0" import - --database sqlite:copy.db && "$0" export > a && "$0" export --database sqlite:copy.db > b && cmp a b`,
+  )
+  assert.equal(stderr, '')
+  assert.equal(code, 0)
+
+  for (const who of ['ann', '1']) {
+    const { stdout } = await folder.run(['export', '--account', who])
+    assert.deepEqual(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map(line => (JSON.parse(line) as { kind: string }).kind),
+      ['account', 'lock-device', 'training-session'],
+    )
+    const alone = await folder.run(['import', '-', '--database', `sqlite:${who}.db`], { input: stdout })
+    assert.deepEqual([alone.code, alone.stderr], [0, ''])
+  }
+  const nobody = await folder.run(['export', '--account', 'dan'])
+  assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
+})
+
+test('an export that nobody reads to its end ends quietly', async () => {
+  await using folder = await makeFolder()
+  writeArchive(folder, 'many.ndjson', [account(1, 'ann'), ...sessions(3000)])
+  await folder.run(['import', 'many.ndjson'])
+  const { stdout, stderr } = await folder.shell(`{ "$0" export; echo "ended with $?" >&2; } | head -1`)
+  assert.equal((JSON.parse(stdout) as { kind: string }).kind, 'account')
+  assert.equal(stderr, 'ended with 0\n')
+})
+
+const onSqlite = { skip: postgresUrl !== undefined }
+const onPostgres = { skip: postgresUrl === undefined }
+
+test('an import that is interrupted while it reads ends with code 130, and nothing is written', onSqlite, async () => {
+  await using folder = await makeFolder()
+  await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
+  writeArchive(folder, 'large.ndjson', sessions(60_000))
+  await using running = folder.start(['import', 'large.ndjson'])
+  // It has begun when the database is open.
+  while (!existsSync(folder.file('data/lockstep.db-wal'))) await sleep(10)
+  running.process.kill('SIGINT')
+  await assertInterrupted(folder, running)
+})
+
+test('an import that waits for its stdin can be interrupted too', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
+  await using running = folder.start(['import', '-'])
+  // More than a pipe holds: when all is written, much of it was read. The pipe stays open.
+  await new Promise(resolve => running.process.stdin?.write(`${lines(sessions(2000))}\n`, resolve))
+  running.process.kill('SIGINT')
+  await assertInterrupted(folder, running)
+})
+
+test('for a PostgreSQL database, backup names the program that makes one', onPostgres, async () => {
+  await using folder = await makeFolder()
+  await folder.run(['migrate'])
+  const { code, stdout, stderr } = await folder.run(['backup', 'copy.db'])
+  assert.deepEqual([code, stdout], [2, ''])
+  assert.match(stderr, /pg_dump/)
+})
+
+async function assertInterrupted(folder: Folder, running: Running) {
+  const { code, stdout, stderr } = await running.ended
+  assert.match(stderr, /interrupted: nothing of this archive was stored/)
+  assert.equal(stdout, '')
+  assert.equal(code, 130)
+  const exported = await folder.run(['export'])
+  assert.equal(exported.stdout.trimEnd().split('\n').length, 1, 'only the account')
+}
+
+function sessions(count: number): object[] {
+  return Array.from({ length: count }, (_, index) => trainingSession(index + 1, 1))
+}
+
+function writeArchive(folder: Folder, name: string, records: readonly object[]) {
+  writeFileSync(folder.file(name), `${lines(records)}\n`)
+}
+
+function lines(records: readonly object[]): string {
+  return records.map(record => JSON.stringify(record)).join('\n')
+}

@@ -1,0 +1,85 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { makeClient } from '../../src/client.ts'
+import { makeFolder } from '../support/command.ts'
+import { account, trainingSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+test('a backup that is made while the service serves and stores is whole, private, and can be served from', async () => {
+  await using folder = await makeFolder()
+  await using service = await startService([...world, trainingSession(1, 1)])
+  const token = await service.token('ann')
+  const ann = await service.as('ann')
+  const abort = new AbortController()
+  const busy = (async () => {
+    for (let id = 2; !abort.signal.aborted; id += 1) {
+      await service.import([trainingSession(id, 1)])
+      await ann.get('/api/v1/dtt/sessions/latest')
+      await sleep(5)
+    }
+  })()
+  const made = await folder.run(['backup', 'copy.db', '--database', service.databaseUrl])
+  abort.abort()
+  await busy
+  assert.deepEqual(made, { code: 0, stdout: '', stderr: 'The copy is complete and verified: copy.db\n' })
+  assert.equal((statSync(folder.file('copy.db')).mode & 0o777).toString(8), '600')
+  assert.deepEqual(readdirSync(folder.path), ['copy.db'], 'one file, and nothing left beside it')
+
+  await using running = folder.start(['serve', '--port', '0', '--database', 'sqlite:copy.db'])
+  const [, url = ''] = await running.says(/Listening on (\S+)/)
+  const copied = await Array.fromAsync(makeClient({ baseUrl: url, token }).all('/api/v1/dtt/sessions'))
+  const ids = copied.map(({ id }) => id)
+  assert.ok(ids.length > 0)
+  assert.deepEqual(
+    ids.toSorted((a, b) => a - b),
+    Array.from(ids.keys(), index => index + 1),
+    'all up to one moment',
+  )
+})
+
+test('a backup comes to its end also when the store is written to all the time', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['migrate'])
+  using database = new DatabaseSync(folder.file('data/lockstep.db'), { timeout: 5000 })
+  database.prepare("insert into note values ('ballast', ?)").run('x'.repeat(40_000_000))
+  const write = database.prepare("insert into note values ('beat', '1') on conflict do update set value = value + 1")
+  const beat = setInterval(() => write.run(), 1)
+  try {
+    await using running = folder.start(['backup', 'copy.db'])
+    const ended = await Promise.race([running.ended, sleep(6000)])
+    assert.equal(ended?.code, 0)
+  } finally {
+    clearInterval(beat)
+  }
+})
+
+test('an existing file is never written over', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['import', '-'], { input: JSON.stringify(account(1, 'ann')) })
+  writeFileSync(folder.file('precious.db'), 'precious')
+  for (const file of ['precious.db', 'data/lockstep.db', '.']) {
+    const { code, stdout, stderr } = await folder.run(['backup', file])
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+    assert.match(stderr, /exists: name a new file/)
+  }
+  assert.equal(readFileSync(folder.file('precious.db'), 'utf8'), 'precious')
+})
+
+test('a backup that cannot be written, or of nothing, ends with code 3 and leaves nothing behind', async () => {
+  await using folder = await makeFolder()
+  const nothing = await folder.run(['backup', 'copy.db'])
+  assert.equal(nothing.code, 3)
+  assert.match(nothing.stderr, /there is no database at/)
+  await folder.run(['migrate'])
+  const nowhere = await folder.run(['backup', 'nowhere/copy.db'])
+  assert.equal(nowhere.code, 3)
+  assert.match(nowhere.stderr, /no copy was made, nowhere\/copy\.db cannot be written: ENOENT/)
+  assert.doesNotMatch(nowhere.stderr, /\n {4}at /)
+  assert.deepEqual(readdirSync(folder.path), ['data'])
+  assert.ok(!existsSync(folder.file('copy.db')))
+})

@@ -1,0 +1,189 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { settings } from '../../src/config.ts'
+import { launcher, makeFolder, run, shell } from '../support/command.ts'
+
+const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
+  { args: '', says: /Commands:/ },
+  { args: 'acount', says: /unknown command.*\n\(Did you mean account\?\)\n\(add --help/ },
+  { args: 'account ad', says: /unknown command.*\n\(Did you mean add\?\)/ },
+  { args: 'account add', says: /--username <name>' not specified\n\(add --help/ },
+  { args: 'account list --jsn', says: /unknown option '--jsn'\n\(Did you mean --json\?\)/ },
+  { args: 'account add --username x --id 1e1', says: /--id.*must be an integer of 1 or more/ },
+  { args: 'account add --username x --tier gold', says: /choices are ultra, pioneer, founder, employee, none/ },
+  { args: 'account set-tier --account x --tier ultra --until 2026-02-30', says: /RFC 3339 date-time or YYYY-MM-DD/ },
+  { args: 'import', says: /missing required argument 'file'/ },
+  { args: 'import x.ndjson --on-conflict maybe', says: /choices are fail, skip, replace/ },
+  { args: 'import nowhere.ndjson', says: /nowhere.ndjson cannot be read \(ENOENT\): nothing was stored/ },
+  { args: 'import - -', says: /- is stdin: name it once/ },
+  { args: 'import .', says: /\. is a folder: name the archives in it/ },
+  { args: 'token create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
+  { args: 'token create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read/ },
+  { args: 'token revoke first', says: /id of a token, as token list shows it/ },
+  { args: 'serve --workers 0', says: /a number from 1 to 99/ },
+  { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
+]
+
+test('a mistake ends with code 2 and words on stderr that say what to do instead', async t => {
+  await using folder = await makeFolder()
+  for (const { args, says } of mistakes) {
+    await t.test(`lockstep ${args}`, async () => {
+      const { code, stdout, stderr } = await folder.run(args.split(' ').filter(word => word !== ''))
+      assert.match(stderr, says)
+      assert.equal(code, 2)
+      assert.equal(stdout, '')
+    })
+  }
+  assert.ok(!existsSync(folder.file('data')), 'none of them makes a database')
+})
+
+test('settings that cannot be used are told all at once', async () => {
+  const bad = { LOCKSTEP_PORT: 'x', LOCKSTEP_PUBLIC_URL: 'ftp://x', LOCKSTEP_DATABASE: 'sqlite:x.db' }
+  const { code, stdout, stderr } = await run(['account', 'list'], { env: bad })
+  assert.equal(code, 2)
+  assert.equal(stdout, '')
+  assert.match(stderr, /LOCKSTEP_PORT must be a port from 0 to 65535/)
+  assert.match(stderr, /LOCKSTEP_PUBLIC_URL must be an http or https address/)
+  assert.match(stderr, /LOCKSTEP_DATABASE is not a setting/)
+})
+
+const unusable: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
+  {
+    what: 'a database that is not there',
+    args: ['account', 'list', '--database', 'sqlite:nowhere.db'],
+    says: /no database at nowhere\.db\n.*--database.*LOCKSTEP_DATABASE_URL.*account add/,
+  },
+  {
+    what: 'a service that may not make its database',
+    args: ['serve', '--no-migrate', '--port', '0', '--database', 'sqlite:nowhere.db'],
+    says: /no database at nowhere\.db/,
+  },
+  {
+    what: 'a file that is no database',
+    args: ['account', 'list', '--database', 'sqlite:words.txt'],
+    says: /words\.txt cannot be opened: file is not a database/,
+  },
+  {
+    what: 'a folder that cannot be made',
+    args: ['account', 'add', '--username', 'ann', '--database', 'sqlite:words.txt/below/new.db'],
+    says: /words\.txt\/below\/new\.db cannot be opened/,
+  },
+  {
+    what: 'a folder in the place of the file',
+    args: ['account', 'list', '--database', 'sqlite:folder'],
+    says: /folder cannot be opened/,
+  },
+  {
+    what: 'an engine that is not known',
+    args: ['account', 'list', '--database', 'mysql://localhost/x'],
+    says: /must be named as sqlite:<path> or postgres:/,
+  },
+  {
+    what: 'a database of a newer program',
+    args: ['account', 'list', '--database', 'sqlite:newer.db'],
+    says: /schema version 99.*use a newer program/,
+  },
+  {
+    what: 'a database of a newer program that would be migrated',
+    args: ['serve', '--port', '0', '--database', 'sqlite:newer.db'],
+    says: /schema version 99.*use a newer program/,
+  },
+  {
+    what: 'a database without the schema',
+    args: ['account', 'list', '--database', 'sqlite:empty.db'],
+    says: /out of date: run `lockstep migrate` first/,
+  },
+  {
+    what: 'a service that may not bring the schema up to date',
+    args: ['serve', '--no-migrate', '--port', '0', '--database', 'sqlite:empty.db'],
+    says: /out of date: run `lockstep migrate` first/,
+  },
+]
+
+test('a store that cannot be used ends with code 3 and clear words on stderr', async t => {
+  await using folder = await makeFolder()
+  writeFileSync(folder.file('words.txt'), 'no database at all, only words\n'.repeat(100))
+  writeFileSync(folder.file('empty.db'), '')
+  mkdirSync(folder.file('folder'))
+  await folder.run(['migrate', '--database', 'sqlite:newer.db'])
+  makeNewer(folder.file('newer.db'))
+  for (const { what, args, says } of unusable) {
+    await t.test(what, async () => {
+      const { code, stdout, stderr } = await folder.run(args)
+      assert.match(stderr, says)
+      assert.equal(code, 3)
+      assert.equal(stdout, '')
+      assert.doesNotMatch(stderr, /\n {4}at /, 'no stack trace')
+    })
+  }
+  assert.ok(!existsSync(folder.file('nowhere.db')))
+})
+
+test('--database goes before the environment, and that before ./data/lockstep.db', async () => {
+  await using folder = await makeFolder()
+  const env = { [settings.databaseUrl.env]: 'sqlite:second.db' }
+  await folder.run(['account', 'add', '--username', 'option', '--database', 'sqlite:first.db'], { env })
+  await folder.run(['account', 'add', '--username', 'environment'], { env })
+  await folder.run(['account', 'add', '--username', 'default'])
+  for (const [file, username] of [
+    ['first.db', 'option'],
+    ['second.db', 'environment'],
+    ['data/lockstep.db', 'default'],
+  ] as const) {
+    using database = new DatabaseSync(folder.file(file))
+    assert.deepEqual({ ...database.prepare('select username from account').get() }, { username })
+  }
+})
+
+test('a new database and its folder are for their owner only', async () => {
+  await using folder = await makeFolder()
+  const { code } = await folder.run(['migrate', '--database', 'sqlite:deep/er/lockstep.db'])
+  assert.equal(code, 0)
+  assert.equal(modeOf(folder.file('deep')), '700')
+  assert.equal(modeOf(folder.file('deep/er')), '700')
+  assert.equal(modeOf(folder.file('deep/er/lockstep.db')), '600')
+})
+
+test('migrate says what it did, and the second time that there was nothing to do', async () => {
+  await using folder = await makeFolder()
+  const first = await folder.run(['migrate'])
+  assert.match(first.stdout, /^(?:applied: .+\n)+the schema has version \d+\n$/)
+  const second = await folder.run(['migrate'])
+  assert.match(second.stdout, /^the schema has version \d+, as before\n$/)
+  assert.deepEqual([first.code, second.code], [0, 0])
+  assert.equal(first.stderr + second.stderr, '')
+})
+
+test('the launcher works from anywhere, through a symlink, and whatever node is first on the PATH', async () => {
+  await using folder = await makeFolder()
+  mkdirSync(folder.file('bin'))
+  writeFileSync(folder.file('bin/node'), '#!/bin/sh\necho a node of 2019; exit 9\n', { mode: 0o755 })
+  const line = `ln -s "$0" bin/link && ln -s link bin/lockstep && PATH="$PWD/bin:$PATH" lockstep migrate --database sqlite:here.db`
+  const { code, stdout, stderr } = await shell(line, { cwd: folder.path })
+  assert.equal(stderr, '')
+  assert.equal(code, 0)
+  assert.match(stdout, /the schema has version/)
+  assert.ok(existsSync(folder.file('here.db')), 'relative paths are relative to the caller')
+})
+
+test('without its dependencies the launcher says how to get them', async () => {
+  await using folder = await makeFolder()
+  const { code, stderr } = await shell(`cp "$0" . && ./lockstep serve`, { cwd: folder.path })
+  assert.equal(code, 3)
+  assert.match(stderr, /dependencies are not installed\. Run: cd '.*' && npm ci/)
+  assert.ok(existsSync(launcher))
+})
+
+function makeNewer(file: string) {
+  using database = new DatabaseSync(file)
+  const insert = database.prepare('insert into migration (version, name, checksum, applied_at) values (?, ?, ?, ?)')
+  const { version } = database.prepare('select max(version) as version from migration').get() ?? {}
+  for (let next = Number(version) + 1; next <= 99; next += 1) insert.run(next, 'later', 'x', 0)
+}
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8)
+}

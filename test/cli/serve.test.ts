@@ -1,0 +1,231 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { text as textOf } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { trainingSession } from '../support/records.ts'
+import { within } from '../support/waiting.ts'
+
+test('the service says where it listens, and answers within a second of its start', async t => {
+  const times: number[] = []
+  const bare: number[] = []
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await using folder = await makeFolder()
+    const before = performance.now()
+    spawnSync(process.execPath, ['--eval', '0'])
+    const started = performance.now()
+    bare.push(started - before)
+    await using running = folder.start(['serve', '--port', '0'], { env: { NODE_DISABLE_COMPILE_CACHE: '1' } })
+    const [, url = ''] = await running.says(/^Listening on (http:\/\/127\.0\.0\.1:\d+)\n$/)
+    const answer = await fetch(`${url}/api/v1/me`)
+    times.push(performance.now() - started)
+    assert.equal(answer.status, 401)
+    assert.equal((await fetch(`${url}/readyz`)).status, 200)
+  }
+  const best = Math.min(...times)
+  t.diagnostic(`from start to first answer, on an empty store: ${Math.round(best)} ms, best of ${times.length}`)
+  // The promise is a second. A machine on which even an empty program takes long, for its other work, gets more.
+  const allowed = Math.max(1000, 40 * Math.min(...bare))
+  assert.ok(best < allowed, `it took ${best} ms, of ${allowed}`)
+})
+
+test('on an empty store it says how to bring records in and read them, and those commands work', async () => {
+  await using folder = await makeFolder()
+  await using running = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
+  const [, url = ''] = await running.says(/Listening on (\S+)/)
+  await within(5000, async () => running.said.stderr.includes('records.ndjson'))
+  const commands = running.said.stderr.split('\n').filter(line => line.startsWith('  ./lockstep '))
+  const find = (words: string) => commands.find(line => line.startsWith(`  ./lockstep ${words} `)) ?? words
+  const does = async (line: string) => {
+    const { code, stdout, stderr } = await folder.shell(line.replace('./lockstep', '"$0"'))
+    assert.equal(code, 0, `${line}: ${stderr}`)
+    return stdout.trim()
+  }
+  assert.equal(commands.length, 5)
+  writeFileSync(folder.file('records.ndjson'), `${JSON.stringify(trainingSession(5, 4711))}\n`)
+  await does(find('account add'))
+  await does(find('account set-tier'))
+  await does(find('import'))
+  assert.match(await does(find('account list')), /^4711 +alex +ultra/m)
+  const headers = { Authorization: `Bearer ${await does(find('token create'))}` }
+  for (const path of ['me', 'dtt/sessions/5']) {
+    assert.equal((await fetch(`${url}/api/v1/${path}`, { headers })).status, 200)
+  }
+
+  await using again = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
+  await again.says(/Listening on/)
+  again.process.kill('SIGTERM')
+  assert.doesNotMatch((await again.ended).stderr, /no accounts yet/)
+})
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} to the launcher reaches the service, which ends with code 0 although connections are open`, async () => {
+    await using folder = await makeFolder()
+    await using running = folder.start(['serve', '--port', '0'])
+    const [, url = ''] = await running.says(/Listening on (\S+)/)
+    const { hostname, port } = new URL(url)
+    const silent = connect(Number(port), hostname)
+    silent.on('error', () => {})
+    await once(silent, 'connect')
+    const kept = get(`${url}/healthz`, { agent: false, headers: { Connection: 'keep-alive' } })
+    const [answer] = (await once(kept, 'response')) as [IncomingMessage]
+    answer.resume()
+    const told = performance.now()
+    // The process that was started is the service itself: there is no shell in between that would swallow a signal.
+    running.process.kill(signal)
+    const { code } = await running.ended
+    assert.equal(code, 0)
+    assert.ok(performance.now() - told < 10_000)
+    await assert.rejects(fetch(`${url}/healthz`))
+    silent.destroy()
+  })
+}
+
+test('a port that is taken is told, with what to do instead, and nothing keeps running', async () => {
+  await using folder = await makeFolder()
+  await using taken = await takePort()
+  const port = String(taken.port)
+  const rows = [
+    { args: ['--port', port], says: /port \d+ on 127\.0\.0\.1 is taken: choose others with --host and --port/ },
+    { args: ['--workers', '2', '--port', port], says: /port \d+ on 127\.0\.0\.1 is taken/ },
+    { args: ['--port', '0'], env: { LOCKSTEP_METRICS_PORT: port }, says: /taken: .*LOCKSTEP_METRICS_PORT/ },
+    { args: ['--port', port], env: { LOCKSTEP_METRICS_PORT: '0' }, says: /choose others with --host and --port/ },
+    { args: ['--host', 'nowhere.invalid', '--port', '0'], says: /cannot listen on nowhere\.invalid/ },
+  ]
+  for (const { args, env, says } of rows) {
+    const { code, stdout, stderr } = await folder.run(['serve', ...args], env === undefined ? {} : { env })
+    assert.match(stderr, says)
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+  }
+})
+
+test('host and port come from the options before the environment', async () => {
+  await using folder = await makeFolder()
+  await using taken = await takePort()
+  const env = { LOCKSTEP_PORT: String(taken.port), LOCKSTEP_HOST: 'nowhere.invalid' }
+  await using running = folder.start(['serve', '--host', '127.0.0.1', '--port', '0'], { env })
+  await running.says(/Listening on http:\/\/127\.0\.0\.1:\d+/)
+})
+
+test('the demo works in an empty folder: sign-in, token, and a curl line that works when pasted', async () => {
+  await using folder = await makeFolder()
+  await using first = await demo(folder, '--port', String(await freePort()))
+  assert.match(first.text, /^Sign-in: +alex \/ \S.+$/m)
+  assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  assert.ok(first.curl.includes(first.token))
+  const pasted = await folder.shell(`${first.curl} --silent --show-error --write-out '\\n%{http_code}'`)
+  const [body = '', status] = pasted.stdout.split('\n')
+  assert.equal(status, '200')
+  const { ok, data } = JSON.parse(body) as { ok: boolean; data: { data: object[] } }
+  assert.ok(ok && data.data.length === 1)
+
+  const hosts = [
+    { host: 'evil.example', status: 421 },
+    { host: 'evil.localhost', status: 421 },
+    { host: `127.0.0.1.evil.example:${first.port}`, status: 421 },
+    { host: `localhost:${first.port}`, status: 200 },
+    { host: 'LOCALHOST', status: 200 },
+    { host: `[::1]:${first.port}`, status: 200 },
+  ]
+  for (const { host, status: expected } of hosts) {
+    for (const path of ['/api/v1/me', '/healthz']) {
+      const answer = await ask(first.url + path, { Host: host, Authorization: `Bearer ${first.token}` })
+      assert.equal(answer.status, expected, `${host} ${path}`)
+      if (expected === 421) assert.equal(answer.code, 'misdirected_request')
+    }
+  }
+
+  // A second one beside it: its port is taken, its sample is there already, and the token before it ends.
+  await using second = await demo(folder, '--port', String(first.port))
+  assert.ok(second.port > first.port)
+  assert.equal(second.sample, first.sample, 'the sample was not made again')
+  assert.notEqual(second.token, first.token)
+  assert.equal((await me(second.url, first.token)).code, 'token_revoked')
+  assert.equal((await me(second.url, second.token)).status, 200)
+  for (const { running } of [first, second]) {
+    running.process.kill('SIGINT')
+    assert.equal((await running.ended).code, 0)
+  }
+
+  await using third = await demo(folder, '--reset', '--port', String(first.port))
+  assert.notEqual(third.sample, first.sample, 'the sample was made again')
+  assert.equal((await me(third.url, second.token)).code, 'invalid_token')
+  assert.equal((await me(third.url, third.token)).status, 200)
+})
+
+test('the demo leaves alone a database that holds other records', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['account', 'add', '--username', 'ann'])
+  const before = await folder.run(['export'])
+  for (const more of [[], ['--reset']]) {
+    const { code, stdout, stderr } = await folder.run(['demo', ...more, '--database', 'sqlite:data/lockstep.db'])
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+    assert.match(stderr, /holds records that are no sample: name another one with --database/)
+  }
+  assert.equal((await folder.run(['export'])).stdout, before.stdout)
+  assert.ok(!existsSync(folder.file('data/demo.db')))
+})
+
+/** Starts a demo and reads what it says. `sample` tells one making of the sample from another. */
+async function demo(folder: Folder, ...args: string[]) {
+  const running = folder.start(['demo', ...args])
+  const [text] = await running.says(/^[^]*\n {2}curl .*\n/)
+  const find = (pattern: RegExp) => pattern.exec(text)?.[1] ?? ''
+  const url = find(/(http:\/\/\S+)\n/)
+  return {
+    running,
+    text,
+    url,
+    port: Number(new URL(url).port),
+    token: find(/^Token: +(lks_\w+)$/m),
+    curl: find(/^ {2}(curl .*)$/m),
+    sample: passwordOf(folder.file('data/demo.db')),
+    [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
+  }
+}
+
+/** The password of the sample as it is kept: salted anew each time the sample is made. */
+function passwordOf(file: string): unknown {
+  using database = new DatabaseSync(file, { readOnly: true })
+  return database.prepare("select password_hash from account where username = 'alex'").get()?.['password_hash']
+}
+
+/** An answer of the API, with any Host. */
+async function ask(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ status: number | undefined; code: unknown }> {
+  const [response] = (await once(get(url, { agent: false, headers }), 'response')) as [IncomingMessage]
+  const body = JSON.parse(await textOf(response)) as { code?: unknown }
+  return { status: response.statusCode, code: body.code }
+}
+
+function me(url: string, token: string) {
+  return ask(`${url}/api/v1/me`, { Authorization: `Bearer ${token}` })
+}
+
+async function freePort(): Promise<number> {
+  await using taken = await takePort()
+  return taken.port
+}
+
+async function takePort(): Promise<{ port: number } & AsyncDisposable> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

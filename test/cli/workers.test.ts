@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { open, type Store } from '../../src/store/index.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { run, start } from '../support/command.ts'
+import { newSqlite } from '../support/databases.ts'
+import { testOnBoth } from '../support/engines.ts'
+import { freePort } from '../support/postgres.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { ask, type Outcome, serve, type Serving, startLoad, tally } from '../support/serving.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+const SESSION = '/api/v1/dtt/sessions/1'
+
+testOnBoth('two workers serve as one: started, exchanged, replaced, told of changes, ended', async ({ url }) => {
+  const store = await open(url, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
+  const token = await tokenOf(store, 1)
+  const revoked = await tokenOf(store, 2)
+  const metricsPort = await freePort()
+  const settings = { LOCKSTEP_METRICS_PORT: String(metricsPort), LOCKSTEP_RATE_LIMIT: '100000' }
+  await using service = await serve(url, { args: ['--workers', '2'], settings })
+  const address = service.url + SESSION
+  const served = async () => countOf(`http://127.0.0.1:${metricsPort}/metrics`)
+
+  // Both answer: each counts the requests of a token for itself.
+  const answers: Outcome[] = []
+  for (let request = 0; request < 10; request += 1) answers.push(await ask(address, token))
+  assert.deepEqual(tally(answers), { 200: 10 })
+  assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2)
+
+  // Their figures are added up, on one listener.
+  assert.equal((await served()).requests, 10)
+  assert.equal((await served()).builds, 1)
+
+  // What is revoked with the command line is refused by both within a second.
+  await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
+  const { code, stderr } = await run(['token', 'revoke', '2', '--database', url])
+  assert.equal(code, 0, stderr)
+  await sleep(1000)
+  const refused = await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
+  assert.deepEqual(tally(refused), { 401: 10 })
+
+  // They are exchanged one by one, and nobody who asks meanwhile notices.
+  const before = workersOf(service)
+  assert.equal(before.length, 2)
+  const counted = (await served()).requests
+  const loads = [startLoad(address, token), startLoad(address, token, { keepAlive: true })]
+  service.process.kill('SIGHUP')
+  await within(20_000, async () => !workersOf(service).some(pid => before.includes(pid)))
+  await loads[0]?.more(20)
+  const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
+  assert.deepEqual(
+    outcomes.filter(({ status }) => status !== 200),
+    [],
+  )
+  assert.equal(workersOf(service).length, 2)
+  // What the old ones counted is still there.
+  assert.equal((await served()).requests, counted + outcomes.length)
+
+  // One that is killed is replaced.
+  const [victim = 0, other] = workersOf(service)
+  process.kill(victim, 'SIGKILL')
+  await within(20_000, async () => workersOf(service).filter(pid => pid !== victim).length === 2)
+  assert.ok(workersOf(service).includes(other ?? 0))
+  await within(5000, async () => /ended \(SIGKILL\): another one takes its place/.test(service.said.stderr))
+  await within(10_000, async () => (await ask(address, token)).status === 200)
+
+  // Told to end, they answer what has arrived, and end.
+  if (store.engine === 'postgres') await inFlight(store, address, token, service)
+  else service.process.kill('SIGTERM')
+  const started = performance.now()
+  assert.equal((await service.ended).code, 0)
+  assert.ok(performance.now() - started < 10_000)
+  await store.close()
+})
+
+test('workers that cannot listen end with code 2 and say it once, and nobody is left behind', async () => {
+  const database = newSqlite()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const serving = (more: readonly string[], env: Record<string, string> = {}) =>
+    start(['serve', '--workers', '2', '--database', database.url, ...more], { env })
+  try {
+    {
+      await using command = serving(['--port', String(port)])
+      const { code, stdout, stderr } = await command.ended
+      assert.equal(stderr, `lockstep: port ${port} on 127.0.0.1 is taken: choose others with --host and --port\n`)
+      assert.equal(code, 2)
+      assert.equal(stdout, '')
+    }
+    {
+      await using command = serving(['--port', '0'], { LOCKSTEP_METRICS_PORT: String(port) })
+      const { code, stdout, stderr } = await command.ended
+      assert.match(stderr, new RegExp(`^lockstep: port ${port} on 127.0.0.1 is taken: choose others for metrics.*\n$`))
+      assert.equal(code, 2)
+      assert.equal(stdout, '')
+    }
+  } finally {
+    taken.close()
+    await database.remove()
+  }
+})
+
+test('workers whose new version does not start go on serving with the old one', async () => {
+  const database = newSqlite()
+  await using service = await serve(database.url, { args: ['--workers', '2'] })
+  const before = workersOf(service)
+  const store = await open(database.url, { busyTimeoutMs: 5000 })
+  await sql`update migration set version = 99 where version = 2`.execute(store.db)
+  await store.close()
+  service.process.kill('SIGHUP')
+  await within(20_000, async () => /before it listened/.test(service.said.stderr))
+  assert.deepEqual(workersOf(service), before)
+  assert.equal((await ask(`${service.url}/healthz`)).status, 200)
+  service.process.kill('SIGINT')
+  assert.equal((await service.ended).code, 0)
+  await database.remove()
+})
+
+for (const moment of ['a new one starts', 'an old one goes'] as const) {
+  test(`workers told to end while ${moment} end without a word, and no more are started`, async () => {
+    const database = newSqlite()
+    const settings = { LOCKSTEP_DRAIN_DELAY: '1' }
+    await using service = await serve(database.url, { args: ['--workers', '2'], settings })
+    service.process.kill('SIGHUP')
+    await within(20_000, async () =>
+      moment === 'a new one starts'
+        ? workersOf(service).length === 3
+        : (await ask(`${service.url}/readyz`)).status === 503,
+    )
+    service.process.kill('SIGTERM')
+    const { code, stderr } = await service.ended
+    assert.doesNotMatch(stderr, /error|ended/i)
+    assert.equal(code, 0)
+    await database.remove()
+  })
+}
+
+test('workers end with the process that supervises them', async () => {
+  const database = newSqlite()
+  await using service = await serve(database.url, { args: ['--workers', '2'] })
+  const workers = workersOf(service)
+  assert.equal(workers.length, 2)
+  service.process.kill('SIGKILL')
+  await service.ended
+  await within(10_000, async () => !workers.some(isAlive))
+  await database.remove()
+})
+
+/** Ends the service while a request waits for the database, which must then still be answered. */
+async function inFlight(store: Store, address: string, token: string, service: Serving) {
+  await store.db.connection().execute(async db => {
+    await sql`begin`.execute(db)
+    await sql`lock table training_session in access exclusive mode`.execute(db)
+    const answer = ask(address, token)
+    await within(5000, async () => {
+      const { rows } = await sql`select 1 from pg_locks where not granted`.execute(store.db)
+      return rows.length > 0
+    })
+    service.process.kill('SIGTERM')
+    await sleep(500)
+    await sql`rollback`.execute(db)
+    assert.equal((await answer).status, 200)
+  })
+}
+
+async function tokenOf(store: Store, accountId: number): Promise<string> {
+  const request = { accountId, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
+  return createToken(store, request, Date.now())
+}
+
+/** The process identifiers of the workers of a service. */
+function workersOf({ process: { pid } }: Serving): number[] {
+  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+  return stdout
+    .split('\n')
+    .filter(line => line.trim() !== '')
+    .map(Number)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** How many requests the figures tell of, and how many programs. */
+async function countOf(url: string) {
+  const text = await (await fetch(url)).text()
+  const sum = (name: string) =>
+    [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'gm'))].reduce(
+      (total, [, count]) => total + Number(count),
+      0,
+    )
+  return { requests: sum('lockstep_request_duration_seconds_count'), builds: sum('lockstep_build_info') }
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
+import { makeFolder } from '../support/command.ts'
+import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
+import type { TestService } from '../support/service.ts'
+
+const paths = [
+  '/',
+  '/training?range=1y',
+  '/training/180',
+  '/training/180?view=json',
+  '/programs',
+  '/programs/13',
+  '/locks',
+  '/locks/43',
+  '/locks/37?view=curl',
+  '/lock-templates',
+  '/lock-templates/44',
+  '/keys',
+  '/keys/new',
+  '/settings',
+]
+
+/** Nothing was asked of another host, and nothing went wrong on the page. */
+function assertClean({ requests, problems }: Watched, { url }: TestService) {
+  assert.deepEqual(
+    requests.filter(request => !request.startsWith(`${url}/`) && !request.startsWith('data:')),
+    [],
+  )
+  assert.deepEqual(problems, [])
+}
+
+async function assertAccessible(page: Page, what: string) {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  assert.deepEqual(
+    serious.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html)
+          .slice(0, 3)
+          .join(' ')}`,
+    ),
+    [],
+    what,
+  )
+}
+
+/** Charts are drawn when they come into view. */
+async function drawCharts(page: Page) {
+  for (const plot of await page.locator('[data-chart] .plot').all()) {
+    await plot.scrollIntoViewIfNeeded()
+    await plot.locator('svg').first().waitFor()
+  }
+}
+
+describe('in a browser', needsChromium, () => {
+  test('from signing in to a revoked key by keyboard alone', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page } = browser
+    const { keyboard } = page
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
+    /** Moves on until something with this text has the focus. */
+    const tabTo = async (text: string) => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        if ((await focused()).startsWith(text)) return
+        await keyboard.press('Tab')
+      }
+      throw new Error(`the keyboard does not reach ${text}`)
+    }
+
+    await page.goto(`${service.url}/keys`)
+    // A page has its focus a moment after it is loaded; a person sees where.
+    await page.locator('input[name=username]:focus').waitFor()
+    await keyboard.type('alex')
+    await keyboard.press('Tab')
+    await keyboard.type(PASSWORD)
+    await keyboard.press('Enter')
+    await page.waitForURL(`${service.url}/keys`)
+
+    await tabTo('Create key')
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Create key' }).waitFor()
+    await keyboard.type('Kitchen display')
+    await assertAccessible(page, 'the form')
+    await tabTo('Create key')
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
+    await assertAccessible(page, 'the key')
+
+    assert.equal(await focused(), 'Copy', 'the first thing to do has the focus')
+    await keyboard.press('Enter')
+    await page.getByText('Copied').first().waitFor()
+    const key = await page.evaluate(() => navigator.clipboard.readText())
+    assert.match(key, /^lks_[0-9A-Za-z]{36}$/)
+
+    await keyboard.press('Escape')
+    assert.equal(await page.getByRole('dialog').count(), 1, 'what is shown once does not vanish by accident')
+
+    await tabTo('Test it now')
+    await keyboard.press('Enter')
+    await page.getByText('200 OK. The key works.').waitFor()
+    await tabTo('Done')
+    await keyboard.press('Enter')
+    await page.getByText('3 of 5 in use').waitFor()
+    const row = page.getByRole('row', { name: /Kitchen display/ })
+    assert.ok((await row.textContent())?.includes(`lks_…${key.slice(-4)}`))
+    assert.doesNotMatch(await page.content(), new RegExp(key))
+
+    await page.getByRole('heading', { name: 'API keys' }).waitFor()
+    await tabTo('Revoke')
+    await keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Revoke key' })
+    await dialog.getByText('Kitchen display').waitFor()
+    await dialog.getByText('Last used').waitFor()
+    await assertAccessible(page, 'the question')
+    await keyboard.press('Escape')
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    assert.equal(await focused(), 'Revoke', 'the focus is back where it was')
+    await keyboard.press('Enter')
+    await dialog.waitFor()
+    await tabTo('Revoke key')
+    await keyboard.press('Enter')
+    await page.getByText('The key is revoked').waitFor()
+    assert.equal(await page.getByText('Kitchen display').count(), 0)
+    assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
+
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]))
+    assert.ok(!kept.includes('lks_'))
+    assert.ok(
+      browser.requests.every(request => !request.includes(key)),
+      'the key was never part of an address',
+    )
+    assertClean(browser, service)
+  })
+
+  test('the demo signs in with one click', async () => {
+    await using folder = await makeFolder()
+    await using demo = folder.start(['demo', '--port', '0'])
+    const [, url = ''] = await demo.says(/sample data: (\S+)/)
+    await using browser = await openPage()
+    const { page } = browser
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('everything works without script', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ javaScriptEnabled: false })
+    const { page } = browser
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/keys`)
+    await page.getByRole('link', { name: 'Create key' }).click()
+    await page.getByLabel('Name').fill('Without script')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText(/^lks_[0-9A-Za-z]{36}$/).waitFor()
+    await page.getByRole('link', { name: 'Done' }).click()
+    await page.getByRole('link', { name: 'Revoke Without script' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText('The key is revoked').waitFor()
+    await page.getByRole('button', { name: 'Discreet' }).click()
+    await page.getByText('You', { exact: true }).first().waitFor()
+    await page.getByLabel('Records of').selectOption({ label: 'Partner' })
+    await page.getByRole('button', { name: 'Show' }).first().click()
+    for (const path of paths) {
+      const response = await page.goto(service.url + path)
+      assert.equal(response?.status(), 200, path)
+    }
+    assertClean(browser, service)
+  })
+
+  test('discreet mode is a key away, at once, and stays', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/locks/43`)
+    await page.getByRole('heading', { name: 'Long random lock' }).waitFor()
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Lock 43' }).waitFor()
+    assert.doesNotMatch(await page.content(), /Long random lock|alex|robin/)
+    await page.goto(`${service.url}/settings`)
+    assert.equal(await page.getByRole('button', { name: 'Discreet' }).first().getAttribute('aria-pressed'), 'true')
+    // Typing is not a shortcut.
+    await page.getByLabel('Current password').pressSequentially('ddd')
+    assert.equal(await page.getByLabel('Current password').inputValue(), 'ddd')
+
+    await page.locator('.account > summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).first().click()
+    await page.waitForURL(/signin/)
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/locks/43`)
+    await page.getByRole('heading', { name: 'Lock 43' }).waitFor()
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Long random lock' }).waitFor()
+    assertClean(browser, service)
+  })
+
+  test("the picker shows a partner's records", async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/lock-templates`)
+    await page.getByLabel('Records of').selectOption('robin')
+    await page.getByText('Two day lock').waitFor()
+    assertClean(browser, service)
+  })
+
+  for (const theme of ['light', 'dark'] as const) {
+    for (const discreet of ['0', '1']) {
+      test(`axe finds nothing serious on any page: ${theme}${discreet === '1' ? ', discreet' : ''}`, async () => {
+        await using service = await sampleService()
+        await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+        const { page } = browser
+        await page.context().addCookies([
+          { name: 'theme', value: theme, url: service.url },
+          { name: 'discreet', value: discreet, url: service.url },
+        ])
+        await page.goto(`${service.url}/signin`)
+        await assertAccessible(page, '/signin')
+        await signIn(page, service.url)
+        for (const path of paths) {
+          await page.goto(service.url + path)
+          await drawCharts(page)
+          await assertAccessible(page, path)
+          const scheme = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+          assert.equal(scheme, theme === 'dark' ? 'rgb(20, 24, 26)' : 'rgb(247, 247, 245)', path)
+        }
+        assertClean(browser, service)
+      })
+    }
+  }
+
+  for (const width of [320, 768, 1440]) {
+    test(`no page scrolls sideways, ${width} pixels wide`, async () => {
+      await using service = await sampleService()
+      await using browser = await openPage({ viewport: { width, height: 800 } })
+      const { page } = browser
+      await signIn(page, service.url)
+      for (const path of [...paths, '/signin', '/locks/999']) {
+        const response = await page.goto(service.url + path)
+        await drawCharts(page)
+        const [content, view] = await page.evaluate(() => [
+          document.documentElement.scrollWidth,
+          document.documentElement.clientWidth,
+        ])
+        assert.equal(content, view, `${path} (${response?.status()})`)
+      }
+      assert.deepEqual(
+        browser.problems.filter(problem => !problem.includes('404')),
+        [],
+      )
+    })
+  }
+
+  test('first load is under 60 KB of script before charts', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    let bytes = 0
+    page.on('response', response => {
+      if (!/\/assets\/.*\.js/.test(response.url()) || /\/(d3|plot)\.js/.test(response.url())) return
+      bytes += Number(response.headers()['content-length'] ?? 0)
+    })
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/training`)
+    assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes`)
+  })
+})

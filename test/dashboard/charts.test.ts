@@ -1,0 +1,183 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { allowSignIn, sampleService, signIn } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+const WHOLE_YEAR = '/training?range=1y'
+
+/** What browsers say of an element that moved; TypeScript does not know it yet. */
+interface LayoutShiftAttribution {
+  readonly node: Node | null
+  readonly previousRect: DOMRectReadOnly
+  readonly currentRect: DOMRectReadOnly
+}
+
+describe('charts', needsChromium, () => {
+  test('each picture is drawn from the table in the page: as many marks as rows, in both themes and widths', async () => {
+    await using service = await sampleService()
+    for (const { colorScheme, width } of [
+      { colorScheme: 'light', width: 1440 },
+      { colorScheme: 'dark', width: 320 },
+    ] as const) {
+      await using browser = await openPage({ colorScheme, viewport: { width, height: 900 } })
+      const { page } = browser
+      await signIn(page, service.url)
+      await page.goto(service.url + WHOLE_YEAR)
+      const picture = (title: string) =>
+        page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
+      const drawn = async (title: string, marks: string) => {
+        await picture(title).locator('.plot').scrollIntoViewIfNeeded()
+        await picture(title).locator('svg').first().waitFor()
+        return picture(title).locator(marks).count()
+      }
+      const rows = (title: string) => picture(title).locator('tbody tr').count()
+
+      assert.equal(await drawn('Grade over time', '[data-mark=dot] circle'), await rows('Grade over time'))
+      const hollow = await picture('Grade over time').locator('[data-mark=dot] circle[fill="var(--card)"]').count()
+      const notPassed = await picture('Grade over time').locator('tbody td[data-v="0"]:nth-child(2)').count()
+      assert.equal(hollow, notPassed)
+      assert.equal(await picture('Grade over time').locator('[data-mark=line] path').count(), 1)
+
+      assert.equal(await drawn('Grade by kind', 'svg'), 6, 'kinds are never one picture')
+      assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
+      // Beside the bars where there is room, above them elsewhere.
+      const labels = picture('Pass rate by kind').locator('[data-mark="y-axis tick label"]')
+      assert.equal(await labels.getAttribute('text-anchor'), width === 320 ? 'start' : 'end')
+      assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)
+      await drawn('Distance per week (m)', 'svg')
+      const estimated = picture('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')
+      assert.ok((await estimated.count()) > 0, 'what was estimated is told by its look')
+
+      // The table is there behind its toggle, in the zone of the account.
+      await picture('Grade over time').locator('summary').click()
+      assert.ok(await picture('Grade over time').getByRole('columnheader', { name: 'Average over seven' }).isVisible())
+      assert.deepEqual(browser.problems, [])
+    }
+  })
+
+  test('a picture with one point has it, and one without any says so', async () => {
+    const today = formatTimestamp(Math.floor((Date.now() - DAY_MS) / 1000) * 1000)
+    await using service = await startService([
+      records.account(1, 'ann'),
+      records.trainingSession(1, 1, { created_at: today, TrainerSegment: [records.trainerSegment(1)] }),
+      records.trainingSession(2, 1, { created_at: today, TrainerSegment: [] }),
+      records.trainingTemplate(1, 1, { Segment: [] }),
+    ])
+    await allowSignIn(service, 'ann')
+    await using browser = await openPage()
+    const { page } = browser
+    await signIn(page, service.url, 'ann')
+    const shows = async (path: string, title: string, text: string) => {
+      await page.goto(service.url + path)
+      const chart = page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
+      await chart.locator('.plot').scrollIntoViewIfNeeded()
+      await chart.locator('svg').first().waitFor()
+      assert.ok((await chart.locator('svg').first().textContent())?.includes(text), `${path}: ${title}`)
+      return chart
+    }
+    const one = await shows('/training', 'Grade over time', '100')
+    assert.equal(await one.locator('[data-mark=dot] circle').count(), 1)
+    assert.equal(await one.locator('[data-mark=line]').count(), 0)
+    assert.match((await one.locator('.reading').textContent()) ?? '', /^One session, with a grade of 80/)
+    await shows('/training?range=all', 'Grade over time', '100')
+    await shows('/training?program=7', 'Grade over time', 'No sessions in this time')
+    await shows('/training?program=7', 'Repetitions per week', 'No repetitions in this time')
+    await shows('/training?program=7', 'Distance per week (m)', 'No distance known in this time')
+    await shows('/training?program=7', 'Pass rate by kind', 'No segments in this time')
+    await shows('/training/2', 'Measured against target', 'No segments')
+    await shows('/training/1', 'Measured against target', '1 Repetitions')
+    await shows('/programs/1', 'Segments', 'No segments')
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('nothing moves while pictures come: their room is kept from the first paint on', async () => {
+    await using service = await sampleService()
+    for (const width of [320, 768, 1440]) {
+      await using browser = await openPage({ viewport: { width, height: 900 } })
+      const { page } = browser
+      await page.addInitScript(() => {
+        const moved: string[] = []
+        Object.assign(globalThis, { moved })
+        const describe = ({ node, previousRect, currentRect }: LayoutShiftAttribution) =>
+          `${(node as Element | null)?.className} from ${previousRect.y} to ${currentRect.y}`
+        const note = (entries: PerformanceEntryList) => {
+          for (const entry of entries) {
+            moved.push((entry as PerformanceEntry & { sources: LayoutShiftAttribution[] }).sources.map(describe).join())
+          }
+        }
+        const observer = new PerformanceObserver(list => note(list.getEntries()))
+        observer.observe({ type: 'layout-shift', buffered: true })
+        Object.assign(globalThis, { noteLast: () => note(observer.takeRecords()) })
+      })
+      await signIn(page, service.url)
+      for (const path of ['/', WHOLE_YEAR, '/training/180', '/programs/1', '/locks', '/locks/5']) {
+        await page.goto(service.url + path)
+        const height = () => page.evaluate(() => document.documentElement.scrollHeight)
+        const before = await height()
+        for (const chart of await page.locator('[data-chart]').all()) {
+          await chart.scrollIntoViewIfNeeded()
+          await chart.locator('svg').first().waitFor()
+        }
+        assert.equal(await height(), before, `${path} at ${width}`)
+        const moved = await page.evaluate(async () => {
+          const frame = () => new Promise(resolve => requestAnimationFrame(resolve))
+          await frame().then(frame)
+          const noted = globalThis as unknown as { moved: string[]; noteLast: () => void }
+          noted.noteLast()
+          return noted.moved
+        })
+        assert.deepEqual(moved, [], `${path} at ${width}`)
+      }
+    }
+  })
+
+  test('filters are part of the address: they outlive going back, and the next choice', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/training`)
+    await page.getByRole('link', { name: '6 months' }).click()
+    await page.waitForURL(url => url.search === '?range=6m')
+    await page.locator('select[name=kind]').selectOption({ label: 'Endurance' })
+    await page.waitForURL(url => url.searchParams.get('kind') === 'endurance')
+    await page.locator('select[name=result]').selectOption({ label: 'Not passed' })
+    await page.waitForURL(url => url.searchParams.get('result') === 'not-passed')
+    await page.getByRole('link', { name: 'Repetitions' }).click()
+    await page.waitForURL(url => url.searchParams.get('sort') === 'reps')
+    const { searchParams } = new URL(page.url())
+    assert.deepEqual([searchParams.get('range'), searchParams.get('kind')], ['6m', 'endurance'])
+    assert.equal(await page.locator('select[name=kind]').inputValue(), 'endurance')
+    await page.goBack()
+    await page.waitForURL(url => !url.searchParams.has('sort'))
+    assert.equal(await page.locator('select[name=result]').inputValue(), 'not-passed')
+    await page.getByRole('link', { name: 'Clear filters' }).click()
+    await page.waitForURL(url => url.search === '?range=6m')
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('before a chart comes into view, pages load less than 60 KB of script; without charts, never more', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width: 1280, height: 200 } })
+    const { page, requests } = browser
+    const scripts: { name: string; bytes: number }[] = []
+    page.on('response', response => {
+      const name = new URL(response.url()).pathname
+      if (name.endsWith('.js')) scripts.push({ name, bytes: Number(response.headers()['content-length']) })
+    })
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/training/180`, { waitUntil: 'networkidle' })
+    await page.goto(`${service.url}/programs`, { waitUntil: 'networkidle' })
+    const isPlot = ({ name }: { name: string }) => /plot|d3/.test(name)
+    const bytes = scripts.filter(script => !isPlot(script)).reduce((sum, { bytes }) => sum + bytes, 0)
+    assert.ok(bytes > 0 && bytes < 60 * 1024, `${bytes} bytes of script`)
+    const before = requests.length
+    await page.goto(`${service.url}/`, { waitUntil: 'networkidle' })
+    assert.ok(!requests.slice(before).some(request => /plot|d3|charts/.test(new URL(request).pathname)))
+    assert.deepEqual(browser.problems, [])
+  })
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { account, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+async function signedIn(lines: readonly object[] = world) {
+  const service = await startService(lines)
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const create = (fields: Record<string, string> = {}) =>
+    ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d', ...fields })
+  return { service, ann, create, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+const KEY = /lks_[0-9A-Za-z]{36}/
+
+test('a key is shown once, works at once, and is listed by its last four characters', async () => {
+  await using it = await signedIn()
+  const created = await it.create()
+  assert.equal(created.status, 200)
+  assert.equal(created.headers.get('Cache-Control'), 'no-store')
+  const key = KEY.exec(created.text)?.[0] ?? ''
+  assert.ok(created.text.includes(`API_TOKEN=${key}`))
+  assert.ok(created.text.includes(`curl -H &quot;Authorization: Bearer ${key}&quot;`))
+  const me = await it.service.fetch('/api/v1/me', key)
+  assert.equal(me.body.data.token.name, 'Script')
+  assert.deepEqual(me.body.data.token.scopes, ['dtt:read'])
+  const list = (await it.ann.get('/keys')).text
+  assert.ok(list.includes(`lks_…${key.slice(-4)}`))
+  assert.ok(!list.includes(key))
+  assert.match(list, /1 of 5 in use/)
+})
+
+test('a form that is not complete comes back with what was in it and why', async t => {
+  await using it = await signedIn()
+  const cases: [fields: Record<string, string>, problem: RegExp][] = [
+    [{ name: '  ' }, /Give the key a name/],
+    [{ name: 'x'.repeat(65) }, /Give the key a name/],
+    [{ scope: 'all' }, /Choose what the key may read/],
+    [{ expires: 'date', date: '2026-02-30' }, /Choose a day on which/],
+    [{ expires: 'date', date: '2020-01-01' }, /Choose a day that is not over/],
+    [{ expires: '1000d' }, /Choose a day on which/],
+    [{ expires: 'date', date: '9999-12-31' }, /must not lie beyond 9999-12-31T23:59:59\.999Z: choose an earlier one/],
+  ]
+  for (const [fields, problem] of cases) {
+    await t.test(JSON.stringify(fields).slice(0, 40), async () => {
+      const seen = await it.create({ name: 'Kept name', ...fields })
+      assert.equal(seen.status, 422)
+      assert.match(seen.text, problem)
+      if (fields['name'] === undefined) assert.match(seen.text, /value="Kept name"/)
+    })
+  }
+  assert.deepEqual(await it.service.store.db.selectFrom('token').selectAll().execute(), [])
+})
+
+test('expiry is a span, the end of a day in the zone of the account, or never', async () => {
+  await using it = await signedIn()
+  await it.ann.post('/settings', { timeZone: 'Asia/Tokyo', units: 'metric' })
+  const before = Date.now()
+  for (const fields of [{ expires: '90d' }, { expires: 'date', date: '2099-05-01' }, { expires: 'never' }]) {
+    assert.equal((await it.create(fields)).status, 200)
+  }
+  const [span, day, never] = await it.service.store.db.selectFrom('token').select('expires_at').orderBy('id').execute()
+  assert.ok(Math.abs(Number(span?.expires_at) - before - 90 * 86_400_000) < 10_000)
+  assert.equal(new Date(Number(day?.expires_at)).toISOString(), '2099-05-01T15:00:00.000Z')
+  assert.equal(never?.expires_at, null)
+})
+
+test('at five the button says why it is disabled, and no sixth is made', async () => {
+  await using it = await signedIn()
+  for (let index = 0; index < 5; index += 1) assert.equal((await it.create()).status, 200)
+  const page = (await it.ann.get('/keys')).text
+  assert.match(page, /5 of 5 in use/)
+  assert.match(page, /<button class="primary" disabled aria-describedby="why">/)
+  assert.match(page, /Revoke one to make room/)
+  assert.equal((await it.create()).to, '/keys')
+  assert.equal((await it.ann.get('/keys/new')).to, '/keys')
+  assert.equal((await it.service.store.db.selectFrom('token').selectAll().execute()).length, 5)
+})
+
+test('without a subscription the page explains, and keys show as inactive', async () => {
+  await using it = await signedIn()
+  await it.create()
+  await it.service.store.db.updateTable('account').set({ subscription_tier: null }).execute()
+  const page = (await it.ann.get('/keys')).text
+  assert.match(page, /no subscription at the moment/)
+  assert.match(page, /Inactive/)
+  assert.match(page, /disabled/)
+  assert.equal((await it.create()).to, '/keys')
+})
+
+test('revoking names the key, says when it was last used, and takes effect at once', async () => {
+  await using it = await signedIn()
+  const key = KEY.exec((await it.create({ name: 'Old phone' })).text)?.[0] ?? ''
+  const [row] = await it.service.store.db.selectFrom('token').select('id').execute()
+  const question = (await it.ann.get(`/keys/${row?.id}/revoke`)).text
+  assert.match(question, /Revoke <strong>Old phone<\/strong>/)
+  assert.match(question, /Last used<\/dt><dd>Never/)
+  assert.equal((await it.ann.post(`/keys/${row?.id}/revoke`)).to, '/keys?done=revoked')
+  assert.equal((await it.service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
+  assert.match((await it.ann.get('/keys')).text, /0 of 5 in use/)
+})
+
+test("somebody else's key can be neither seen nor revoked, like one that is not there", async () => {
+  await using it = await signedIn()
+  const token = await it.service.token('ben')
+  const [row] = await it.service.store.db.selectFrom('token').select('id').execute()
+  for (const id of [row?.id, 99, 'x', '1e1']) {
+    assert.equal((await it.ann.get(`/keys/${id}/revoke`)).status, 404)
+    assert.equal((await it.ann.post(`/keys/${id}/revoke`)).status, 404)
+  }
+  assert.equal((await it.service.fetch('/api/v1/me', token)).status, 200)
+  assert.match((await it.ann.get('/keys')).text, /No keys yet/)
+})
+
+test('names are text, whatever is in them', async () => {
+  await using it = await signedIn([...world, account(4, '<b>dee</b>')])
+  const name = '<script>alert(1)</script>"\'&'
+  await it.create({ name })
+  const page = (await it.ann.get('/keys')).text
+  assert.ok(!page.includes('<script>alert'))
+  assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;'))
+})

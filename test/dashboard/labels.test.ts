@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
+import { scopes } from '../../src/contract/endpoint.ts'
+import { LockSegment, LockSession } from '../../src/contract/lock-sessions.ts'
+import { LockTemplate } from '../../src/contract/lock-templates.ts'
+import { Account, Token, User } from '../../src/contract/people.ts'
+import { TrainerSegment, TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
+import { segmentKinds, TemplateSegment, TrainingTemplate } from '../../src/contract/training-templates.ts'
+import { eventLabels, kindLabels, labels, scopeLabels, stateLabels } from '../../src/dashboard/labels.ts'
+import { sampleService, visitor } from '../support/dashboard.ts'
+
+const records = [
+  LockTemplate,
+  LockSession,
+  LockSegment,
+  TrainingTemplate,
+  TemplateSegment,
+  TrainingSessionWithOwner,
+  TrainerSegment,
+  LockDevice,
+  TrainingDevice,
+  User,
+  Account,
+  Token,
+]
+const fields = [...new Set(records.flatMap(({ properties }) => Object.keys(properties)))]
+
+/** Words that only the JSON views and the reference may show. */
+const EXPLICIT = /deep ?throat|shame|insert|withdraw|thrust|stroke|chastity|orgasm|penis|sexual|\btoy\b/i
+
+test('every field of the contract has a plain word, and nothing else has', () => {
+  assert.deepEqual(Object.keys(labels).toSorted(), fields.toSorted())
+  for (const kind of segmentKinds) assert.ok(kindLabels[kind], kind)
+  for (const scope of scopes) assert.ok(scopeLabels[scope], scope)
+})
+
+test('plain words are plain', () => {
+  for (const table of [labels, kindLabels, stateLabels, eventLabels, scopeLabels]) {
+    for (const [field, text] of Object.entries(table)) assert.doesNotMatch(text, EXPLICIT, field)
+  }
+})
+
+test('no page has an explicit word or the name of a field in it, but for its JSON view', async () => {
+  await using service = await sampleService()
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  // Names that are more than one word, and so are found only where somebody shows a field as it is.
+  const names = fields.filter(field => /[a-z][A-Z]|_/.test(field))
+  const start = [
+    '/',
+    '/training?range=all',
+    '/training.csv',
+    '/programs',
+    '/locks',
+    '/locks.csv',
+    '/lock-templates',
+    '/lock-templates.csv',
+    '/keys',
+    '/keys/new',
+    '/settings',
+    '/signin',
+  ]
+  const seen = new Set<string>()
+  const pages = [...start]
+  for (const path of pages) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    const { text, status } = await alex.get(path)
+    if (status !== 200) continue
+    // Keys of charts are for the script, and lines of drawings are no words.
+    const shown = text.replaceAll(/ (?:data-key|data-series|name|id|class|for|autocomplete|stroke[a-z-]*)="[^"]*"/g, '')
+    assert.equal(EXPLICIT.exec(shown)?.[0], undefined, path)
+    for (const name of names) assert.ok(!new RegExp(`\\b${name}\\b`).test(shown), `${name} on ${path}`)
+    // One record of each kind, and some more.
+    if (seen.size < 40) {
+      for (const [, to = ''] of text.matchAll(/href="(\/(?:training|locks|programs|lock-templates|keys)\/[^"?]+)"/g))
+        pages.push(to)
+    }
+  }
+  assert.ok(seen.size > 30, `${seen.size} pages`)
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { importArchive } from '../../src/archive/import.ts'
+import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
+import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
+import { archiveOf, startService } from '../support/service.ts'
+
+const events = [
+  lockSegment(1, 'start', '2026-02-01T08:00:00Z', true),
+  lockSegment(2, 'break', '2026-02-01T20:00:00Z', false),
+  lockSegment(3, 'locked', '2026-02-01T20:30:00Z', true),
+  lockSegment(4, 'unlocked', '2026-02-03T08:00:00Z', false),
+]
+const ended = { startDate: '2026-02-01T08:00:00Z', endDate: '2026-02-03T08:00:00Z', LockSegment: events }
+
+const records = [
+  ...world,
+  lockTemplate(41, 1, { name: 'Three day lock' }),
+  lockSession(51, 1, { name: 'Weekend', ...ended }, { templateId: 41 }),
+  lockSession(52, 1, {
+    name: 'Short one',
+    lockState: 'abandoned',
+    startDate: '2026-03-01T00:00:00Z',
+    LockSegment: [
+      lockSegment(5, 'start', '2026-03-01T00:00:00Z', true),
+      lockSegment(6, 'unlocked', '2026-03-01T01:00:00Z', false),
+    ],
+  }),
+  lockSession(53, 3, { name: 'Not yours' }),
+  trainingSession(61, 1, { name: 'Evening run' }),
+]
+
+async function signedIn(username: 'ann' | 'ben', lines: readonly object[] = records) {
+  const service = await startService(lines)
+  await allowSignIn(service, username)
+  const viewer = visitor(service.url)
+  await viewer.signIn(username)
+  return { service, viewer, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+test('a lock session shows its totals, its longest stretch, and each event with the gap before it', async () => {
+  await using it = await signedIn('ann')
+  const { text, status } = await it.viewer.get('/locks/51')
+  assert.equal(status, 200)
+  assert.match(text, /<title>Lockstep – Weekend<\/title>/)
+  assert.match(text, /Locked<\/dt><dd>1 d 23 h/)
+  assert.match(text, /Open<\/dt><dd>30 min/)
+  assert.match(text, /Longest locked stretch<\/dt><dd>1 d 11 h/)
+  assert.match(text, /Locked again/)
+  assert.match(text, /href="\/lock-templates\/41"/)
+})
+
+test('tabs have the JSON of the API and the line that asks for it', async () => {
+  await using it = await signedIn('ann')
+  const token = await it.service.token('ann')
+  const { body } = await it.service.fetch('/api/v1/lkbx/sessions/51', token)
+  const { text } = await it.viewer.get('/locks/51?view=json')
+  const shown = /<code>([^]*?)<\/code>/.exec(text)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+  assert.deepEqual(JSON.parse(shown ?? ''), body)
+  const curl = (await it.viewer.get('/locks/51?view=curl')).text
+  assert.ok(curl.includes(`&quot;${it.service.url}/api/v1/lkbx/sessions/51&quot;`))
+})
+
+test("a record of somebody who gave no access is not there; a partner's is", async () => {
+  await using ann = await signedIn('ann')
+  for (const path of ['/locks/53', '/locks/999', '/locks/x', '/lock-templates/999']) {
+    assert.equal((await ann.viewer.get(path)).status, 404, path)
+  }
+  await using ben = await signedIn('ben')
+  assert.match((await ben.viewer.get('/locks')).text, /No lock sessions yet/)
+  assert.match((await ben.viewer.get('/locks/51')).text, /Weekend/)
+  await ben.viewer.post('/subject', { subject: '1', back: '/locks' })
+  assert.match((await ben.viewer.get('/locks')).text, /Short one/)
+  assert.match((await ben.viewer.get('/lock-templates')).text, /Three day lock/)
+})
+
+test('the filter is in the address, and files hold what it lets through', async () => {
+  await using it = await signedIn('ann')
+  const page = (await it.viewer.get('/locks?state=abandoned')).text
+  assert.match(page, /Short one/)
+  assert.doesNotMatch(page, />Weekend</)
+  assert.match(page, /href="\/locks\.csv\?state=abandoned"/)
+  const csv = await it.viewer.get('/locks.csv?state=abandoned')
+  assert.equal(csv.headers.get('Content-Type'), 'text/csv; charset=utf-8')
+  assert.match(csv.headers.get('Content-Disposition') ?? '', /^attachment; filename="locks-\d{4}-\d\d-\d\d\.csv"$/)
+  assert.equal(
+    csv.text.split('\r\n')[1],
+    '52,Short one,Ended early,2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,7200,3600,0,0',
+  )
+  assert.equal(csv.text.split('\r\n').length, 3)
+  const ndjson = (await it.viewer.get('/locks.ndjson')).text.trimEnd().split('\n')
+  assert.deepEqual(
+    ndjson.map(line => (JSON.parse(line) as { id: number }).id),
+    [52, 51],
+  )
+})
+
+test('a spreadsheet does not run what is in a name', async () => {
+  await using it = await signedIn('ann', [...world, lockSession(1, 1, { name: '=HYPERLINK("x"),1' })])
+  assert.match((await it.viewer.get('/locks.csv')).text, /1,"'=HYPERLINK\(""x""\),1",/)
+})
+
+test('the rules of a template are sentences', () => {
+  const { data } = lockTemplate(1, 1, {
+    isRandomDuration: true,
+    minDuration: 3600,
+    maxDuration: 90_000,
+    isDeepthroatEnabled: true,
+    deepthroatTimeReduction: 1800,
+    isShameEnabled: true,
+    shameTimeAdd: 900,
+    isEmergencyUnlockEnabled: false,
+    isTimeDisplayed: false,
+    isTestLock: true,
+  })
+  assert.deepEqual(rulesOf(data), [
+    'A session lasts between 1 h and 1 d 1 h, drawn when it starts.',
+    'A break is due every 1 d and lasts up to 30 min.',
+    'Coming back late adds 10 min.',
+    'Breaks need nobody to grant them.',
+    'Task credit: a task that is done takes off 30 min.',
+    'Penalty votes: each vote adds 15 min.',
+    'There is no emergency unlock.',
+    'The remaining time is hidden.',
+    'Sessions that start from it are tests.',
+  ])
+})
+
+test('discreet mode keeps names out of the page, and is remembered by this browser', async () => {
+  await using it = await signedIn('ben')
+  const { viewer } = it
+  await viewer.post('/subject', { subject: '1', back: '/' })
+  assert.equal((await viewer.post('/display', { discreet: '1', back: '/locks' })).to, '/locks')
+  assert.match(viewer.cookies.get('discreet') ?? '', /^1$/)
+  const paths = [
+    '/',
+    '/training',
+    '/training/61',
+    '/programs',
+    '/locks',
+    '/locks/51',
+    '/locks/51?view=json',
+    '/lock-templates',
+    '/lock-templates/41',
+    '/lock-templates/41?view=json',
+    '/keys',
+    '/settings',
+  ]
+  for (const path of paths) {
+    const { text, status } = await viewer.get(path)
+    assert.equal(status, 200, path)
+    for (const word of ['ann', 'ben', 'Weekend', 'Short one', 'Three day lock', 'Evening run']) {
+      assert.ok(!new RegExp(`\\b${word}\\b`).test(text), `${word} on ${path}`)
+    }
+  }
+  const page = (await viewer.get('/locks/51')).text
+  assert.match(page, /Lock 51/)
+  assert.match(page, /Partner/)
+  await viewer.post('/display', { discreet: '0' })
+  assert.match((await viewer.get('/locks/51')).text, /Weekend/)
+})
+
+test('the export of everything is an archive of the own account, importable alone', async () => {
+  await using it = await signedIn('ann')
+  const { text, headers } = await it.viewer.get('/settings/export')
+  assert.equal(headers.get('Content-Type'), 'application/x-ndjson')
+  const kinds = text
+    .trimEnd()
+    .split('\n')
+    .map(line => (JSON.parse(line) as { kind: string }).kind)
+  assert.deepEqual(kinds, ['account', 'lock-template', 'lock-session', 'lock-session', 'training-session'])
+  await using alone = await startService()
+  const { kinds: read } = await importArchive(alone.store, archiveOf(text.trimEnd().split('\n')))
+  assert.equal(
+    read.reduce((sum, { added }) => sum + added, 0),
+    5,
+  )
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+async function signedIn() {
+  const service = await startService([...world, trainingSession(61, 1)])
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  return { service, ann, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+test('name, time zone and units are kept with the account', async () => {
+  await using it = await signedIn()
+  const saved = await it.ann.post('/settings', {
+    displayName: ' Annie ',
+    timeZone: 'Asia/Kathmandu',
+    units: 'imperial',
+  })
+  assert.equal(saved.to, '/settings?saved=account')
+  const other = visitor(it.service.url)
+  await other.signIn('ann')
+  const page = (await other.get('/settings')).text
+  assert.match(page, /value="Annie"/)
+  assert.match(page, /<option value="Asia\/Kathmandu" selected>/)
+  assert.match(page, /<option value="imperial" selected>/)
+  assert.match(page, /Times in Asia\/Kathmandu/)
+  assert.match((await other.get('/training/61')).text, /16 Feb 2026, 23:45/)
+})
+
+test('what cannot be saved is not', async () => {
+  await using it = await signedIn()
+  for (const fields of [
+    { timeZone: 'Mars/Olympus', units: 'metric' },
+    { timeZone: '+02:00', units: 'metric' },
+    { timeZone: 'UTC', units: 'cubits' },
+    { timeZone: 'UTC', units: 'metric', displayName: 'x'.repeat(65) },
+  ]) {
+    assert.equal((await it.ann.post('/settings', fields)).status, 422)
+  }
+})
+
+test('the first sign-in suggests the zone of the browser, later ones do not', async () => {
+  await using service = await startService(world)
+  await allowSignIn(service, 'ann')
+  const zone = async (timeZone: string) => {
+    const ann = visitor(service.url)
+    await ann.post('/signin', { username: 'ann', password: PASSWORD, timeZone })
+    return /Times in ([^ ·]+)/.exec((await ann.get('/settings')).text)?.[1]
+  }
+  assert.equal(await zone('Europe/Oslo'), 'Europe/Oslo')
+  assert.equal(await zone('America/Lima'), 'Europe/Oslo')
+})
+
+test('theme and discreet mode are drawn by the server from cookies of this browser', async () => {
+  await using it = await signedIn()
+  for (const theme of ['dark', 'light', 'auto']) {
+    await it.ann.post('/display', { theme })
+    assert.match((await it.ann.get('/settings')).text, new RegExp(`<html lang="en" data-theme="${theme}">`))
+  }
+  await it.ann.post('/display', { theme: 'purple' })
+  assert.match((await it.ann.get('/settings')).text, /data-theme="auto"/)
+})
+
+test('a new password needs the current one, ends the other sessions and keeps this one', async () => {
+  await using it = await signedIn()
+  const other = visitor(it.service.url)
+  await other.signIn('ann')
+  const change = (current: string, next: string, again = next) =>
+    it.ann.post('/settings/password', { current, next, again })
+  assert.match((await change('wrong password', 'another long password')).text, /current password is not right/)
+  assert.match((await change(PASSWORD, 'short')).text, /12 to 1024/)
+  assert.match((await change(PASSWORD, 'another long password', 'yet another one')).text, /not the same/)
+  assert.equal((await other.get('/settings')).status, 200)
+
+  assert.equal((await change(PASSWORD, 'another long password')).to, '/settings?saved=password')
+  assert.equal((await it.ann.get('/settings')).status, 200)
+  assert.equal((await other.get('/settings')).status, 303)
+  assert.equal((await visitor(it.service.url).signIn('ann')).status, 403)
+  assert.equal((await visitor(it.service.url).signIn('ann', 'another long password')).status, 303)
+})
+
+test('whoever found an open browser cannot guess the password there without end', async () => {
+  await using it = await signedIn()
+  const guess = () =>
+    it.ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })
+  for (let index = 0; index < 10; index += 1) assert.equal((await guess()).status, 422)
+  assert.match((await guess()).text, /Too many tries/)
+})
+
+test('open browser sessions can be signed out, one or all others', async () => {
+  await using it = await signedIn()
+  const others = [visitor(it.service.url), visitor(it.service.url), visitor(it.service.url)]
+  for (const other of others) await other.signIn('ann')
+  const page = (await it.ann.get('/settings')).text
+  assert.match(page, /This one/)
+  const ids = [...page.matchAll(/name="session" value="(\d+)"/g)].map(([, id]) => id ?? '')
+  assert.equal(ids.length, 3)
+  await it.ann.post('/settings/sessions', { session: ids[0] ?? '' })
+  const open = async () =>
+    (await Promise.all(others.map(other => other.get('/settings')))).filter(({ status }) => status === 200)
+  assert.equal((await open()).length, 2)
+  await it.ann.post('/settings/sessions')
+  assert.equal((await open()).length, 0)
+  assert.equal((await it.ann.get('/settings')).status, 200)
+})
+
+test('nobody ends a session of somebody else', async () => {
+  await using it = await signedIn()
+  await allowSignIn(it.service, 'cas')
+  const cas = visitor(it.service.url)
+  await cas.signIn('cas')
+  const [own] = await it.service.store.db
+    .selectFrom('browser_session')
+    .select('id')
+    .where('account_id', '=', 1)
+    .execute()
+  await cas.post('/settings/sessions', { session: String(own?.id) })
+  await cas.post('/settings/sessions')
+  assert.equal((await it.ann.get('/settings')).status, 200)
+})

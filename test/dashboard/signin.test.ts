@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { account, partnership, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+async function withAnn(settings: Record<string, string> = {}) {
+  const service = await startService(world, settings)
+  await allowSignIn(service, 'ann')
+  return service
+}
+
+test('somebody who is not signed in is led to the form, and back to the page afterwards', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  const asked = await ann.get('/locks?state=locked')
+  assert.equal(asked.status, 303)
+  assert.equal(asked.to, '/signin?next=%2Flocks%3Fstate%3Dlocked')
+  assert.match((await ann.get(asked.to ?? '')).text, /name="next" value="\/locks\?state=locked"/)
+  const signedIn = await ann.post('/signin', { username: 'ann', password: PASSWORD, next: '/locks?state=locked' })
+  assert.equal(signedIn.to, '/locks?state=locked')
+  assert.equal((await ann.get('/locks')).status, 200)
+})
+
+test('signing in never leads to another site', async () => {
+  await using service = await withAnn()
+  for (const next of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)', '/a\nb']) {
+    const seen = await visitor(service.url).post('/signin', { username: 'ann', password: PASSWORD, next })
+    assert.equal(seen.to, '/', next)
+  }
+})
+
+test('the cookie is out of reach for scripts and other sites, and plain only on this machine without TLS', async () => {
+  await using local = await withAnn()
+  const [plain = ''] = (await visitor(local.url).signIn('ann')).headers.getSetCookie()
+  assert.match(plain, /^session=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+
+  await using public_ = await withAnn({ LOCKSTEP_PUBLIC_URL: 'https://history.example' })
+  const [secure = ''] = (await visitor(public_.url).signIn('ann')).headers.getSetCookie()
+  assert.match(secure, /^__Host-session=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax; Secure$/)
+})
+
+test('the store has only a hash of the cookie', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const rows = await service.store.db.selectFrom('browser_session').selectAll().execute()
+  assert.equal(rows.length, 1)
+  assert.ok(!JSON.stringify(rows).includes(ann.cookies.get('session') ?? '?'))
+})
+
+test('each sign-in is a new session, and takes the place of the one in this browser', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const first = ann.cookies.get('session') ?? ''
+  await ann.signIn('ann')
+  assert.notEqual(ann.cookies.get('session'), first)
+  const old = visitor(service.url)
+  old.cookies.set('session', first)
+  assert.equal((await old.get('/settings')).status, 303)
+})
+
+test('a wrong name and a wrong password look the same', async () => {
+  await using service = await withAnn()
+  const wrongPassword = await visitor(service.url).signIn('ann', 'not the password')
+  const wrongName = await visitor(service.url).signIn('nobody', PASSWORD)
+  const withoutPassword = await visitor(service.url).signIn('ben', PASSWORD)
+  for (const seen of [wrongPassword, wrongName, withoutPassword]) {
+    assert.equal(seen.status, 403)
+    assert.match(seen.text, /Username or password is not right\./)
+    assert.deepEqual(seen.headers.getSetCookie(), [])
+  }
+  assert.equal(wrongName.text.replace('nobody', 'ann'), wrongPassword.text)
+})
+
+test('after ten wrong tries an account waits, whoever tries, and the page says for how long', async () => {
+  await using service = await withAnn({ LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8' })
+  const from = (address: string) => ({ 'X-Forwarded-For': address })
+  const attempt = (password: string, index: number) =>
+    visitor(service.url).post('/signin', { username: 'ann', password }, { ...from(`127.0.1.${index}`) })
+  for (let index = 0; index < 10; index += 1) assert.equal((await attempt('wrong password', index)).status, 403)
+  const refused = await attempt(PASSWORD, 10)
+  assert.equal(refused.status, 429)
+  assert.match(refused.text, /Too many tries\. Try again in 15 minutes\./)
+  assert.ok(Number(refused.headers.get('Retry-After')) > 800)
+  assert.equal((await attempt(PASSWORD, 0)).status, 429)
+})
+
+test('after ten wrong tries an address waits, whatever the name', async () => {
+  await using service = await withAnn()
+  for (let index = 0; index < 10; index += 1) {
+    assert.equal((await visitor(service.url).signIn(`name${index}`)).status, 403)
+  }
+  assert.equal((await visitor(service.url).signIn('ann')).status, 429)
+})
+
+test('tries that are under way count too', async () => {
+  await using service = await withAnn()
+  const all = await Promise.all(Array.from({ length: 15 }, () => visitor(service.url).signIn('ann', 'wrong password')))
+  assert.equal(all.filter(({ status }) => status === 403).length, 10)
+  assert.equal(all.filter(({ status }) => status === 429).length, 5)
+})
+
+test('signing out ends the session, takes the cookie and clears what the browser kept', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  await ann.post('/display', { discreet: '1' })
+  const secret = ann.cookies.get('session') ?? ''
+  const seen = await ann.post('/signout')
+  assert.equal(seen.to, '/signin')
+  assert.equal(seen.headers.get('Clear-Site-Data'), '"cache", "storage"')
+  assert.equal(ann.cookies.has('session'), false)
+  assert.equal(ann.cookies.get('discreet'), '1')
+  ann.cookies.set('session', secret)
+  assert.equal((await ann.get('/settings')).status, 303)
+})
+
+test('a session ends after half a day without use, and after a week in any case', async t => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  const age = async (column: 'seen_at' | 'created_at', hours: number) => {
+    await ann.signIn('ann')
+    await service.store.db
+      .updateTable('browser_session')
+      .set({ [column]: Date.now() - hours * 3_600_000 })
+      .execute()
+    return (await ann.get('/settings')).status
+  }
+  for (const [column, hours, status] of [
+    ['seen_at', 11.9, 200],
+    ['seen_at', 12, 303],
+    ['created_at', 7 * 24 - 0.1, 200],
+    ['created_at', 7 * 24, 303],
+  ] as const) {
+    await t.test(`${column} ${hours} hours ago`, async () => assert.equal(await age(column, hours), status))
+  }
+})
+
+test('over plain HTTP from beyond this machine nobody signs in, and the page explains', async () => {
+  await using service = await withAnn({ LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8' })
+  const far = { 'X-Forwarded-For': '192.0.2.7' }
+  const seen = await visitor(service.url).post('/signin', { username: 'ann', password: PASSWORD }, far)
+  assert.equal(seen.status, 403)
+  assert.match(seen.text, /not encrypted/)
+  assert.match((await visitor(service.url).get('/signin', far)).text, /LOCKSTEP_PUBLIC_URL/)
+  assert.deepEqual(seen.headers.getSetCookie(), [])
+
+  await using allowed = await withAnn({ LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8', LOCKSTEP_INSECURE_HTTP: '1' })
+  assert.equal((await visitor(allowed.url).post('/signin', { username: 'ann', password: PASSWORD }, far)).status, 303)
+})
+
+test('behind a proxy with TLS the public URL decides', async () => {
+  await using service = await withAnn({
+    LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8',
+    LOCKSTEP_PUBLIC_URL: 'https://history.example',
+  })
+  const far = { 'X-Forwarded-For': '192.0.2.7', Origin: 'https://history.example', 'Sec-Fetch-Site': '' }
+  const seen = await visitor(service.url).post('/signin', { username: 'ann', password: PASSWORD }, far)
+  assert.equal(seen.status, 403, 'an empty Sec-Fetch-Site is none that browsers send')
+  const { 'Sec-Fetch-Site': _, ...without } = far
+  const fine = await fetch(`${service.url}/signin`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: without,
+    body: new URLSearchParams({ username: 'ann', password: PASSWORD }),
+  })
+  assert.equal(fine.status, 303)
+})
+
+test('a form from elsewhere is refused before anything else', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const before = await service.store.db.selectFrom('token').selectAll().execute()
+  const cases: Record<string, string>[] = [
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { 'Sec-Fetch-Site': 'none' },
+    { 'Sec-Fetch-Site': 'cross-site', Origin: service.url },
+  ]
+  for (const path of ['/signin', '/signout', '/keys', '/settings', '/settings/password', '/display', '/subject']) {
+    for (const headers of cases) {
+      assert.equal((await ann.post(path, { name: 'x', scope: 'dtt:read' }, headers)).status, 403, path)
+    }
+    const bare = await fetch(service.url + path, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Cookie: `session=${ann.cookies.get('session')}` },
+      body: new URLSearchParams(),
+    })
+    assert.equal(bare.status, 403, `${path} without a word on where it comes from`)
+    assert.equal(((await bare.json()) as { code: string }).code, 'cross_site_request')
+  }
+  assert.deepEqual(await service.store.db.selectFrom('token').selectAll().execute(), before)
+  assert.equal((await ann.get('/settings')).status, 200)
+})
+
+test('a matching Origin is enough where browsers tell nothing else', async () => {
+  await using service = await withAnn()
+  const post = (origin: string) =>
+    fetch(`${service.url}/signin`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { Origin: origin },
+      body: new URLSearchParams({ username: 'ann', password: PASSWORD }),
+    })
+  assert.equal((await post(service.url)).status, 303)
+  for (const origin of ['null', 'http://127.0.0.1', 'https://evil.example', `${service.url}.evil.example`]) {
+    assert.equal((await post(origin)).status, 403, origin)
+  }
+})
+
+test('a form that is too large or of another type is refused by name', async () => {
+  await using service = await withAnn()
+  const post = async (body: string, type: string) => {
+    const response = await fetch(`${service.url}/signin`, {
+      method: 'POST',
+      headers: { 'Content-Type': type, 'Sec-Fetch-Site': 'same-origin' },
+      body,
+    })
+    return `${response.status} ${((await response.json()) as { code: string }).code}`
+  }
+  const form = 'application/x-www-form-urlencoded'
+  assert.equal(await post(`username=${'a'.repeat(70_000)}`, form), '413 body_too_large')
+  assert.equal(await post('{"username":"ann"}', 'application/json'), '415 unsupported_media_type')
+  assert.equal(await post('username=ann', 'text/plain'), '415 unsupported_media_type')
+})
+
+test('tokens do not open the dashboard, cookies do not open the API', async () => {
+  await using service = await withAnn()
+  const token = await service.token('ann')
+  const withToken = await visitor(service.url).get('/settings', { Authorization: `Bearer ${token}` })
+  assert.equal(withToken.status, 303)
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const withCookie = await ann.get('/api/v1/me', { Accept: 'application/json' })
+  assert.equal(withCookie.status, 401)
+})
+
+test('every page is for this moment and this place only', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  for (const path of ['/signin', '/', '/settings', '/keys', '/keys/new', '/locks', '/lock-templates', '/locks/1']) {
+    const { headers } = await ann.get(path)
+    assert.equal(headers.get('Cache-Control'), 'no-store', path)
+    assert.equal(headers.get('Referrer-Policy'), 'no-referrer', path)
+    assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', path)
+    assert.equal(headers.get('X-Robots-Tag'), 'noindex', path)
+    const policy = headers.get('Content-Security-Policy') ?? ''
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "form-action 'self'",
+      "base-uri 'none'",
+    ]) {
+      assert.ok(policy.split('; ').includes(part), `${path}: ${policy}`)
+    }
+  }
+})
+
+test('with the dashboard off there is none', async () => {
+  await using service = await withAnn({ LOCKSTEP_DASHBOARD: 'off' })
+  for (const path of ['/', '/signin', '/keys', '/assets/style.css']) {
+    assert.equal((await service.fetch(path)).body.code, 'no_route')
+  }
+})
+
+test('the log has neither passwords nor cookies nor names', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann', 'a secret mistake')
+  await ann.signIn('ann')
+  const created = await ann.post('/keys', { name: 'Kitchen', scope: 'dtt:read', expires: 'never' })
+  const key = /lks_[0-9A-Za-z]{36}/.exec(created.text)?.[0] ?? '?'
+  const secret = ann.cookies.get('session') ?? '?'
+  await service.service.close()
+  const log = service.log.join('')
+  for (const word of ['a secret mistake', PASSWORD, secret, key, 'Kitchen', '"ann"']) {
+    assert.ok(!log.includes(word), word)
+  }
+})
+
+test('the picker shows only whom one may read, and access that is taken back ends at once', async () => {
+  const lines = [...world, account(4, 'dee'), partnership(4, 2)]
+  await using service = await startService(lines)
+  await allowSignIn(service, 'ben')
+  await allowSignIn(service, 'cas')
+  const ben = visitor(service.url)
+  await ben.signIn('ben')
+  const page = (await ben.get('/settings')).text
+  assert.match(page, />ann<\/option>/)
+  assert.match(page, />dee<\/option>/)
+  assert.doesNotMatch(page, />cas<\/option>/)
+
+  await ben.post('/subject', { subject: '1', back: '/locks' })
+  assert.match((await ben.get('/settings')).text, /<option value="1" selected>/)
+  await ben.post('/subject', { subject: '3', back: '/locks' })
+  assert.match((await ben.get('/settings')).text, /<option value="1" selected>/, 'cas gave no access')
+  await service.store.db.deleteFrom('partnership').where('owner_id', '=', 1).execute()
+  const after = (await ben.get('/settings')).text
+  assert.doesNotMatch(after, />ann<\/option>/)
+  assert.match(after, /<option value="2" selected>/)
+
+  const cas = visitor(service.url)
+  await cas.signIn('cas')
+  assert.doesNotMatch((await cas.get('/settings')).text, /name="subject"/, 'nobody gave access to cas')
+})

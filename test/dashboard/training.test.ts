@@ -1,0 +1,373 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { segmentKinds } from '../../src/contract/training-templates.ts'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { allowSignIn, type Seen, visitor } from '../support/dashboard.ts'
+import { heavyYear } from '../support/heavy.ts'
+import * as records from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+const now = Math.floor(Date.now() / 1000) * 1000
+const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
+
+/** Ann's history: what its figures must be is worked out by hand beside each test. */
+const history: readonly object[] = [
+  ...records.world,
+  records.trainingTemplate(1, 1, { name: 'Even <pace>', isActive: true, message: 'Keep going', toyTagline: 'Firm' }),
+  records.trainingTemplate(2, 1, { name: 'Holds', description: 'Long ones' }),
+  records.trainingSession(1, 1, {
+    name: 'First',
+    created_at: ago(1),
+    settings_id: 1,
+    TrainerSegment: [
+      segment(11, 'training', 80, true, 30, 12.5),
+      segment(12, 'training', 81, true, 20, 7.5),
+      segment(13, 'warmup', 100, true, 10, null),
+    ],
+  }),
+  records.trainingSession(2, 1, {
+    name: 'Another',
+    passed: false,
+    created_at: ago(3),
+    settings_id: 2,
+    TrainerSegment: [segment(21, 'endurance', 41, false, 5, 1), segment(22, 'endurance', 60, true, 6, 2)],
+  }),
+  records.trainingSession(3, 1, { name: 'Third', created_at: ago(20), settings_id: 1, TrainerSegment: [] }),
+  records.trainingSession(
+    4,
+    1,
+    {
+      name: 'Old',
+      passed: false,
+      created_at: ago(40),
+      settings_id: 9,
+      TrainerSegment: [segment(41, 'training', 70, true, 100, 50)],
+    },
+    { legacyUpload: true },
+  ),
+  records.trainingSession(5, 3, { name: 'Of somebody else', created_at: ago(2), settings_id: 1 }),
+]
+
+function segment(
+  id: number,
+  type: string,
+  percentGrade: number,
+  passed: boolean,
+  reps: number,
+  distance: number | null,
+) {
+  return records.trainerSegment(id, { type, percentGrade, passed, repsMeasured: reps, distanceTravelled: distance })
+}
+
+async function open(lines: readonly object[] = history, username = 'ann') {
+  const service = await startService(lines, unlimited)
+  await allowSignIn(service, username)
+  const reader = visitor(service.url)
+  await reader.signIn(username)
+  return {
+    service,
+    reader,
+    async page(path: string) {
+      const seen = await reader.get(path)
+      assert.equal(seen.status, 200, `${path}: ${seen.text.slice(0, 200)}`)
+      return textOf(seen)
+    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  }
+}
+
+/** What there is to read on a page: its markup as single spaces. */
+function textOf({ text }: Seen): string {
+  const [, main = text] = /<main[^>]*>([^]*)<\/main>/.exec(text) ?? []
+  return main
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll(/\s+/g, ' ')
+}
+
+/** The identifiers of the sessions in the table, in its order. */
+function listed({ text }: Seen): number[] {
+  const [, table = ''] = /<table id="session-table">([^]*?)<\/table>/.exec(text) ?? []
+  return [...table.matchAll(/href="\/training\/(\d+)"/g)].map(([, id]) => Number(id))
+}
+
+test('the overview has the last session, its grade rounded half up, and the pass rate over four weeks', async () => {
+  await using ann = await open()
+  const text = await ann.page('/')
+  // (80 + 81 + 100) / 3 = 87
+  assert.match(text, /Last session 87 % Passed Even <pace> , 1 day ago/)
+  // Sessions 1, 2 and 3 lie within 28 days; 1 and 3 were passed.
+  assert.match(text, /Pass rate, four weeks 2 \/ 3 3 sessions, 67 % passed/)
+  assert.match(text, /In 26 weeks there were 4 days with training and 0 days under lock\./)
+  assert.match(text, /Lock No lock session yet/)
+  // (41 + 60) / 2 = 50.5
+  assert.match(text, /Holds Not passed 51 %, 11 repetitions, 3 m/)
+  assert.match(text, /Program 9 Not passed 70 %, 100 repetitions, ≈ 50 m/)
+})
+
+test('without anything there is no 0 %, but what would be there and how it comes in', async () => {
+  await using ann = await open([records.account(1, 'ann')])
+  for (const path of ['/', '/training', '/training?range=all', '/programs']) {
+    const text = await ann.page(path)
+    assert.match(text, /lockstep import/, path)
+    assert.doesNotMatch(text, /\b0\s*%/, path)
+  }
+  const filtered = await open()
+  await using _ = filtered
+  const text = await filtered.page('/training?kind=bounce')
+  assert.match(text, /No sessions in this time/)
+  assert.match(text, /No session fits\./)
+  assert.doesNotMatch(text, /\b0\s*%/)
+})
+
+test('filters are read from the address, and the page says what changed', async () => {
+  await using ann = await open()
+  const shown = async (query: string) => listed(await ann.reader.get(`/training${query}`))
+  assert.deepEqual(await shown(''), [1, 2, 3, 4])
+  assert.deepEqual(await shown('?range=4w'), [1, 2, 3])
+  assert.deepEqual(await shown('?range=4w&result=passed'), [1, 3])
+  assert.deepEqual(await shown('?result=not-passed'), [2, 4])
+  // A kind keeps the sessions that have any segment of it.
+  assert.deepEqual(await shown('?kind=warmup'), [1])
+  assert.deepEqual(await shown('?kind=training'), [1, 4])
+  assert.deepEqual(await shown('?program=2'), [2])
+  assert.deepEqual(await shown(`?day=${ago(3).slice(0, 10)}`), [2])
+  assert.deepEqual(await shown('?sort=reps'), [4, 1, 2, 3])
+  assert.deepEqual(await shown('?sort=grade&order=ascending'), [3, 2, 4, 1])
+  // What an address says wrongly is left out.
+  assert.deepEqual(await shown('?range=9w&result=maybe&program=x&sort=y&page=0&day=2026-02-30'), [1, 2, 3, 4])
+  assert.deepEqual(await shown('?page=99'), [1, 2, 3, 4])
+  assert.match(
+    await ann.page('/training?range=4w'),
+    /3 sessions in 4 weeks, 1 in the time before; 67 % passed, before it 0 %, the mean grade went from 70 to 69 %\./,
+  )
+})
+
+test('links and forms of the training page keep the other filters', async () => {
+  await using ann = await open()
+  const { text } = await ann.reader.get('/training?range=1y&kind=training&result=passed&sort=grade')
+  assert.match(text, /href="\/training\?range=4w&amp;kind=training&amp;result=passed&amp;sort=grade"/)
+  assert.match(text, /href="\/training\.csv\?range=1y&amp;kind=training&amp;result=passed&amp;sort=grade"/)
+  assert.match(text, /<input type="hidden" name="range" value="1y">/)
+  assert.match(text, /<option value="training" selected>/)
+  assert.match(
+    text,
+    /href="\/training\?range=1y&amp;kind=training&amp;result=passed&amp;sort=grade&amp;order=ascending#sessions"/,
+  )
+})
+
+test('figures by kind count segments, and repetitions and distances are those of whole sessions', async () => {
+  await using ann = await open()
+  const text = await ann.page('/training')
+  // training: sessions 1 and 4, three segments, (80 + 81 + 70) / 3 = 77; endurance: one of two, (41 + 60) / 2 = 50.5.
+  assert.match(text, /Training 3 3 100 % 77 /)
+  assert.match(text, /Endurance 1 2 50 % 51 /)
+  assert.match(text, /Warm-up 1 1 100 % 100 /)
+  assert.match(text, /Fewer than 5 segments of each kind: too few to compare\./)
+  const rows = await weeks(ann.reader, '/training?range=all')
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  assert.equal(sum(rows.reps), 60 + 11 + 0 + 100)
+  assert.equal(sum(rows.measured), 20 + 3)
+  assert.equal(sum(rows.approximate), 50)
+})
+
+async function weeks(reader: { get(path: string): Promise<Seen> }, path: string) {
+  const { text } = await reader.get(path)
+  const values = (title: string, place: number) => {
+    const [, table = ''] = new RegExp(`<h2>${title}[^]*?<tbody>([^]*?)</tbody>`).exec(text) ?? []
+    return [...table.matchAll(/<tr>([^]*?)<\/tr>/g)].map(([, row = '']) =>
+      Number([...row.matchAll(/data-v="([^"]*)"/g)][place]?.[1]),
+    )
+  }
+  return {
+    reps: values('Repetitions per week', 3),
+    measured: values('Distance per week', 3),
+    approximate: values('Distance per week', 4),
+  }
+}
+
+test('CSV has the rows that are shown, in their order; NDJSON has their records as the API sends them', async () => {
+  await using ann = await open()
+  const csv = await ann.reader.get('/training.csv?sort=reps&result=not-passed')
+  assert.equal(csv.headers.get('Content-Type'), 'text/csv; charset=utf-8')
+  assert.match(csv.headers.get('Content-Disposition') ?? '', /^attachment; filename="training-\d{4}-\d\d-\d\d\.csv"$/)
+  assert.equal(
+    csv.text,
+    [
+      'Number,Recorded,Program number,Program,Passed,Grade,Segments,Repetitions,Distance (m),Approximate distance',
+      `4,${ago(40)},9,Program 9,no,70,1,100,50,yes`,
+      `2,${ago(3)},2,Holds,no,51,2,11,3,no`,
+      '',
+    ].join('\r\n'),
+  )
+  const token = await ann.service.token('ann')
+  const lines = (await ann.reader.get('/training.ndjson?kind=training')).text.trimEnd().split('\n')
+  const sent = await Promise.all(
+    [1, 4].map(async id => (await ann.service.fetch(`/api/v1/dtt/sessions/${id}`, token)).body.data),
+  )
+  assert.deepEqual(
+    lines.map(line => JSON.parse(line) as unknown),
+    sent,
+  )
+})
+
+test('a training session shows its five figures, every field by a plain word, and the call that answers with it', async () => {
+  await using ann = await open()
+  const text = await ann.page('/training/1')
+  // 3 segments of 61 seconds each.
+  assert.match(
+    text,
+    /Grade 87 % mean of its segments Result Passed 3 of 3 segments passed Repetitions 60 Distance 20 m Time 3 min 3 s/,
+  )
+  assert.match(text, /3 min 3 s of the 3 min meant, and 60 of 60 repetitions/)
+  assert.match(text, /1 Training Passed 80 % 12 1 min 1 s 1 min 30 20 12\.5 m 11/)
+  assert.match(text, /Earlier/)
+  assert.doesNotMatch(text, /Later/)
+  assert.match(await ann.page('/training/4'), /50 m approximate/)
+  assert.match(await ann.page('/training/3'), /Grade – .*This session has no segments\./)
+  const token = await ann.service.token('ann')
+  const json = (await ann.reader.get('/training/1?view=json')).text
+  const [, shown = ''] = /<code>([^]*?)<\/code>/.exec(json) ?? []
+  const sent = (await ann.service.fetch('/api/v1/dtt/sessions/1', token)).body
+  assert.deepEqual(JSON.parse(shown.replaceAll('&quot;', '"')), sent)
+  assert.match((await ann.reader.get('/training/1?view=curl')).text, /\/api\/v1\/dtt\/sessions\/1/)
+})
+
+test('a program shows its facts, its segments, and the sessions with it', async () => {
+  await using ann = await open()
+  assert.match(await ann.page('/programs'), /2 programs; Even <pace> is in use\./)
+  assert.match(await ann.page('/programs'), /Holds One line – 1 Jan 2026 1 0 % 3 days ago/)
+  const text = await ann.page('/programs/1')
+  assert.match(text, /Message Keep going/)
+  assert.match(text, /2 segments: 2 min\./)
+  assert.match(text, /2 of 2 sessions passed \(100 %\)/)
+})
+
+test('records of others are found where they gave access, and are not there otherwise', async () => {
+  await using ben = await open(history, 'ben')
+  assert.match(await ben.page('/training'), /No training sessions yet/)
+  for (const path of ['/training/5', '/training/99', '/training/x', '/programs/99']) {
+    assert.equal((await ben.reader.get(path)).status, 404, path)
+  }
+  // By its identifier, and by the choice of whose records are shown.
+  assert.match(await ben.page('/training/1'), /Grade 87 %/)
+  assert.match(await ben.page('/programs/2'), /Holds/)
+  await ben.reader.post('/subject', { subject: '1', back: '/training' })
+  assert.deepEqual(listed(await ben.reader.get('/training')), [1, 2, 3, 4])
+  assert.match(await ben.page('/'), /Last session 87 %/)
+})
+
+test('in discreet mode no name, kind or text is anywhere in a page', async () => {
+  await using ann = await open()
+  ann.reader.cookies.set('discreet', '1')
+  const said = [
+    'First',
+    'Another',
+    'Third',
+    'Even',
+    'Holds',
+    'A program',
+    'One line',
+    'A message',
+    'Keep going',
+    'Firm',
+    'Long ones',
+  ]
+  const paths = [
+    '/',
+    '/training',
+    '/training?kind=type-b',
+    '/training/1',
+    '/training/1?view=json',
+    '/programs',
+    '/programs/1',
+  ]
+  for (const path of paths) {
+    const { status, text } = await ann.reader.get(path)
+    assert.equal(status, 200)
+    for (const word of said) assert.ok(!text.includes(word), `${path} says ${word}`)
+    for (const kind of segmentKinds.filter(kind => kind !== 'training' && kind !== 'repetition')) {
+      assert.ok(!text.includes(kind), `${path} says ${kind}`)
+    }
+  }
+  assert.deepEqual(listed(await ann.reader.get('/training?kind=type-b')), [1, 4])
+  assert.match(await ann.page('/training/1'), /1 Type B .* 3 Type A/)
+  assert.match(await ann.page('/programs'), /Program 1/)
+})
+
+test('the names of fields are not on a page, but in its JSON view', async () => {
+  await using ann = await open()
+  const hidden = [
+    'longestDeepthroat',
+    'TrainerSegment',
+    'percentGrade',
+    'toyId',
+    'settings_id',
+    'strokeLength',
+    'Deepthroat',
+  ]
+  for (const path of ['/', '/training', '/training/1', '/programs', '/programs/1']) {
+    const { text } = await ann.reader.get(path)
+    for (const field of hidden) assert.ok(!text.includes(field), `${path} says ${field}`)
+  }
+})
+
+test('only pages with charts may set styles, and none is kept', async () => {
+  await using ann = await open()
+  for (const [path, charts] of [
+    ['/', false],
+    ['/training', true],
+    ['/training/1', true],
+    ['/programs', false],
+    ['/programs/1', true],
+  ] as const) {
+    const { headers } = await ann.reader.get(path)
+    assert.equal(headers.get('Cache-Control'), 'no-store')
+    assert.equal(
+      headers.get('Content-Security-Policy')?.includes("style-src 'self' 'unsafe-inline'") ?? false,
+      charts,
+      path,
+    )
+  }
+})
+
+test('days are those of the zone of the account', async () => {
+  const at = '2026-01-31T23:30:00Z'
+  await using ann = await open([...records.world, records.trainingSession(1, 1, { created_at: at })])
+  assert.match(await ann.page('/training/1'), /31 Jan 2026, 23:30/)
+  await ann.reader.post('/settings', { displayName: '', timeZone: 'Europe/Berlin', units: 'imperial' })
+  assert.match(await ann.page('/training/1'), /1 Feb 2026, 00:30/)
+  assert.deepEqual(listed(await ann.reader.get('/training?day=2026-02-01')), [1])
+  assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
+})
+
+// What the processor did, reading the answer included: on a machine with other work, the clock says little.
+// bench/pages.ts has the times.
+test('a year of heavy use opens each page in under 150 ms', async () => {
+  await using ann = await open([records.account(1, 'ann'), ...heavyYear(1, now)])
+  const paths = [
+    '/',
+    '/training',
+    '/training?range=1y',
+    '/training?range=all',
+    '/training/1000',
+    '/programs',
+    '/programs/1',
+    '/locks',
+    '/locks/150',
+    '/keys',
+    '/settings',
+  ]
+  for (const path of paths) {
+    const times: number[] = []
+    for (let round = 0; round < 7; round += 1) {
+      const before = process.cpuUsage()
+      await ann.page(path)
+      const { user, system } = process.cpuUsage(before)
+      times.push((user + system) / 1000)
+    }
+    const median = times.toSorted((a, b) => a - b)[3] ?? Infinity
+    assert.ok(median < 150, `${path} took ${median.toFixed(0)} ms`)
+  }
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { importArchive } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
+import { PASSWORD, visitor } from '../support/dashboard.ts'
+import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { world } from '../support/records.ts'
+import { archiveOf, startService } from '../support/service.ts'
+import { serve } from '../support/serving.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+testOnPostgres('a page whose database goes away says so, and when to come back', async () => {
+  const server = await sharedServer()
+  const store = await open(server.url, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf(world))
+  await setPassword(store, 1, PASSWORD)
+  await store.close()
+  const admin = new pg.Client(server.url)
+  await admin.connect()
+  await using service = await serve(server.url)
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+
+  /** Ends the connection of a request while its statement waits for a table. */
+  const loseWhile = async <Seen>(table: string, asking: () => Promise<Seen>): Promise<Seen> => {
+    await admin.query(`begin; lock table ${table} in access exclusive mode`)
+    const seen = asking()
+    await within(3000, async () => (await admin.query(`select pid ${WAITING}`)).rows.length > 0)
+    await admin.query(`select pg_terminate_backend(pid, 2000) ${WAITING}`)
+    const result = await seen
+    await admin.query('rollback')
+    return result
+  }
+
+  const page = await loseWhile('token', () => ann.get('/keys'))
+  assert.deepEqual([page.status, page.headers.get('Retry-After')], [503, '1'])
+  assert.match(page.headers.get('Content-Type') ?? '', /^text\/html/)
+  assert.match(page.text, /That did not work/)
+  assert.equal((await ann.get('/keys')).status, 200)
+
+  const form = await loseWhile('token', () => ann.post('/keys', { name: 'Lost', scope: 'dtt:read', expires: 'never' }))
+  assert.deepEqual([form.status, form.headers.get('Retry-After')], [503, '1'])
+  assert.doesNotMatch((await ann.get('/keys')).text, /Lost/)
+
+  const asked = await loseWhile('token', () => ann.get('/keys', { Accept: '*/*' }))
+  assert.deepEqual([asked.status, asked.headers.get('Retry-After')], [503, '1'])
+  assert.equal(JSON.parse(asked.text).code, 'unavailable')
+
+  await admin.end()
+  await server.stop('fast')
+  for (const path of ['/', '/training', '/locks', '/keys', '/settings']) {
+    const { status, headers } = await ann.get(path)
+    assert.deepEqual([status, headers.get('Retry-After')], [503, '1'], path)
+  }
+})
+
+testOnPostgres('a page that takes too long says so like any other that cannot be shown', async () => {
+  const server = await startPostgres()
+  const locks = [new pg.Client(server.url), new pg.Client(server.url)] as const
+  try {
+    const store = await open(server.url, { busyTimeoutMs: 5000 })
+    await importArchive(store, archiveOf(world))
+    await setPassword(store, 1, PASSWORD)
+    await store.close()
+    await using service = await serve(server.url)
+    const ann = visitor(service.url)
+    await ann.signIn('ann')
+    // Nothing that the page waits for takes too long, but all of it together does.
+    for (const client of locks) await client.connect()
+    await locks[0].query('begin; lock table browser_session in access exclusive mode')
+    await locks[1].query('begin; lock table token in access exclusive mode')
+    const asked = performance.now()
+    const asking = ann.get('/keys')
+    await sleep(3000)
+    await locks[0].query('rollback')
+    const { status, headers, text } = await asking
+    const took = performance.now() - asked
+    assert.ok(took > 4500 && took < 6000, `it took ${took} ms`)
+    assert.deepEqual([status, headers.get('Retry-After')], [503, '1'])
+    assert.match(headers.get('Content-Type') ?? '', /^text\/html/)
+    assert.match(text, /That did not work/)
+    await locks[1].query('rollback')
+    assert.equal((await ann.get('/keys')).status, 200)
+  } finally {
+    for (const client of locks) await client.end()
+    server.remove()
+  }
+})
+
+const WAITING = `from pg_stat_activity where application_name = 'lockstep' and wait_event_type = 'Lock'`
+
+test('who looks for a page that is not there gets one that says so; a program gets JSON', async () => {
+  await using service = await startService(world)
+  const somebody = visitor(service.url)
+  for (const path of ['/nowhere', '/Training', '//', '/docs/x', '/locks/', '/training/']) {
+    const { status, headers, text } = await somebody.get(path)
+    assert.equal(status, 404, path)
+    assert.match(headers.get('Content-Type') ?? '', /^text\/html/)
+    assert.match(headers.get('Content-Security-Policy') ?? '', /^default-src 'none'; script-src 'self'; /)
+    assert.equal(headers.get('Cache-Control'), 'no-store')
+    assert.match(text, /There is nothing here/)
+    assert.doesNotMatch(text, /nowhere/)
+    assert.equal(JSON.parse((await somebody.get(path, { Accept: '*/*' })).text).code, 'no_route', path)
+  }
+  for (const path of ['/api', '/api/', '/api/v1/nothing', '/api/v1/me/']) {
+    assert.equal(JSON.parse((await somebody.get(path)).text).code, 'no_route', path)
+  }
+  assert.equal(JSON.parse((await somebody.post('/nowhere', { a: 'b' })).text).code, 'no_route')
+})
+
+test('with the dashboard off, a browser that looks for a page gets JSON as well', async () => {
+  await using service = await startService(world, { LOCKSTEP_DASHBOARD: 'off' })
+  assert.equal(JSON.parse((await visitor(service.url).get('/nowhere')).text).code, 'no_route')
+})

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { test } from 'node:test'
+import { kinds } from '../../src/archive/kinds.ts'
+
+/** The folders of src, and the files directly in it, from the ground up: each imports only from those above it. */
+const layers = [
+  'contract',
+  'config.ts',
+  'store',
+  'archive',
+  'stats',
+  'openapi',
+  'demo',
+  'accounts',
+  'resources',
+  'pull',
+  'http',
+  'dashboard',
+  'cli',
+  'cli.ts',
+]
+
+/** Stricter than the order: what a folder imports, where that is less than all above it. */
+const onlyFrom: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  'config.ts': [],
+  // The store knows no records and no tokens; of the contract it takes how far instants reach.
+  store: ['contract/time.ts'],
+  demo: ['contract'],
+  openapi: ['contract'],
+  // A client is its caller's: nothing of the service runs there, so it imports types alone.
+  'client.ts': ['contract'],
+}
+
+/** Pairs that must not know each other, although one stands above the other. */
+const strangers: readonly (readonly [string, string])[] = []
+
+/** The packages, and the parts of Node that reach out of the process, that are for some only. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  commander: ['cli', 'cli.ts'],
+  '@clack/prompts': ['cli'],
+  'close-with-grace': ['cli'],
+  fastify: ['openapi', 'dashboard'],
+  'node:http': ['http', 'dashboard', 'openapi'],
+  'node:sqlite': ['store'],
+  pg: ['store'],
+  kysely: ['store', 'archive', 'stats', 'accounts', 'resources', 'dashboard'],
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly isType: boolean
+}
+
+const source = join(import.meta.dirname, '../../src')
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.[jt]s$/.test(file))
+  .map(file => file.split(sep).join('/'))
+const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
+const imports = files.flatMap(file => readImports(file, textOf(file)))
+
+test('every folder of the source has its place in the order', () => {
+  const units = new Set(files.map(unitOf))
+  const known = [...layers, 'client.ts']
+  assert.deepEqual(
+    [...units].filter(unit => !known.includes(unit)),
+    [],
+  )
+})
+
+test('a folder imports only from those above it', () => {
+  const forbidden = imports
+    .filter(({ to }) => to.startsWith('.') || files.includes(to))
+    .filter(({ from, to }) => unitOf(from) !== unitOf(to) && !to.endsWith('package.json'))
+    // Until pages are handed to the listener by the command line.
+    .filter(({ from, to }) => !(unitOf(from) === 'http' && unitOf(to) === 'dashboard'))
+    .filter(({ from, to, isType }) => {
+      const [user, used] = [unitOf(from), unitOf(to)]
+      const listed = onlyFrom[user]
+      if (user === 'client.ts' && !isType) return true
+      if (listed !== undefined) return !listed.some(allowed => to === allowed || used === allowed)
+      if (strangers.some(pair => pair.includes(user) && pair.includes(used))) return true
+      return !layers.includes(used) || layers.indexOf(used) >= layers.indexOf(user)
+    })
+  assert.deepEqual(
+    forbidden.map(({ from, to }) => `${from} -> ${to}`),
+    [],
+  )
+})
+
+test('a resource is two files of one name: its promises in the contract, its answers in resources', () => {
+  const named = (unit: string, content: RegExp) =>
+    files
+      .filter(file => unitOf(file) === unit && file !== `${unit}/index.ts` && content.test(textOf(file)))
+      .map(file => file.slice(unit.length + 1))
+      .toSorted()
+  const promised = named('contract', /\b(?:get|page)\('\/api\//)
+  assert.ok(promised.includes('people.ts'), 'these are the files that promise something')
+  assert.deepEqual(named('resources', /^export const handlers\b/m), promised)
+  for (const unit of ['contract', 'resources']) {
+    const listed = imports.filter(({ from }) => from === `${unit}/index.ts`).map(({ to }) => to)
+    for (const name of promised) assert.ok(listed.includes(`${unit}/${name}`), `${unit}/index.ts lists ${name}`)
+  }
+})
+
+test('every folder of the project is in the tree of docs/architecture.md, and nothing else', () => {
+  const root = join(source, '..')
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
+  const folders = (at: string) =>
+    readdirSync(at, { withFileTypes: true })
+      .filter(entry => entry.isDirectory())
+      .map(({ name }) => `${name}/`)
+      // Of folders with a dot, most are of somebody's tools.
+      .filter(name => !ignored.includes(name) && (!name.startsWith('.') || name === '.ci/'))
+  const tree = /^## The tree\n\n((?: {4}.*\n)+)/m.exec(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))?.[1]
+  const shown = (indent: number) =>
+    Array.from((tree ?? '').matchAll(new RegExp(`^ {${indent}}([\\w.-]+/)`, 'gm')), ([, name = '']) => name)
+  assert.deepEqual(shown(4).toSorted(), folders(root).toSorted())
+  assert.deepEqual(shown(6).toSorted(), folders(source).toSorted())
+})
+
+test('packages that reach outside are used where they belong, and the contract uses none', () => {
+  const outside = imports.filter(({ to }) => !to.startsWith('.') && !files.includes(to))
+  for (const { from, to } of outside) {
+    const allowed = packages[to]
+    if (allowed !== undefined) assert.ok(allowed.includes(unitOf(from)), `${from} imports ${to}`)
+  }
+  const used = (unit: string) => new Set(outside.filter(({ from }) => unitOf(from) === unit).map(({ to }) => to))
+  // Hashing for cursors is a pure function.
+  assert.deepEqual([...used('contract')].toSorted(), ['node:crypto', 'typebox'])
+  assert.deepEqual([...used('client.ts')], [], 'a client needs nothing but fetch')
+})
+
+test('only archives and accounts write records, and only one function writes their documents', () => {
+  const tables = new Set(kinds.map(({ table }) => table))
+  assert.ok(tables.has('account') && tables.has('training_session'))
+  const writes = files
+    .filter(file => unitOf(file) !== 'archive')
+    .flatMap(file => readWrites(textOf(file)).map(table => ({ file, table })))
+    .filter(({ table }) => tables.has(table))
+    .map(({ file, table }) => `${file}: ${table}`)
+  assert.deepEqual([...new Set(writes)].toSorted(), [
+    'accounts/accounts.ts: account',
+    'accounts/accounts.ts: partnership',
+    'accounts/passwords.ts: account',
+  ])
+  assert.deepEqual(
+    [...textOf('accounts/passwords.ts').matchAll(/\.set\(\{\s*(\w+)/g)].map(found => found[1]),
+    ['password_hash'],
+    'a password is no part of the record',
+  )
+  const writers = files.filter(file => textOf(file).includes('recordWriter('))
+  assert.deepEqual(writers.toSorted(), ['archive/canonical.ts', 'archive/kinds.ts'])
+})
+
+test('these tests see every import there is', () => {
+  const sample = `import type { A } from './a.ts'
+import b, { type C,
+  d } from "./b.ts"
+import * as e from './e.ts'
+import './f.ts'
+export { g } from './g.ts'
+export type * from './h.ts'
+export * from './i.ts'
+const j = await import('./j.ts')
+type K = import('./k.ts').K
+fork(new URL('./l.ts', import.meta.url), new URL('./m.css', import.meta.url), new URL('https://n.example'))
+`
+  assert.deepEqual(
+    readImports('x.ts', sample).map(({ to, isType }) => (isType ? `type ${to}` : to)),
+    ['type a.ts', 'b.ts', 'e.ts', 'f.ts', 'g.ts', 'type h.ts', 'i.ts', 'j.ts', 'k.ts', 'l.ts'],
+  )
+  assert.deepEqual(readWrites('db.insertInto(`a`); sql`INSERT  INTO b (x)`; sql`update c set x`; updateTable(name)'), [
+    'a',
+    '(computed)',
+    'b',
+    'c',
+  ])
+  for (const file of files) {
+    const text = textOf(file)
+    const found = new Set(imports.filter(({ from }) => from === file).map(({ to }) => to))
+    for (const [, , path = ''] of text.matchAll(/(['"`])(\.{1,2}\/[^'"`\s]*\.ts)\1/g)) {
+      assert.ok(found.has(resolve(file, path)), `${file}: ${path}`)
+    }
+    assert.doesNotMatch(text, /\bimport\((?!\s*['"])/, `${file}: an import must name its file`)
+    assert.doesNotMatch(text, /\brequire\(/, file)
+  }
+})
+
+/** The imports of a file, static and dynamic, and the files it starts as programs. Paths are relative to src. */
+function readImports(file: string, text: string): Import[] {
+  const clause = String.raw`(?:\{[^}]*\}|\*(?:\s+as\s+\w+)?|\w+)(?:\s*,\s*(?:\{[^}]*\}|\*\s+as\s+\w+))?`
+  const statement = new RegExp(
+    String.raw`^(?:import|export)\s+(type\s+)?(?:${clause}\s+from\s+)?(['"])([^'"\n]+)\2|\b(?:import|new URL)\(\s*(['"])([^'"\n]+)\4`,
+    'gm',
+  )
+  const found = Array.from(text.matchAll(statement), ([all, type, , path, , dynamic]) => ({
+    all,
+    from: file,
+    to: resolve(file, path ?? dynamic ?? ''),
+    isType: type !== undefined,
+  }))
+  return found
+    .filter(({ all, to }) => !all.startsWith('new URL') || to.endsWith('.ts'))
+    .map(({ from, to, isType }) => ({ from, to, isType }))
+}
+
+/** The tables that a file inserts into or updates: by the query builder, then by SQL. */
+function readWrites(text: string): string[] {
+  const built = text.matchAll(/\b(?:insertInto|replaceInto|updateTable|mergeInto)\(\s*(?:['"`](\w+)['"`])?/g)
+  const written = text.matchAll(
+    /\b(?:insert\s+(?:or\s+\w+\s+)?into|update|replace\s+into)\s+["`]?(\w+)["`]?\s+(?:set\b|\()/gi,
+  )
+  return [...Array.from(built, found => found[1] ?? '(computed)'), ...Array.from(written, found => found[1] ?? '')]
+}
+
+function resolve(file: string, path: string): string {
+  return path.startsWith('.')
+    ? relative(source, join(source, dirname(file), path))
+        .split(sep)
+        .join('/')
+    : path
+}
+
+/** The folder, or the file directly in src. */
+function unitOf(path: string): string {
+  return path.split('/')[0] ?? path
+}

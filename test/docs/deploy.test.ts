@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { settings } from '../../src/config.ts'
+import { run } from '../support/command.ts'
+import { startService } from '../support/service.ts'
+
+// engine: any
+
+/**
+ * What systemd and Docker read. Where these tests run there is no Docker: an image is put together by hand from what the
+ * Dockerfile copies, and the rest is held to the files and commands it names.
+ */
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const known = new Set<string>(Object.values(settings).map(({ env }) => env))
+
+const dockerfile = read('Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll('\\\n', ' ')
+  .split('\n')
+  .filter(line => line !== '')
+  .map(line => /^([A-Z]+) +(.*)$/.exec(line) ?? assert.fail(line))
+  .map(([, instruction = '', rest = '']) => ({ instruction, rest }))
+const image = dockerfile.slice(dockerfile.findLastIndex(({ instruction }) => instruction === 'FROM'))
+const only = (name: string) => image.findLast(({ instruction }) => instruction === name)?.rest ?? assert.fail(name)
+
+test('the image runs as nobody in particular, on known settings, and its data is where it may write', () => {
+  const instructions = [
+    'FROM',
+    'WORKDIR',
+    'COPY',
+    'RUN',
+    'USER',
+    'VOLUME',
+    'ENV',
+    'EXPOSE',
+    'HEALTHCHECK',
+    'ENTRYPOINT',
+    'CMD',
+  ]
+  for (const { instruction } of dockerfile) assert.ok(instructions.includes(instruction), instruction)
+  assert.match(only('USER'), /^[1-9]\d+:[1-9]\d+$/)
+  const variables = only('ENV').trim().split(/\s+/)
+  const elsewhere = `SQLITE_TMPDIR=${only('VOLUME')}`
+  assert.ok(variables.includes(elsewhere), 'an import has somewhere to set aside what does not fit into memory')
+  for (const variable of variables) {
+    assert.ok(known.has(variable.replace(/=.*/, '')) || variable === elsewhere, variable)
+  }
+  assert.ok(only('ENV').includes(`LOCKSTEP_DATABASE_URL=sqlite:${only('VOLUME')}/`))
+  assert.equal(only('EXPOSE'), settings.port.fallback)
+})
+
+test('what the image copies is let through to it, is there, and is all that the program needs', async () => {
+  const allowed = new Set(read('.dockerignore').match(/(?<=^!).+$/gm))
+  const sources = dockerfile
+    .filter(({ instruction, rest }) => instruction === 'COPY' && !rest.startsWith('--from'))
+    .flatMap(({ rest }) => rest.split(/\s+/).slice(0, -1))
+  for (const source of sources) {
+    assert.ok(allowed.has(source.replace(/^\.\//, '')), `${source} is ignored`)
+    assert.ok(existsSync(join(root, source)), source)
+  }
+  assert.deepEqual(new Set(sources), allowed)
+
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  try {
+    for (const { instruction, rest } of image) {
+      if (instruction !== 'COPY' || rest.startsWith('--from')) continue
+      for (const source of rest.split(/\s+/).slice(0, -1)) {
+        cpSync(join(root, source), join(folder, source), { recursive: true })
+      }
+    }
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+    const [entry = ''] = JSON.parse(only('ENTRYPOINT')) as string[]
+    const { status, stdout, stderr } = spawnSync(entry.replace('/app', folder), ['demo', '--help'], {
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stderr)
+    assert.match(stdout, /Usage: lockstep demo/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('the image takes only packages that the program needs, by its lock file, and runs none of their scripts', () => {
+  const [install] = dockerfile.filter(({ instruction }) => instruction === 'RUN')
+  assert.equal(install?.rest, 'npm ci --omit=dev --ignore-scripts')
+  const { dependencies } = JSON.parse(read('package.json'))
+  const imported = new Set<string>()
+  const { stdout } = spawnSync('git', ['ls-files', 'src'], { cwd: root, encoding: 'utf8' })
+  for (const file of stdout.split('\n').filter(name => name.endsWith('.ts'))) {
+    for (const [, name = ''] of read(file).matchAll(/(?:from|import\() ?'((?:@[a-z-]+\/)?[a-z][a-z0-9-]*)[^']*'/g))
+      imported.add(name)
+  }
+  imported.delete('node')
+  for (const name of imported) assert.ok(name in dependencies, name)
+})
+
+test('the health check of the image passes on a service that lives, and fails where there is none', async () => {
+  const command = JSON.parse(/CMD (.*)$/.exec(only('HEALTHCHECK'))?.[1] ?? '') as string[]
+  const [program = '', ...args] = command
+  const check = (port: number) =>
+    new Promise<number | null>(resolve => {
+      const child = execFile(join(root, program), args, { env: { ...process.env, LOCKSTEP_PORT: String(port) } })
+      child.on('exit', resolve)
+    })
+  {
+    await using service = await startService()
+    assert.equal(await check(service.service.port), 0)
+  }
+  assert.equal(await check(1), 1)
+})
+
+interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>
+  readonly volumes: Readonly<Record<string, unknown>>
+}
+
+interface ComposeService {
+  readonly image: string
+  readonly build?: string
+  readonly command?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes?: readonly string[]
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+}
+
+for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
+  test(`${file} names files, volumes, services, settings and commands that there are`, async () => {
+    const { services, volumes } = parse(read(file), { merge: true, strict: true }) as Compose
+    for (const [name, service] of Object.entries(services)) {
+      for (const variable of Object.keys(service.environment ?? {})) {
+        if (variable.startsWith('LOCKSTEP_')) assert.ok(known.has(variable), variable)
+      }
+      for (const volume of service.volumes ?? []) {
+        const [source = ''] = volume.split(':')
+        assert.ok(source.startsWith('./') ? existsSync(join(root, source)) : source in volumes, volume)
+      }
+      for (const other of Object.keys(service.depends_on ?? {})) assert.ok(other in services, other)
+      if (service.build === undefined) continue
+      assert.equal(service.image, 'lockstep', name)
+      const [command = 'serve', ...args] = service.command ?? []
+      const { code, stdout } = await run([command, '--help'])
+      assert.equal(code, 0)
+      for (const arg of args.filter(word => word.startsWith('--'))) assert.ok(stdout.includes(arg), arg)
+    }
+  })
+}
+
+test('the scripts for PostgreSQL are scripts of a shell', () => {
+  for (const name of ['allow-replication.sh', 'start-replica.sh']) {
+    const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy/postgres', name)], { encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+  }
+})
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+
+test('the unit is one that systemd accepts', { skip: hasSystemd ? false : 'there is no systemd-analyze' }, async () => {
+  const unit = read('deploy/lockstep.service')
+  for (const [name] of unit.matchAll(/\bLOCKSTEP_[A-Z_]+/g)) assert.ok(known.has(name), name)
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  try {
+    const file = join(folder, 'lockstep.service')
+    writeFileSync(file, unit.replaceAll('/opt/lockstep/', root))
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
+    assert.equal(stdout + stderr, '')
+    assert.equal(status, 0)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+  const [, command = '', options = ''] = /^ExecStart=\/opt\/lockstep\/lockstep (\w+) (.*)$/m.exec(unit) ?? []
+  const { code, stdout } = await run([command, '--help'])
+  assert.equal(code, 0)
+  for (const [option] of options.matchAll(/--[a-z-]+/g)) assert.ok(stdout.includes(option), option)
+})

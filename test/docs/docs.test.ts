@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { settings, settingsPage } from '../../src/config.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { account, lockTemplate, trainingSession } from '../support/records.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const pages = [
+  ...readdirSync(root).filter(name => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+]
+const read = (page: string) => readFileSync(join(root, page), 'utf8')
+
+test('the page of settings is the table of settings (npm run settings writes it)', () => {
+  assert.equal(read('docs/settings.md'), settingsPage())
+})
+
+test('every setting the docs name exists', () => {
+  const known = new Set<string>(Object.values(settings).map(({ env }) => env))
+  for (const page of pages) {
+    for (const [name] of read(page).matchAll(/\bLOCKSTEP_[A-Z_]+\b/g)) assert.ok(known.has(name), `${page}: ${name}`)
+  }
+})
+
+test('every command the docs name exists, with every option they give it', () => {
+  const helps = new Map<string, string>()
+  const help = (words: readonly string[]) => {
+    const key = words.join(' ')
+    const known = helps.get(key)
+    if (known !== undefined) return known
+    const { stdout, status } = spawnSync(join(root, 'lockstep'), [...words, '--help'], { encoding: 'utf8' })
+    assert.equal(status, 0, key)
+    helps.set(key, stdout)
+    return stdout
+  }
+  for (const page of pages) {
+    for (const [, line = ''] of read(page).matchAll(/\.\/lockstep ([^\n`]+)/g)) {
+      const words = line.split(/\s+/)
+      const [command = '', sub = ''] = words
+      if (command === 'help') continue
+      assert.match(help([]), new RegExp(`^  ${command}\\b`, 'm'), `${page}: ${line}`)
+      const hasSub = new RegExp(`^  ${sub}\\b`, 'm').test(help([command])) && /^[a-z][a-z-]*$/.test(sub)
+      const shown = hasSub ? help([command, sub]) : help([command])
+      for (const option of words.filter(word => /^--[a-z]/.test(word))) {
+        assert.ok(shown.includes(option.replace(/=.*/, '')), `${page}: ${line}: ${option}`)
+      }
+    }
+  }
+})
+
+test('every script the docs run exists', () => {
+  const { scripts } = JSON.parse(read('package.json'))
+  for (const page of pages) {
+    for (const [, name = ''] of read(page).matchAll(/npm run ([a-z:-]+)/g))
+      assert.ok(name in scripts, `${page}: ${name}`)
+  }
+})
+
+test('every link within the docs leads somewhere', () => {
+  for (const page of pages) {
+    for (const [, target = ''] of read(page).matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
+      if (/^https?:/.test(target)) continue
+      assert.ok(existsSync(join(root, dirname(page), target)), `${page}: ${target}`)
+    }
+  }
+})
+
+test('the README begins with the two commands that set everything up', () => {
+  const [first, second] = [...read('README.md').matchAll(/```sh\n(.*)\n```/g)].map(([, command]) => command)
+  assert.deepEqual([first, second], ['npm ci && npm run demo', 'npm ci && npm test'])
+  assert.ok(readFileSync(join(root, '.ci/run'), 'utf8').includes('npm ci && npm test'))
+})
+
+test('the first request of the README is the one the demo prints, and its answer is what the sample gives', async () => {
+  const [, , line = ''] = blocks(read('README.md'), 'sh')
+  const [answer = ''] = blocks(read('README.md'), 'json')
+  await using folder = await makeFolder()
+  await using demo = folder.start(['demo', '--port', '0', '--database', 'sqlite:demo.db'])
+  const [, printed = '', url = '', path = ''] = await demo.says(/^ {2}(curl .*'(http:\/\/[^/]+)(\/.*)')$/m)
+  const token = /lks_\w+/.exec(printed)?.[0] ?? ''
+  assert.equal(printed.replace(token, 'lks_…').replace(url, 'http://127.0.0.1:5625'), line)
+
+  const response = await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })
+  const text = await response.text()
+  const [start, end, ...more] = answer.split(', …')
+  assert.deepEqual(more, [])
+  assert.ok(text.startsWith(`${start},`), text)
+  assert.ok(text.endsWith(end ?? answer), text)
+})
+
+const owned = [lockTemplate(1, 4711), trainingSession(2, 4711)]
+
+/** Archives that people have, and the step that the README adds for them, before the step that would fail without it. */
+const archives: readonly {
+  readonly what: string
+  readonly records: readonly object[]
+  readonly extra?: readonly [step: string, before: string]
+  readonly says?: RegExp
+}[] = [
+  { what: 'an export', records: [account(4711, 'alex'), ...owned] },
+  {
+    what: 'an export of an account without a tier',
+    records: [account(4711, 'alex', { subscriptionTier: null }), ...owned],
+    extra: ['account set-tier', 'token create'],
+    says: /has no subscription tier/,
+  },
+  {
+    what: 'records without their account',
+    records: owned,
+    extra: ['account add', 'import'],
+    says: /add it under this id first \(account add --id\)/,
+  },
+]
+
+test("the steps of the README bring in records of one's own, whatever id their account has", async t => {
+  const [, section = ''] = read('README.md').split('## With your own records\n')
+  const steps = blocks(section, 'sh')[0]?.split('\n') ?? []
+  assert.equal(steps.at(-1), 'npm start')
+  for (const { what, records, extra, says } of archives) {
+    await t.test(what, async () => {
+      await using folder = await makeFolder()
+      await writeExport(folder, records)
+      let token = ''
+      for (const step of steps.slice(0, -1)) {
+        if (extra !== undefined && step.startsWith(`./lockstep ${extra[1]} `)) {
+          const without = await does(folder, step)
+          assert.equal(without.code, 1)
+          assert.match(without.stderr, says ?? /never/)
+          const [, added = ''] = new RegExp(`\`(\\./lockstep ${extra[0]} [^\`]+)\``).exec(section) ?? []
+          assert.deepEqual((await does(folder, added)).code, 0, added)
+        }
+        const { code, stdout, stderr } = await does(folder, step)
+        assert.equal(code, 0, `${step}: ${stderr}`)
+        token = /^lks_\w+$/m.exec(stdout)?.[0] ?? token
+      }
+      await using running = folder.start(['serve', '--port', '0'])
+      const [, url = ''] = await running.says(/Listening on (\S+)/)
+      for (const path of ['/api/v1/lkbx/templates/1', '/api/v1/dtt/sessions/2']) {
+        assert.equal((await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })).status, 200, path)
+      }
+    })
+  }
+})
+
+/** Leaves the records as an export of another store; where they have no account, as its lines without that of the account. */
+async function writeExport(folder: Folder, records: readonly object[]) {
+  await using other = await makeFolder()
+  const hasAccount = records.some(record => 'kind' in record && record.kind === 'account')
+  const complete = hasAccount ? records : [account(4711, 'other'), ...records]
+  const input = complete.map(record => JSON.stringify(record)).join('\n')
+  assert.equal((await other.run(['import', '-'], { input })).code, 0)
+  const { stdout } = await other.run(['export'])
+  const lines = stdout.split('\n').filter(line => hasAccount || !line.startsWith('{"kind":"account"'))
+  writeFileSync(folder.file('records.ndjson'), lines.join('\n'))
+}
+
+function does(folder: Folder, step: string) {
+  return folder.shell(step.replace('./lockstep', '"$0"'))
+}
+
+/** What the fenced blocks of a language hold. */
+function blocks(text: string, language: string): string[] {
+  return Array.from(
+    text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)\\n\`\`\`$`, 'gm')),
+    ([, block = '']) => block,
+  )
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { ErrorCode } from '../../src/contract/errors.ts'
+import type { Store } from '../../src/store/index.ts'
+import { mintToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { type Again, serveAgain } from '../support/second-server.ts'
+import { account, trainingSession, world } from '../support/records.ts'
+import { exchange } from '../support/raw.ts'
+import { bearer } from '../support/requests.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+/** A request on its way to being wrong. */
+interface Draft {
+  method: string
+  version: string
+  host: string
+  path: string
+  query: string[]
+  headers: string[]
+  /** What is sent instead of a token that is right. */
+  authorization: string[] | undefined
+  /** What is wrong with the rights of the token that is sent. */
+  rights: Set<'spent' | 'free' | 'narrow'>
+}
+
+interface Step {
+  readonly code: ErrorCode | 'not_modified' | 'ok'
+  /** What of the draft it decides: two steps that change the same cannot go together. */
+  readonly changes: string
+  readonly spoil: (draft: Draft) => void
+}
+
+const step = (code: Step['code'], changes: string, spoil: Step['spoil']): Step => ({ code, changes, spoil })
+
+/** Every decision, in the order in which they are made. */
+const steps: readonly Step[] = [
+  step('malformed_request', 'line', draft => draft.headers.push('no header')),
+  step('uri_too_long', 'length', draft => draft.query.push(`long=${'a'.repeat(8192)}`)),
+  step('headers_too_large', 'size', draft => draft.headers.push(`X-Long: ${'a'.repeat(17_000)}`)),
+  step('malformed_request', 'version', draft => (draft.version = 'HTTP/2.0')),
+  step('host_invalid', 'host', draft => (draft.host = 'a b')),
+  step('malformed_url', 'url', draft => draft.query.push('%')),
+  step('misdirected_request', 'host', draft => (draft.host = 'elsewhere')),
+  step('body_not_allowed', 'method', draft => draft.headers.push('Content-Length: 3')),
+  step('no_route', 'path', draft => (draft.path = '/api/v1/nothing')),
+  step('method_not_allowed', 'method', draft => (draft.method = 'DELETE')),
+  step('not_acceptable', 'accept', draft => draft.headers.push('Accept: text/html')),
+  step('invalid_request', 'url token', draft => draft.query.push(`token=${tokens.good}`)),
+  step('missing_token', 'token', draft => (draft.authorization = [])),
+  step('invalid_token', 'token', draft => (draft.authorization = ['Authorization: Bearer x'])),
+  step('invalid_token', 'token', draft => (draft.authorization = [bearer(mintToken())])),
+  step('token_revoked', 'token', draft => (draft.authorization = [bearer(tokens.revoked)])),
+  step('token_expired', 'token', draft => (draft.authorization = [bearer(tokens.expired)])),
+  step('rate_limited', 'rate', draft => draft.rights.add('spent')),
+  step('subscription_required', 'tier', draft => draft.rights.add('free')),
+  step('insufficient_scope', 'scope', draft => draft.rights.add('narrow')),
+  step('unknown_parameter', 'unknown', draft => draft.query.push('unknown=1')),
+  step('repeated_parameter', 'repeated', draft => draft.query.push('include=owner', 'include=owner')),
+  step('invalid_parameter', 'path', draft => (draft.path = '/api/v1/dtt/sessions/x')),
+  step('not_found', 'path', draft => (draft.path = '/api/v1/dtt/sessions/99')),
+  step('not_modified', 'validator', draft => draft.headers.push('If-None-Match: *')),
+]
+
+const settings = { LOCKSTEP_ALLOWED_HOSTS: 'a', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
+
+let service: TestService
+let roomy: Again
+/** Where every token has used up its window. */
+let strict: Again
+let tokens: Record<'good' | 'narrow' | 'free' | 'free narrow' | 'revoked' | 'expired', string>
+
+before(async () => {
+  service = await startService([...world, account(4, 'flo'), trainingSession(5, 1), trainingSession(6, 4)])
+  const { db } = service.store
+  const narrow = { scopes: ['lkbx:read'] }
+  tokens = {
+    good: await service.token('ann'),
+    narrow: await service.token('ann', narrow),
+    free: await service.token('flo'),
+    'free narrow': await service.token('flo', narrow),
+    revoked: await service.token('ann', { name: 'revoked' }),
+    expired: await service.token('ann', { name: 'expired' }),
+  }
+  const { id } = await db.selectFrom('token').select('id').where('name', '=', 'revoked').executeTakeFirstOrThrow()
+  await revokeToken(service.store, id, Date.now())
+  await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
+  await db.updateTable('account').set({ subscription_tier: null }).where('username', '=', 'flo').execute()
+  roomy = await serveAgain(service, { ...settings, LOCKSTEP_RATE_LIMIT: '0' })
+  strict = await serveAgain(service, { ...settings, LOCKSTEP_RATE_LIMIT: '1' })
+  for (const rights of [[], ['narrow'], ['free'], ['free', 'narrow']] as const) {
+    await send({ ...draft(), path: '/api/v1/me', rights: new Set([...rights, 'spent']) })
+  }
+})
+after(async () => {
+  await strict[Symbol.asyncDispose]()
+  await roomy[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+})
+
+function draft(): Draft {
+  return {
+    method: 'GET',
+    version: 'HTTP/1.1',
+    host: 'a',
+    path: '/api/v1/dtt/sessions/5',
+    query: [],
+    headers: [],
+    authorization: undefined,
+    rights: new Set(),
+  }
+}
+
+/** Sends a draft and says what decided. */
+async function send({ method, version, host, path, query, headers, authorization, rights }: Draft): Promise<string> {
+  const narrow = rights.has('narrow')
+  const token = rights.has('free') ? tokens[narrow ? 'free narrow' : 'free'] : tokens[narrow ? 'narrow' : 'good']
+  const credentials = authorization ?? [bearer(token)]
+  // The account without a subscription has a session of its own.
+  const mine = rights.has('free') ? path.replace('/5', '/6') : path
+  const target = query.length === 0 ? mine : `${mine}?${query.join('&')}`
+  const lines = [`${method} ${target} ${version}`, `Host: ${host}`, ...credentials, ...headers]
+  const server = rights.has('spent') ? strict : roomy
+  const { status, body } = await exchange(server.port, `${lines.join('\r\n')}\r\n\r\n`)
+  if (status === 200) return 'ok'
+  return status === 304 ? 'not_modified' : (JSON.parse(body) as { code: string }).code
+}
+
+async function assertFirst(wrong: readonly Step[]) {
+  const spoiled = draft()
+  for (const { spoil } of wrong) spoil(spoiled)
+  assert.equal(await send(spoiled), wrong[0]?.code ?? 'ok', wrong.map(({ code }) => code).join(', then '))
+}
+
+test('a request with nothing wrong is answered, and one with one thing wrong is told just that', async () => {
+  await assertFirst([])
+  for (const only of steps) await assertFirst([only])
+})
+
+test('a request that is wrong in two ways gets the answer that comes first in the order of decisions', async () => {
+  for (const [place, first] of steps.entries()) {
+    for (const second of steps.slice(place + 1))
+      if (first.changes !== second.changes) await assertFirst([first, second])
+  }
+})
+
+test('a request that is wrong in any number of ways gets the answer that comes first', async () => {
+  const wrong = fc
+    .subarray([...steps])
+    .map(found => found.filter((one, place) => found.findIndex(({ changes }) => changes === one.changes) === place))
+  await fc.assert(fc.asyncProperty(wrong, assertFirst), { numRuns: 300 })
+})
+
+test('the store is asked nothing before the token is known to have a right checksum, and then once', async () => {
+  const asked: string[] = []
+  const counted: Store = {
+    ...service.store,
+    get db() {
+      asked.push('statement')
+      return service.store.db
+    },
+    read(query, values) {
+      asked.push('read')
+      return service.store.read(query, values)
+    },
+  }
+  await using again = await serveAgain(service, settings, { store: counted })
+  const ask = async ({ path, headers = [] }: { path?: string; headers?: readonly string[] }) => {
+    asked.length = 0
+    const target = path ?? '/api/v1/dtt/sessions/5'
+    await exchange(again.port, `GET ${target} HTTP/1.1\r\n${['Host: a', ...headers].join('\r\n')}\r\n\r\n`)
+    return [...asked]
+  }
+  const { good } = tokens
+  const broken = good.slice(0, -1) + (good.endsWith('0') ? '1' : '0')
+  for (const nothing of [
+    {},
+    { headers: ['no header'] },
+    { headers: [bearer(good), 'Host: b'] },
+    { path: '/api/v1/nothing', headers: [bearer(good)] },
+    { path: '/api/v1/dtt/sessions/%', headers: [bearer(good)] },
+    { path: '/healthz', headers: [bearer(good)] },
+    { headers: [bearer(good), 'Content-Length: 3'] },
+    { headers: [bearer(good), 'Accept: text/html'] },
+    { headers: [bearer(good), bearer(good)] },
+    { path: `/api/v1/me?token=${good}`, headers: [bearer(good)] },
+    { headers: ['Authorization: Basic x'] },
+    { headers: [bearer('x')] },
+    { headers: [bearer(broken)] },
+    { headers: [bearer(`${good}0`)] },
+    { headers: [bearer(good.slice(0, -1))] },
+  ]) {
+    assert.deepEqual(await ask(nothing), [], JSON.stringify(nothing))
+  }
+  for (const token of [mintToken(), tokens.revoked, tokens.expired]) {
+    assert.deepEqual(await ask({ headers: [bearer(token)] }), ['read'], 'one look-up')
+  }
+  for (const { path, token = good } of [
+    { path: '/api/v1/dtt/sessions/x' },
+    { path: '/api/v1/dtt/sessions?limit=0' },
+    { token: tokens.narrow },
+    { token: tokens.free },
+  ]) {
+    const found = await ask({ ...(path === undefined ? {} : { path }), headers: [bearer(token)] })
+    assert.ok(found.length <= 1, 'what is refused after the credentials costs nothing more')
+  }
+  assert.ok((await ask({ headers: [bearer(good)] })).length <= 2, 'credentials and the row')
+})

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { importArchive } from '../../src/archive/import.ts'
+import type { Store } from '../../src/store/index.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { type Ended, type Folder, makeFolder, type Running } from '../support/command.ts'
+import { exchange, header, open } from '../support/raw.ts'
+import { trainerSegment, trainingSession, world } from '../support/records.ts'
+import { bearer, lines } from '../support/requests.ts'
+import { archiveOf, startService, unlimited } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+const ONE = '/api/v1/dtt/sessions/5'
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+/** The service as people run it: a process of its own. */
+interface Served extends AsyncDisposable {
+  readonly port: number
+  readonly token: string
+  readonly running: Running
+  readonly folder: Folder
+  /** Sends a signal and returns how the process ended, and after how many milliseconds. */
+  end(...signals: readonly NodeJS.Signals[]): Promise<Ended & { readonly after: number }>
+}
+
+async function serve(settings: Readonly<Record<string, string>> = {}): Promise<Served> {
+  const folder = await makeFolder()
+  const large = Array.from({ length: 100 }, (_, index) =>
+    trainingSession(index + 5, 1, {
+      TrainerSegment: Array.from({ length: 25 }, (_item, id) => trainerSegment(id + 1)),
+    }),
+  )
+  const store = await folder.store()
+  await importArchive(store, archiveOf([...world, ...large]))
+  const facts = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
+  const token = await createToken(store, facts, Date.now())
+  await store.close()
+  const running = folder.start(['serve', '--port', '0'], { env: { ...unlimited, ...settings } })
+  const [, port] = await running.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/)
+  return {
+    port: Number(port),
+    token,
+    running,
+    folder,
+    async end(...signals) {
+      const start = performance.now()
+      for (const signal of signals) {
+        running.process.kill(signal)
+        if (signals.length > 1) await sleep(150)
+      }
+      const ended = await running.ended
+      return { ...ended, after: performance.now() - start }
+    },
+    async [Symbol.asyncDispose]() {
+      await running[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const get = (path: string, token: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token))
+
+suite('a service that is told to stop', { concurrency: 2 }, () => {
+  for (const signal of SIGNALS) {
+    test(`ends at once with exit code 0 when nobody asks anything (${signal})`, async () => {
+      await using served = await serve()
+      assert.equal((await exchange(served.port, get(ONE, served.token))).status, 200)
+      const { code, after, stderr } = await served.end(signal)
+      assert.equal(code, 0)
+      assert.ok(after < 4000, `${after} ms`)
+      assert.match(stderr, /"status":200/, 'what was held back of the log is written')
+    })
+
+    test(`says so at /readyz for the time that is set, serves on meanwhile, and then listens no more (${signal})`, async () => {
+      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '1.5' })
+      const { port, token, running } = served
+      assert.equal((await exchange(port, get('/readyz', token))).status, 200)
+      const start = performance.now()
+      running.process.kill(signal)
+      await within(500, async () => (await exchange(port, get('/readyz', token))).status === 503)
+      assert.equal(header(await exchange(port, get('/readyz', token)), 'Retry-After'), '1')
+      while (performance.now() - start < 1200) {
+        for (const path of [ONE, '/healthz']) {
+          const { status, kept } = await exchange(port, get(path, token))
+          assert.deepEqual([status, kept], [200, true])
+        }
+      }
+      assert.equal((await running.ended).code, 0)
+      const after = performance.now() - start
+      assert.ok(after > 1500 && after < 6000, `${after} ms`)
+      await assert.rejects(exchange(port, get(ONE, token)))
+    })
+  }
+
+  test('answers every request that it accepted, and says with the last on a connection that it is the last', async () => {
+    await using served = await serve()
+    const { port, token } = served
+    let received = 0
+    let last = 0
+    /** Asks as fast as it is answered, until the connection ends. */
+    const insist = async (batch: number) => {
+      for (;;) {
+        using connection = open(port)
+        try {
+          for (;;) {
+            connection.send(get(ONE, token).repeat(batch))
+            for (let left = batch; left > 0; left -= 1) {
+              const answer = await connection.answer()
+              assert.equal(answer.status, 200)
+              received += 1
+              if (header(answer, 'Connection') !== 'close') continue
+              last += 1
+              assert.equal(left, 1, 'the last answer is that to the last request')
+              assert.equal(await connection.closed(), '')
+              return
+            }
+          }
+        } catch (error) {
+          // The connection ended, or none was to be had, before anything of an answer came.
+          assert.equal(connection.rest(), '', String(error))
+          return
+        }
+      }
+    }
+    const all = Array.from({ length: 12 }, (_, index) => insist(1 + (index % 3)))
+    await within(10_000, async () => received > 500)
+    const { code, after, stderr } = await served.end('SIGTERM')
+    await Promise.all(all)
+    assert.equal(code, 0)
+    assert.ok(after < 6000, `${after} ms`)
+    assert.ok(last > 0, 'connections in use are told')
+    assert.ok(!stderr.includes('"aborted"'), 'nothing that was read stays without an answer')
+    assert.equal(stderr.split('\n').filter(line => line.includes('"status":200')).length, received)
+  })
+
+  test('does not wait for sockets that are idle, half-open, or in the middle of their headers', async () => {
+    await using served = await serve({ LOCKSTEP_KEEP_ALIVE: '60', LOCKSTEP_HEADERS_TIMEOUT: '60' })
+    const connections = Array.from({ length: 30 }, () => open(served.port))
+    for (const [index, connection] of connections.entries()) {
+      if (index % 3 === 0) continue
+      connection.send(index % 3 === 1 ? get(ONE, served.token) : get(ONE, served.token).slice(0, -4))
+      if (index % 3 === 1) await connection.answer()
+    }
+    const { code, after } = await served.end('SIGTERM')
+    assert.equal(code, 0)
+    assert.ok(after < 6000, `${after} ms`)
+    for (const connection of connections) assert.equal(await connection.closed(), '')
+  })
+
+  test('is gone within ten seconds, with exit code 0, also when somebody does not read their answers', async () => {
+    await using served = await serve()
+    using connection = open(served.port)
+    connection.socket.pause()
+    connection.send(get('/api/v1/dtt/sessions?limit=100', served.token).repeat(100))
+    await sleep(300)
+    const { code, after } = await served.end('SIGTERM')
+    assert.equal(code, 0)
+    assert.ok(after < 10_000, `${after} ms`)
+  })
+
+  for (const second of SIGNALS) {
+    test(`ends at once, and not with 0, when it is told a second time (${second})`, async () => {
+      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '30' })
+      const { code, after } = await served.end('SIGTERM', second)
+      assert.notEqual(code, 0)
+      assert.ok(after < 2000, `${after} ms`)
+    })
+  }
+})
+
+test('requests that wait for the store when the service is closed are answered in their order, the last as the last', async () => {
+  await using service = await startService([...world, trainingSession(5, 1)])
+  const token = await service.token('ann')
+  const waiting: (() => void)[] = []
+  const slow: Store = {
+    ...service.store,
+    async read(query, values) {
+      await new Promise<void>(resolve => waiting.push(resolve))
+      return service.store.read(query, values)
+    },
+  }
+  const release = () => {
+    for (const go of waiting.splice(0)) go()
+  }
+  const again = await serveAgain(service, {}, { store: slow })
+  const idle = open(again.port)
+  idle.send(get('/healthz', token))
+  await idle.answer()
+  const busy = [1, 2, 3].map(count => {
+    const connection = open(again.port)
+    connection.send(get(ONE, token).repeat(count))
+    return { connection }
+  })
+  await within(5000, async () => waiting.length === 6)
+  release()
+  await within(5000, async () => waiting.length === 6)
+  const closed = again.close()
+  assert.equal(await idle.closed(), '', 'who asks nothing is let go')
+  await sleep(50)
+  // More on a connection that is busy has been accepted like the first.
+  busy[0]?.connection.send(get('/api/v1/nothing', token) + get('/%', token) + get('/healthz', token))
+  await sleep(50)
+  release()
+  const expected = [
+    [200, 404, 400, 200],
+    [200, 200],
+    [200, 200, 200],
+  ]
+  for (const [index, { connection }] of busy.entries()) {
+    for (const [place, status] of expected[index]?.entries() ?? []) {
+      const answer = await connection.answer()
+      const isLast = place + 1 === expected[index]?.length
+      assert.deepEqual([answer.status, header(answer, 'Connection')], [status, isLast ? 'close' : 'keep-alive'])
+    }
+    assert.equal(await connection.closed(), '')
+  }
+  const start = performance.now()
+  await closed
+  assert.ok(performance.now() - start < 4000)
+})

@@ -1,0 +1,438 @@
+import assert from 'node:assert/strict'
+import { IncomingMessage } from 'node:http'
+import { BlockList, Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { settings } from '../../src/config.ts'
+import { clientAddress, networkOf } from '../../src/http/addresses.ts'
+import { RateLimitedError, makeLimits } from '../../src/http/limits.ts'
+import type { Store } from '../../src/store/index.ts'
+import { mintToken } from '../../src/accounts/tokens.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { assertPromised } from '../support/promised.ts'
+import { exchange, header, open, type RawAnswer } from '../support/raw.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { bearer, lines } from '../support/requests.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+const ONE = '/api/v1/dtt/sessions/5'
+
+let service: TestService
+let ann: string
+let ben: string
+before(async () => {
+  service = await startService([...world, ...[5, 6, 7].map(id => trainingSession(id, 1))], unlimited)
+  ann = await service.token('ann')
+  ben = await service.token('ben')
+})
+after(() => service[Symbol.asyncDispose]())
+
+function get(port: number, target: string, ...headers: readonly string[]) {
+  return exchange(port, lines(`GET ${target} HTTP/1.1`, 'Host: a', ...headers))
+}
+
+/** What is left of the window, as told. */
+function left(answer: RawAnswer): number {
+  const found = /^"default";r=(\d+);t=(\d+)$/.exec(header(answer, 'RateLimit') ?? '')
+  assert.ok(
+    found !== null && Number(found[2]) >= 1 && Number(found[2]) <= 60,
+    header(answer, 'RateLimit') ?? 'no header',
+  )
+  return Number(found[1])
+}
+
+test('a token has its requests of a window, is told what is left with every answer, and then waits', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '7' })
+  const asked: readonly (readonly [path: string, status: number])[] = [
+    ['/api/v1/me', 200],
+    [ONE, 200],
+    [`${ONE}?limit=1`, 400],
+    ['/api/v1/dtt/sessions/99', 404],
+    ['/api/v1/dtt/sessions?ownerId=3', 403],
+    ['/api/v1/dtt/sessions?limit=1', 200],
+    [ONE, 200],
+    [ONE, 429],
+    ['/api/v1/me', 429],
+  ]
+  for (const [place, [path, status]] of asked.entries()) {
+    const answer = await get(again.port, path, bearer(ann))
+    assert.equal(answer.status, status, path)
+    assert.equal(header(answer, 'RateLimit-Policy'), '"default";q=7;w=60')
+    assert.equal(left(answer), Math.max(0, 6 - place))
+    if (status === 429) assert.match(header(answer, 'Retry-After') ?? '', /^(59|60)$/)
+  }
+  assert.equal((await get(again.port, ONE, bearer(ben))).status, 200, 'another token has a window of its own')
+  assert.equal((await get(again.port, '/api/v1/me')).status, 401)
+  assert.equal((await get(again.port, '/healthz')).status, 200)
+})
+
+test('an answer that was kept and still holds costs nothing of the window', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '2' })
+  const etag = header(await get(again.port, ONE, bearer(ann)), 'ETag') ?? ''
+  for (let count = 0; count < 5; count += 1) {
+    const answer = await get(again.port, ONE, bearer(ann), `If-None-Match: ${etag}`)
+    assert.deepEqual([answer.status, left(answer)], [304, 1])
+  }
+  assert.equal(left(await get(again.port, ONE, bearer(ann))), 0)
+  assert.equal(
+    (await get(again.port, ONE, bearer(ann), `If-None-Match: ${etag}`)).status,
+    429,
+    'but is charged on entry',
+  )
+})
+
+test('a window is over after its minute, and what was charged in it is not given back to the next', () => {
+  const limits = makeLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
+  const first = limits.admit(1, 1000)
+  limits.admit(1, 30_000)
+  assert.equal(limits.lines(first, 30_500), 'RateLimit-Policy: "default";q=2;w=60\r\nRateLimit: "default";r=0;t=31\r\n')
+  assert.throws(() => limits.admit(1, 60_999), RateLimitedError)
+  const second = limits.admit(1, 61_000)
+  limits.refund(first, 1000)
+  assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=1;t=60\r\n$/)
+  limits.refund(second, 61_000)
+  assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=2;t=60\r\n$/)
+})
+
+/** A store that answers when it is told to. */
+function gated(store: Store) {
+  const waiting: (() => void)[] = []
+  const slow: Store = {
+    ...store,
+    async read(query, values) {
+      await new Promise<void>(resolve => waiting.push(resolve))
+      return store.read(query, values)
+    },
+  }
+  return {
+    store: slow,
+    waiting,
+    release() {
+      for (const go of waiting.splice(0)) go()
+    },
+  }
+}
+
+/** Records are slow to come, the credentials are not. */
+async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
+  const gate = gated(service.store)
+  const again = await serveAgain(service, settingsOfTest, { store: gate.store })
+  // The grant is kept for a moment, so the credentials of the requests that follow are known.
+  const known = Promise.all([ann, ben].map(token => get(again.port, '/api/v1/dtt/sessions?limit=0', bearer(token))))
+  await within(5000, async () => gate.waiting.length === 2)
+  gate.release()
+  await known
+  return { again, gate }
+}
+
+test('a token has so many requests at once; one more is refused at once, and fits when another is answered', async () => {
+  const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '3' })
+  await using _ = again
+  const first = [1, 2, 3].map(() => get(again.port, ONE, bearer(ann)))
+  await within(5000, async () => gate.waiting.length === 3)
+  const refused = await get(again.port, ONE, bearer(ann))
+  assertPromised(refused, { code: 'rate_limited', closes: false, headers: { 'Retry-After': '1' }, limited: true })
+  const other = get(again.port, ONE, bearer(ben))
+  await within(5000, async () => gate.waiting.length === 4)
+  gate.release()
+  assert.deepEqual(
+    (await Promise.all([...first, other])).map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
+  const next = get(again.port, ONE, bearer(ann))
+  await within(5000, async () => gate.waiting.length === 1)
+  gate.release()
+  assert.equal((await next).status, 200)
+})
+
+test('requests whose caller went away no longer count, also those that waited in line', async () => {
+  const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '4' })
+  await using _ = again
+  for (const [round, after] of ['', lines('CONNECT a:443 HTTP/1.1', 'Host: a'), 'no request'].entries()) {
+    using connection = open(again.port)
+    connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)).repeat(4) + after)
+    await within(5000, async () => gate.waiting.length === 4)
+    connection.socket.resetAndDestroy()
+    await within(5000, async () => again.log.join('').split('"aborted":true').length > 4 * (round + 1))
+    gate.release()
+  }
+  const all = [1, 2, 3, 4].map(() => get(again.port, ONE, bearer(ann)))
+  await within(5000, async () => gate.waiting.length === 4)
+  gate.release()
+  assert.deepEqual(
+    (await Promise.all(all)).map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
+})
+
+test('requests that are not answered yet still count when a new window begins', () => {
+  const limits = makeLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
+  const held = limits.admit(1, 0)
+  limits.admit(1, 59_000)
+  assert.throws(() => limits.admit(1, 61_000), RateLimitedError)
+  limits.release(held)
+  assert.equal(limits.admit(1, 61_000), held)
+  assert.throws(() => limits.admit(1, 61_000), RateLimitedError)
+})
+
+test('who fails too often has to wait; a good token from the same address passes all the same', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_FAILURE_LIMIT: '3' })
+  const fail = () => get(again.port, ONE, bearer(mintToken()))
+  for (const attempt of [fail(), get(again.port, ONE, bearer('x')), fail()]) assert.equal((await attempt).status, 401)
+  const refused = await get(again.port, ONE, bearer('x'))
+  assert.match(header(refused, 'Retry-After') ?? '', /^(59|60)$/)
+  assertPromised(refused, {
+    code: 'rate_limited',
+    closes: false,
+    headers: { 'Retry-After': header(refused, 'Retry-After') ?? '' },
+  })
+  assert.equal((await get(again.port, ONE)).status, 401, 'no token is no guess')
+  assert.equal((await get(again.port, ONE, bearer(ann), bearer('x'))).status, 400)
+  assert.equal((await get(again.port, ONE, bearer(ann))).status, 200)
+  assert.equal((await fail()).status, 429)
+})
+
+/** Fails once for each address, as a proxy names it, and returns the statuses. */
+async function failFrom(trusted: string, addresses: readonly string[]): Promise<number[]> {
+  await using again = await serveAgain(service, { LOCKSTEP_FAILURE_LIMIT: '1', LOCKSTEP_TRUSTED_PROXIES: trusted })
+  const statuses: number[] = []
+  for (const address of addresses) {
+    statuses.push((await get(again.port, ONE, bearer('x'), `X-Forwarded-For: ${address}`)).status)
+  }
+  return statuses
+}
+
+test('behind a trusted proxy failures belong to whom it names last, and X-Forwarded-For of anybody else is nothing', async () => {
+  const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '192.0.2.9, 192.0.2.2', '192.0.2.2, 192.0.2.3']
+  assert.deepEqual(await failFrom('127.0.0.0/8', addresses), [401, 401, 429, 429, 401])
+  assert.deepEqual(await failFrom('', addresses), [401, 429, 429, 429, 429])
+  assert.deepEqual(await failFrom('192.0.2.0/24', addresses), [401, 429, 429, 429, 429])
+})
+
+test('a network of IPv6 is one caller, and IPv4 in the clothes of IPv6 is IPv4', async () => {
+  assert.deepEqual(
+    await failFrom('127.0.0.1, ::1', [
+      '2001:db8:0:1::1',
+      '2001:db8:0:1:ffff::2',
+      '2001:0DB8::1:0:0:0:3',
+      '2001:db8:0:2::1',
+    ]),
+    [401, 429, 429, 401],
+  )
+  assert.deepEqual(await failFrom('127.0.0.1', ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.2']), [401, 429, 401])
+})
+
+test('the address of a caller is read from the chain of proxies as far as they are trusted', () => {
+  const trusted = new BlockList()
+  trusted.addSubnet('10.0.0.0', 8, 'ipv4')
+  trusted.addSubnet('fd00::', 8, 'ipv6')
+  const cases: readonly (readonly [peer: string | undefined, forwarded: string | undefined, expected: string])[] = [
+    ['192.0.2.1', undefined, '192.0.2.1'],
+    ['192.0.2.1', '203.0.113.7', '192.0.2.1'],
+    ['10.0.0.1', undefined, '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
+    ['::ffff:10.0.0.1', '203.0.113.7', '203.0.113.7'],
+    ['fd00::1', '2001:db8::7', '2001:db8::7'],
+    ['10.0.0.1', '198.51.100.1, 203.0.113.7', '203.0.113.7'],
+    ['10.0.0.1', '203.0.113.7, 10.0.0.2,fd00::3', '203.0.113.7'],
+    ['10.0.0.1', '10.0.0.2', '10.0.0.2'],
+    ['10.0.0.1', '', '10.0.0.1'],
+    ['10.0.0.1', 'unknown', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7, unknown', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7:4711', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7, ::ffff:10.0.0.2', '203.0.113.7'],
+    [undefined, '203.0.113.7', ''],
+  ]
+  for (const [peer, forwarded, expected] of cases) {
+    const request = new IncomingMessage(Object.defineProperty(new Socket(), 'remoteAddress', { value: peer }))
+    if (forwarded !== undefined) request.headers['x-forwarded-for'] = forwarded
+    assert.equal(clientAddress(request, trusted), expected, `${peer} ${forwarded}`)
+  }
+  for (const [address, network] of [
+    ['192.0.2.1', '192.0.2.1'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:db8:0:0:1:2:3:4', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+    ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::/64'],
+    ['1::', '1:0:0:0::/64'],
+    ['nothing', 'nothing'],
+    ['', ''],
+  ] as const) {
+    assert.equal(networkOf(address), network)
+  }
+})
+
+test('0 switches a limit off', async () => {
+  const off = { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_CONCURRENCY_LIMIT: '0', LOCKSTEP_FAILURE_LIMIT: '0' }
+  const { again, gate } = await serveGated(off)
+  await using _ = again
+  for (let count = 0; count < 40; count += 1) assert.equal((await get(again.port, ONE, bearer('x'))).status, 401)
+  const all = Array.from({ length: 40 }, () => get(again.port, ONE, bearer(ann)))
+  await within(5000, async () => gate.waiting.length === 40)
+  gate.release()
+  for (const { status, headers } of await Promise.all(all)) {
+    assert.equal(status, 200)
+    assert.ok(headers.every(([name]) => !name.startsWith('RateLimit')))
+  }
+})
+
+test('the limits are as documented when nobody sets them', () => {
+  const { rateLimit, concurrencyLimit, failureLimit } = settings
+  assert.deepEqual(
+    [rateLimit, concurrencyLimit, failureLimit].map(({ fallback }) => fallback),
+    ['600', '32', '30'],
+  )
+})
+
+test('however many tokens and networks come, the windows take no more memory', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const heap = () => {
+    collect()
+    return process.memoryUsage().heapUsed
+  }
+  const limits = makeLimits({ rateLimit: 1, concurrencyLimit: 1, failureLimit: 1 })
+  const come = (from: number, to: number) => {
+    for (let key = from; key < to; key += 1) {
+      limits.release(limits.admit(key, key))
+      limits.countFailure(`2001:db8:${(key >> 16).toString(16)}:${(key & 0xffff).toString(16)}::1`, 0)
+    }
+  }
+  come(0, 100_000)
+  const full = heap()
+  const start = performance.now()
+  come(100_000, 400_000)
+  assert.ok(performance.now() - start < 5000, 'and no more time')
+  assert.ok(heap() - full < 4 * 2 ** 20, `${heap() - full} bytes more`)
+  assert.throws(() => limits.admit(399_999, 400_000), RateLimitedError, 'the newest are known')
+})
+
+test('links of a page start with the public URL where there is one', async () => {
+  const page = '/api/v1/dtt/sessions?limit=1&passed=true&offset=1'
+  const next = '/api/v1/dtt/sessions?limit=1&passed=true&offset=2'
+  const previous = '/api/v1/dtt/sessions?limit=1&passed=true&offset=0'
+  for (const [setting, start] of [
+    ['', ''],
+    ['https://history.example', 'https://history.example'],
+    ['https://history.example/lockstep/', 'https://history.example/lockstep'],
+  ] as const) {
+    await using again = await serveAgain(service, { LOCKSTEP_PUBLIC_URL: setting })
+    const answer = await get(again.port, page, bearer(ann), 'X-Forwarded-Host: elsewhere', 'X-Forwarded-Proto: gopher')
+    assert.equal(header(answer, 'Link'), `<${start}${next}>; rel="next", <${start}${previous}>; rel="prev"`)
+  }
+})
+
+test('a service that answers for certain hosts refuses every other one, whatever is asked', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_ALLOWED_HOSTS: 'History.example, [::1]' })
+  const ask = (first: string, host?: string) =>
+    exchange(again.port, lines(first, ...(host === undefined ? [] : [`Host: ${host}`]), bearer(ann)))
+  for (const host of ['history.example', 'HISTORY.EXAMPLE', 'history.example:8443', '[::1]', '[::1]:80']) {
+    assert.equal((await ask(`GET ${ONE} HTTP/1.1`, host)).status, 200, host)
+  }
+  for (const host of [
+    'localhost',
+    '127.0.0.1',
+    'history.example.',
+    'a.history.example',
+    'history.example.evil.example',
+    '[::2]',
+  ]) {
+    for (const first of [
+      `GET ${ONE}`,
+      'GET /healthz',
+      'GET /nothing',
+      'POST /docs',
+      'OPTIONS *',
+      `GET http://${host}${ONE}`,
+    ]) {
+      assertPromised(await ask(`${first} HTTP/1.1`, host), { code: 'misdirected_request', closes: false })
+    }
+  }
+  assert.equal((await ask(`GET ${ONE} HTTP/1.0`)).status, 200, 'HTTP/1.0 need not name one')
+  assert.equal((await ask(`GET http://elsewhere${ONE} HTTP/1.0`)).status, 421)
+})
+
+const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
+const origin = 'Origin: https://charts.example'
+
+test('without a list of origins no answer speaks of origins at all', async () => {
+  for (const method of ['GET', 'OPTIONS']) {
+    const text = lines(
+      `${method} ${ONE} HTTP/1.1`,
+      'Host: a',
+      bearer(ann),
+      origin,
+      'Access-Control-Request-Method: GET',
+    )
+    const answer = await exchange(service.service.port, text)
+    for (const [name] of answer.headers) assert.doesNotMatch(name, /^(access-control|vary)/i)
+  }
+})
+
+test('pages of listed origins may read every answer, refusals too, and pages of others none', async () => {
+  await using again = await serveAgain(service, {
+    LOCKSTEP_CORS_ORIGINS: 'https://charts.example, http://localhost:3000',
+  })
+  const requests = {
+    answer: lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann), origin),
+    unchanged: lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann), origin, 'If-None-Match: *'),
+    refusal: lines(`GET ${ONE} HTTP/1.1`, 'Host: a', origin),
+    'no route': lines(`GET /api/v1/nothing HTTP/1.1`, 'Host: a', origin),
+  }
+  for (const [title, text] of Object.entries(requests)) {
+    const answer = await exchange(again.port, text)
+    assert.equal(header(answer, 'Access-Control-Allow-Origin'), 'https://charts.example', title)
+    assert.equal(header(answer, 'Access-Control-Expose-Headers'), EXPOSED)
+    assert.equal(header(answer, 'Vary'), 'Origin')
+    assert.equal(header(answer, 'Access-Control-Allow-Credentials'), undefined)
+    for (const other of [
+      'https://charts.example/',
+      'http://charts.example',
+      'https://a.charts.example',
+      'https://CHARTS.example',
+      'null',
+      '*',
+      'https://charts.example:443',
+      '',
+    ]) {
+      // prettier-ignore
+      const refused = await exchange(again.port, text.replace(origin, `Origin: ${other}`))
+      assert.equal(refused.status, answer.status)
+      assert.equal(header(refused, 'Vary'), 'Origin')
+      assert.ok(
+        refused.headers.every(([name]) => !/^access-control/i.test(name)),
+        other,
+      )
+    }
+  }
+  const broken = await exchange(again.port, 'no request\r\n\r\n')
+  assert.deepEqual([broken.status, header(broken, 'Vary')], [400, 'Origin'])
+})
+
+test('a browser that asks first is told what a page of a listed origin may send', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_CORS_ORIGINS: 'https://charts.example' })
+  const asked = ['Access-Control-Request-Method: GET', 'Access-Control-Request-Headers: authorization']
+  const ask = (from: string) => exchange(again.port, lines(`OPTIONS ${ONE} HTTP/1.1`, 'Host: a', from, ...asked))
+  const allowed = await ask(origin)
+  assert.equal(allowed.status, 204)
+  for (const [name, value] of Object.entries({
+    'Access-Control-Allow-Origin': 'https://charts.example',
+    'Access-Control-Allow-Methods': 'GET, HEAD',
+    'Access-Control-Allow-Headers': 'Authorization, If-None-Match',
+    'Access-Control-Max-Age': '600',
+    Vary: 'Origin',
+    Allow: 'GET, HEAD, OPTIONS',
+  })) {
+    assert.equal(header(allowed, name), value)
+  }
+  const other = await ask('Origin: https://elsewhere.example')
+  assert.equal(other.status, 204)
+  assert.ok(other.headers.every(([name]) => !/^access-control/i.test(name)))
+})

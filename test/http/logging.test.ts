@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { METHODS } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { errors } from '../../src/contract/errors.ts'
+import { api } from '../../src/contract/index.ts'
+import { RequestContext } from '../../src/http/request-context.ts'
+import { makeLog } from '../../src/http/log.ts'
+import { sql } from 'kysely'
+import { type Again, serveAgain } from '../support/second-server.ts'
+import { makeFolder } from '../support/command.ts'
+import { exchange, header, open } from '../support/raw.ts'
+import { account, lockDevice, lockSession, lockTemplate, trainingDevice, trainingTemplate } from '../support/records.ts'
+import { refusals } from '../support/refusals.ts'
+import { bearer, cast, lines, makeTokens, MARK, tableSettings, type Tokens } from '../support/requests.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+const ONE = '/api/v1/dtt/sessions/5'
+const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js']
+const ENDPOINTS = Object.values<Endpoint>(api).map(({ path }) => path)
+
+/** One of everything, and an account whose name cannot be anything else. */
+const world = [
+  ...cast,
+  account(77, 'quetzalcoatlus', {
+    profileTitle: 'Feathered',
+    profileDescription: 'A description',
+    profileImage: 'image.png',
+  }),
+  lockTemplate(5, 1),
+  lockSession(5, 1),
+  trainingTemplate(5, 1),
+  lockDevice(5, 1),
+  trainingDevice(5, 1),
+]
+
+let service: TestService
+let tokens: Tokens
+before(async () => {
+  service = await startService(world, tableSettings)
+  tokens = await makeTokens(service)
+})
+after(() => service[Symbol.asyncDispose]())
+
+/** What was logged, line by line, after the server has ended. */
+async function logOf(again: Again): Promise<Record<string, unknown>[]> {
+  await again.close()
+  return linesOf(again)
+}
+
+function linesOf({ log }: Again): Record<string, unknown>[] {
+  const text = log.join('')
+  assert.ok(text === '' || text.endsWith('\n'))
+  return text.split('\n').slice(0, -1).map(line => JSON.parse(line) as Record<string, unknown>) // prettier-ignore
+}
+
+test('each request has one line, with what it was and became, under the id that its caller was told', async () => {
+  const again = await serveAgain(service, tableSettings)
+  const me = await exchange(
+    again.port,
+    lines('GET /api/v1/me HTTP/1.1', 'Host: a', 'Connection: close', bearer(tokens.ann)),
+  )
+  const tokenId = (JSON.parse(me.body) as { data: { token: { id: number } } }).data.token.id
+  const ann = bearer(tokens.ann)
+  const cases = [
+    { first: `GET ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId },
+    { first: `GET ${ONE}?include=owner`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId },
+    { first: `HEAD ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId },
+    { first: `GET ${ONE}`, headers: [ann, 'If-None-Match: *'], route: '/api/v1/dtt/sessions/:id', token: tokenId },
+    { first: `GET ${ONE}`, headers: [ann, 'X-Request-Id: mine-1'], route: '/api/v1/dtt/sessions/:id', token: tokenId, clientRequestId: 'mine-1' }, // prettier-ignore
+    { first: 'GET /api/v1/dtt/sessions/latest', headers: [ann], route: '/api/v1/dtt/sessions/latest', token: tokenId },
+    { first: 'GET /api/v1/dtt/sessions/99', headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId, code: 'not_found' },
+    { first: 'GET /api/v1/dtt/sessions?limit=0', headers: [ann], route: '/api/v1/dtt/sessions', token: tokenId, code: 'invalid_parameter' },
+    { first: `GET ${ONE}`, headers: [], route: '/api/v1/dtt/sessions/:id', code: 'missing_token' },
+    { first: `DELETE ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', code: 'method_not_allowed' },
+    { first: `OPTIONS ${ONE}`, headers: [], route: '/api/v1/dtt/sessions/:id' },
+    { first: 'GET /api/v1/nothing', headers: [ann], route: null, code: 'no_route' },
+    { first: 'GET /healthz', headers: [], route: '/healthz' },
+    { first: 'HEAD /openapi.json', headers: [], route: '/openapi.json' },
+    { first: 'POST /docs', headers: [], route: null, code: 'method_not_allowed' },
+    { first: 'OPTIONS *', headers: [], route: null },
+    { first: 'NOTHING /', headers: [], route: null, code: 'malformed_request' },
+  ] as const // prettier-ignore
+  const expected: object[] = []
+  for (const { first, headers, ...promised } of cases) {
+    const answer = await exchange(again.port, lines(`${first} HTTP/1.1`, 'Host: a', 'Connection: close', ...headers))
+    const { route, ...rest } = promised
+    expected.push({
+      requestId: header(answer, 'X-Request-Id'),
+      method: first.startsWith('NOTHING') ? '' : first.split(' ')[0],
+      route,
+      status: answer.status,
+      bytes: Buffer.byteLength(answer.body),
+      ...rest,
+    })
+  }
+  const [, ...logged] = await logOf(again)
+  const now = Date.now()
+  assert.deepEqual(
+    logged.map(({ time, ms, ...rest }) => {
+      assert.ok(typeof time === 'string' && Math.abs(Date.parse(time) - now) < 60_000 && time.endsWith('Z'))
+      assert.ok(typeof ms === 'number' && ms >= 0 && ms < 60_000)
+      return rest
+    }),
+    expected,
+  )
+})
+
+test('a request whose caller went away is logged as that', async () => {
+  const { promise, resolve: go } = Promise.withResolvers<void>()
+  const store = { ...service.store, read: async (...asked: Parameters<typeof service.store.read>) => (await promise, service.store.read(...asked)) } as typeof service.store // prettier-ignore
+  const again = await serveAgain(service, tableSettings, { store })
+  {
+    using connection = open(again.port)
+    connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(tokens.ann)))
+    await sleep(50)
+    connection.socket.resetAndDestroy()
+    await sleep(50)
+  }
+  go()
+  const [only, ...more] = await logOf(again)
+  assert.deepEqual([only?.['status'], only?.['aborted'], more], [0, true, []])
+})
+
+/** What a line may hold: nothing that is free to be anything. */
+const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
+  time: value => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
+  requestId: value => /^[A-Za-z0-9_-]{16}$/.test(String(value)),
+  method: value => value === '' || METHODS.includes(String(value)),
+  route: value => value === null || [...ENDPOINTS, ...PAGES].some(route => route === value),
+  status: value => Number.isInteger(value),
+  ms: value => typeof value === 'number',
+  bytes: value => Number.isInteger(value),
+  token: value => Number.isInteger(value),
+  code: value => String(value) in errors,
+}
+
+test('whatever is asked and however it is refused, nothing of it is in the log: no secret, header, value, name or address', async () => {
+  const addresses = ['203.0.113.7', '2001:db8:77::7']
+  const again = await serveAgain(service, { ...tableSettings, LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1' })
+  for (const refused of refusals(tokens)) await exchange(again.port, Buffer.from(refused.send, 'latin1'))
+  for (const path of ENDPOINTS) {
+    for (const id of ['5', '1', '77', MARK]) {
+      const first = `GET ${path.replace(':id', id)} HTTP/1.1`
+      for (const address of addresses) {
+        await exchange(again.port, lines(first, 'Host: a', bearer(tokens.ann), `X-Forwarded-For: ${address}`, `X-Request-Id: "${MARK}"`)) // prettier-ignore
+      }
+    }
+  }
+  for (const path of PAGES) {
+    await exchange(
+      again.port,
+      lines(`GET ${path}?q=${MARK} HTTP/1.1`, 'Host: a', bearer(tokens.ann), `Referer: ${MARK}`),
+    )
+  }
+  const logged = await logOf(again)
+  assert.ok(logged.length > 1000)
+  for (const line of logged) {
+    for (const [key, value] of Object.entries(line)) assert.ok(forms[key]?.(value), `${key}: ${JSON.stringify(value)}`)
+  }
+  const text = again.log.join('')
+  const secrets = [
+    MARK,
+    MARK.toLowerCase(),
+    'lks_',
+    'Bearer',
+    'quetzalcoatlus',
+    'Feathered',
+    ...addresses,
+    '127.0.0.1',
+    '::1',
+    '02:00:00',
+  ]
+  const parts = Object.values(tokens).flatMap(token => [token.slice(4, 14), token.slice(-10)])
+  const names = [
+    'Session 5',
+    'session-5',
+    'Template 5',
+    'Program 5',
+    'Lock 5',
+    'A message',
+    'User-Agent',
+    'Cookie',
+    'Referer',
+    '%',
+    '?',
+    '=',
+  ]
+  for (const secret of [...secrets, ...parts, ...names]) assert.ok(!text.includes(secret), secret)
+})
+
+test('a failure of our own is logged under the id of its request, and its caller learns nothing of it', async () => {
+  await using broken = await startService(cast)
+  const token = await broken.token('ann')
+  const again = await serveAgain(broken)
+  const ask = (path: string) => exchange(again.port, lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token)))
+  assert.equal((await ask(ONE)).status, 200)
+  await sql`alter table training_session rename to elsewhere`.execute(broken.store.db)
+  const answer = await ask(ONE)
+  assert.equal(answer.status, 500)
+  assert.doesNotMatch(JSON.stringify(answer), /training_session|elsewhere|table|relation|sql|stack|\.ts/i)
+  assert.equal((await ask('/api/v1/me')).status, 200, 'what does not need the table goes on')
+
+  const requestId = header(answer, 'X-Request-Id')
+  const logged = (await logOf(again)).filter(line => line['requestId'] === requestId)
+  const failure = logged.find(({ level }) => level === 'error')
+  assert.deepEqual(Object.keys(failure ?? {}), ['time', 'level', 'requestId', 'name', 'message', 'stack'])
+  assert.match(String(failure?.['message']), /training_session/)
+  assert.equal(logged.find(({ status }) => status === 500)?.['code'], 'internal_error')
+  assert.equal(logged.length, 2)
+  await sql`alter table elsewhere rename to training_session`.execute(broken.store.db)
+})
+
+test('a database file that is no longer one makes the service unavailable, and the log says why', async t => {
+  if (service.store.engine !== 'sqlite') return t.skip('there is no file')
+  await using broken = await startService(cast)
+  const token = await broken.token('ann')
+  await sql`pragma wal_checkpoint(truncate)`.execute(broken.store.db)
+  writeFileSync(broken.databaseUrl.slice('sqlite:'.length), 'this is no database'.repeat(5000))
+  const again = await serveAgain(broken)
+  const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token)))
+  assert.deepEqual([answer.status, header(answer, 'Retry-After')], [503, '1'])
+  assert.doesNotMatch(JSON.stringify(answer), /file|database|sqlite/i)
+  assert.equal((await exchange(again.port, lines('GET /readyz HTTP/1.1', 'Host: a'))).status, 503)
+  assert.equal((await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))).status, 200)
+  const failure = (await logOf(again)).find(({ level }) => level === 'error')
+  assert.equal(failure?.['requestId'], header(answer, 'X-Request-Id'))
+  assert.match(String(failure?.['reason']), /not a database/)
+})
+
+test('requests are not logged where that is switched off; failures are', async () => {
+  const store = { ...service.store, read: () => assert.fail('the store is gone') }
+  const again = await serveAgain(service, { LOCKSTEP_ACCESS_LOG: 'off' }, { store })
+  await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))
+  const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(tokens.ann)))
+  const [only, ...more] = await logOf(again)
+  assert.deepEqual([only?.['level'], only?.['requestId'], more], ['error', header(answer, 'X-Request-Id'), []])
+})
+
+test('lines are written many at once, and soon', async () => {
+  const written: string[] = []
+  const log = makeLog(text => written.push(text), true)
+  const some = (count: number) => {
+    for (let index = 0; index < count; index += 1)
+      log.request(new RequestContext(`request-${index}-0000`, 'GET'), false)
+  }
+  some(100)
+  assert.equal(written.length, 0)
+  await within(5000, async () => written.length === 1)
+  assert.equal(written[0]?.split('\n').length, 101)
+  some(10_000)
+  assert.ok(written.length > 2 && written.length < 50, 'what is held is bounded')
+  log.flush()
+  assert.equal(written.join('').split('\n').length, 10_101)
+  log.flush()
+  assert.ok(!written.includes(''))
+})
+
+test('a log that nobody reads any more does not end the service', async () => {
+  await using folder = await makeFolder()
+  await using served = folder.start(['serve', '--port', '0'])
+  const port = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
+  await within(5000, async () => served.said.stderr.includes('token create'))
+  served.process.stderr?.destroy()
+  const ask = () => exchange(port, lines('GET /api/v1/me HTTP/1.1', 'Host: a'))
+  for (let count = 0; count < 3; count += 1) {
+    assert.equal((await ask()).status, 401)
+    await sleep(250)
+  }
+  served.process.kill('SIGTERM')
+  assert.equal((await served.ended).code, 0)
+})

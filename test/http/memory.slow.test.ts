@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { test } from 'node:test'
+import { fire } from '../../bench/load.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { newDatabase } from '../support/databases.ts'
+import { heapOptions, largeArchive } from '../support/measured.ts'
+import { serve } from '../support/serving.ts'
+
+const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }
+
+test('a process takes less than 200 MB under load', onLinux, async t => {
+  const database = await newDatabase()
+  t.after(() => database.remove())
+  const store = await open(database.url, { busyTimeoutMs: 5000 })
+  await importArchive(store, largeArchive(500))
+  const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
+  const headers = { Authorization: `Bearer ${await createToken(store, request, Date.now())}` }
+  await store.close()
+  await using service = await serve(database.url)
+  const peak = () => {
+    const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8')
+    return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024)
+  }
+  const peaks = [peak()]
+  for (const path of ['/api/v1/dtt/sessions/7', '/api/v1/dtt/sessions?limit=20', '/api/v1/dtt/sessions']) {
+    const load = { seconds: 2, connections: 32, folder: tmpdir() }
+    const { requests, unexpected } = await fire(service.url, [{ path, headers }], 200, load)
+    assert.ok(requests > 100)
+    assert.equal(unexpected, 0)
+    peaks.push(peak())
+  }
+  t.diagnostic(`MB: ${peaks.join(', ')}`)
+  assert.ok(Math.max(...peaks) < 200, `${peaks.join(', ')} MB`)
+})
+
+test('npm start runs the service with the same options of Node as the launcher', () => {
+  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  assert.equal(scripts['start'], `node ${heapOptions().join(' ')} src/cli.ts serve`)
+})

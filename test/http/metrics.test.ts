@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { test } from 'node:test'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { errors } from '../../src/contract/errors.ts'
+import { api } from '../../src/contract/index.ts'
+import { makeMetrics, type Metrics, serveMetrics } from '../../src/http/metrics.ts'
+import { readConfig } from '../../src/config.ts'
+import { mintToken } from '../../src/accounts/tokens.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { makeFolder } from '../support/command.ts'
+import { exchange } from '../support/raw.ts'
+import { refusals } from '../support/refusals.ts'
+import { bearer, cast, lines, makeTokens, MARK, tableSettings } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+
+// engine: any
+
+/** A sample of the exposition: name, labels, value. */
+interface Sample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+interface Family {
+  readonly type: string
+  readonly samples: Sample[]
+}
+
+/** Reads the text format of Prometheus, strictly: each family is described once, before its samples. */
+function parse(text: string): Map<string, Family> {
+  assert.ok(text.endsWith('\n'))
+  const families = new Map<string, Family>()
+  const helped = new Set<string>()
+  for (const line of text.split('\n')) {
+    if (line === '') continue
+    const help = /^# HELP ([a-z_]+) \S.*$/.exec(line)
+    const type = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/.exec(line)
+    if (help !== null) helped.add(help[1] ?? '')
+    else if (type !== null) {
+      assert.ok(helped.has(type[1] ?? '') && !families.has(type[1] ?? ''), line)
+      families.set(type[1] ?? '', { type: type[2] ?? '', samples: [] })
+    } else {
+      const sample = /^([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\S+)$/.exec(line)
+      assert.ok(sample !== null, line)
+      const [, name = '', labels = '', value = ''] = sample
+      const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
+      assert.ok(family !== undefined, `${name} is described`)
+      const found = [...labels.matchAll(/([a-z]+)="([^"]*)"/g)].map(([, key = '', text = '']) => [key, text] as const)
+      assert.ok(Number.isFinite(Number(value)), line)
+      family.samples.push({ name, labels: Object.fromEntries(found), value: Number(value) })
+    }
+  }
+  return families
+}
+
+const sum = (family: Family | undefined, name: string, labels: Readonly<Record<string, string>>) =>
+  (family?.samples ?? [])
+    .filter(
+      sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    )
+    .reduce((total, { value }) => total + value, 0)
+
+test('there are no metrics unless a port is set', async () => {
+  assert.equal(readConfig({}).metricsPort, undefined)
+  await using service = await startService()
+  for (const path of ['/metrics', '/api/v1/metrics']) assert.equal((await service.fetch(path)).status, 404)
+})
+
+test('requests, authentications, limits, reads and the build are counted, and served on a listener of their own', async () => {
+  await using service = await startService(cast)
+  const tokens = await makeTokens(service)
+  const metrics = makeMetrics()
+  await using listener = await listen(metrics)
+  {
+    await using again = await serveAgain(
+      service,
+      { LOCKSTEP_RATE_LIMIT: '6', LOCKSTEP_FAILURE_LIMIT: '3' },
+      { metrics },
+    )
+    const ask = (target: string, ...headers: readonly string[]) =>
+      exchange(again.port, lines(`${target} HTTP/1.1`, 'Host: a', 'Connection: close', ...headers))
+    const ann = bearer(tokens.ann)
+    for (let count = 0; count < 4; count += 1) await ask('GET /api/v1/dtt/sessions/5', ann)
+    await ask('HEAD /api/v1/dtt/sessions/5', ann)
+    await ask('GET /api/v1/dtt/sessions/99', ann)
+    await ask('GET /api/v1/dtt/sessions/5', ann)
+    await ask('GET /api/v1/me')
+    await ask('GET /api/v1/me', bearer(mintToken()))
+    await ask('GET /api/v1/me', bearer(tokens.revoked))
+    await ask('GET /api/v1/me', bearer(tokens.expired))
+    await ask('GET /api/v1/me', bearer('x'))
+    await ask('GET /nothing')
+    await ask('GET /healthz')
+  }
+
+  const answer = await fetch(`http://127.0.0.1:${listener.port}/metrics`)
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('Content-Type'), 'text/plain; version=0.0.4; charset=utf-8')
+  const families = parse(await answer.text())
+  assert.deepEqual(Object.fromEntries([...families].map(([name, { type }]) => [name, type])), {
+    lockstep_authentications_total: 'counter',
+    lockstep_build_info: 'gauge',
+    lockstep_limited_requests_total: 'counter',
+    lockstep_request_duration_seconds: 'histogram',
+    lockstep_store_read_duration_seconds: 'histogram',
+  })
+  const durations = families.get('lockstep_request_duration_seconds')
+  const count = (labels: Readonly<Record<string, string>>) =>
+    sum(durations, 'lockstep_request_duration_seconds_count', labels)
+  const route = '/api/v1/dtt/sessions/:id'
+  assert.equal(count({ route, method: 'GET', status: '200' }), 4)
+  assert.equal(count({ route, method: 'HEAD', status: '200' }), 1)
+  assert.equal(count({ route, status: '404' }), 1)
+  assert.equal(count({ route, status: '429' }), 1)
+  assert.equal(count({ route: '/api/v1/me', status: '401' }), 4)
+  assert.equal(count({ route: '/api/v1/me', status: '429' }), 1)
+  assert.equal(count({ route: 'none', status: '404' }), 1)
+  assert.equal(count({ route: '/healthz', status: '200' }), 1)
+  assert.equal(count({}), 14)
+
+  const results = families.get('lockstep_authentications_total')?.samples ?? []
+  assert.deepEqual(Object.fromEntries(results.map(({ labels, value }) => [labels['result'], value])), {
+    ok: 7,
+    missing_token: 1,
+    invalid_token: 1,
+    token_revoked: 1,
+    token_expired: 1,
+  })
+  const limited = families.get('lockstep_limited_requests_total')?.samples ?? []
+  assert.deepEqual(Object.fromEntries(limited.map(({ labels, value }) => [labels['limit'], value])), {
+    rate: 1,
+    failures: 1,
+  })
+  const reads = families.get('lockstep_store_read_duration_seconds')
+  assert.ok(sum(reads, 'lockstep_store_read_duration_seconds_count', {}) >= 8)
+  const [build] = families.get('lockstep_build_info')?.samples ?? []
+  assert.deepEqual(
+    [build?.value, Object.keys(build?.labels ?? {}), build?.labels['node']],
+    [1, ['version', 'node'], process.version],
+  )
+
+  for (const [method, path] of [
+    ['GET', '/'],
+    ['POST', '/metrics'],
+    ['GET', '/metrics/'],
+    ['GET', '/healthz'],
+    ['GET', '/api/v1/me'],
+  ] as const) {
+    assert.equal((await fetch(`http://127.0.0.1:${listener.port}${path}`, { method })).status, 404)
+  }
+})
+
+test('no label tells what was asked or by whom, and their number does not grow with what is sent', async () => {
+  await using service = await startService(cast)
+  const tokens = await makeTokens(service)
+  const metrics = makeMetrics()
+  {
+    await using again = await serveAgain(service, tableSettings, { metrics })
+    for (const { send } of refusals(tokens)) await exchange(again.port, Buffer.from(send, 'latin1'))
+  }
+  const text = await metrics.text()
+  for (const secret of [MARK, 'lks_', '127.0.0.1', '%', ...Object.values(tokens).map(token => token.slice(4, 12))]) {
+    assert.ok(!text.includes(secret), secret)
+  }
+  const routes = new Set([
+    'none',
+    '/healthz',
+    '/readyz',
+    '/openapi.json',
+    ...Object.values<Endpoint>(api).map(({ path }) => path),
+  ])
+  const statuses = new Set(['0', '200', '204', '304', ...Object.values(errors).map(({ status }) => String(status))])
+  for (const { samples } of parse(text).values()) {
+    for (const { labels } of samples) {
+      for (const [name, value] of Object.entries(labels)) {
+        if (name === 'route') assert.ok(routes.has(value), value)
+        else if (name === 'status') assert.ok(statuses.has(value), value)
+        else if (name === 'method') assert.match(value, /^[A-Z-]*$/)
+        else assert.ok(['result', 'limit', 'le', 'version', 'node'].includes(name), name)
+      }
+    }
+  }
+})
+
+test('a service with a port for metrics serves them there and nowhere else, until it ends', async () => {
+  await using folder = await makeFolder()
+  const port = await freePort()
+  await using served = folder.start(['serve', '--port', '0'], { env: { LOCKSTEP_METRICS_PORT: String(port) } })
+  const own = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
+  const ask = (at: number, path: string) => fetch(`http://127.0.0.1:${at}${path}`)
+  assert.equal((await ask(own, '/metrics')).status, 404)
+  assert.equal((await ask(port, '/api/v1/me')).status, 404)
+  assert.ok(parse(await (await ask(port, '/metrics')).text()).has('lockstep_build_info'))
+  served.process.kill('SIGTERM')
+  assert.equal((await served.ended).code, 0)
+  await assert.rejects(ask(port, '/metrics'))
+})
+
+async function listen(metrics: Metrics) {
+  const listener = await serveMetrics(metrics, '127.0.0.1', 0)
+  return { ...listener, [Symbol.asyncDispose]: () => listener.close() }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Store } from '../../src/store/index.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { assertPromised } from '../support/promised.ts'
+import { exchange, header, open } from '../support/raw.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { bearer, lines } from '../support/requests.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+const ONE = '/api/v1/dtt/sessions/5'
+
+/** A store that, while it is told to, keeps the event loop busy with each read. */
+function heavy(store: Store) {
+  const load = { milliseconds: 0, reads: 0 }
+  const busy: Store = {
+    ...store,
+    read(query, values) {
+      load.reads += 1
+      const until = performance.now() + load.milliseconds
+      while (performance.now() < until);
+      return store.read(query, values)
+    },
+  }
+  return { store: busy, load }
+}
+
+/** Sends requests on connections of their own, all at the same moment, and returns their answers. */
+async function burst(port: number, requests: readonly string[]) {
+  const connections = requests.map(() => open(port))
+  await Promise.all(connections.map(({ socket }) => new Promise(resolve => socket.once('connect', resolve))))
+  for (const [index, connection] of connections.entries()) connection.send(requests[index] ?? '')
+  const answers = await Promise.all(connections.map(connection => connection.answer()))
+  for (const connection of connections) connection[Symbol.dispose]()
+  return answers
+}
+
+async function prepare(): Promise<{ service: TestService; get: (path: string) => string }> {
+  const service = await startService([...world, trainingSession(5, 1)])
+  const token = await service.token('ann')
+  return { service, get: path => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token)) }
+}
+
+test('while the event loop is behind, requests are refused at once instead of queued, and answered again after', async () => {
+  const { service, get } = await prepare()
+  await using _ = service
+  const { store, load } = heavy(service.store)
+  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
+  const isAnswered = async () => (await exchange(again.port, get(ONE))).status === 200
+  await within(5000, isAnswered)
+
+  load.milliseconds = 400
+  load.reads = 0
+  const start = performance.now()
+  const answers = await burst(
+    again.port,
+    Array.from({ length: 30 }, () => get(ONE)),
+  )
+  const took = performance.now() - start
+  load.milliseconds = 0
+
+  const refused = answers.filter(({ status }) => status === 503)
+  assert.ok(refused.length >= 15, `${refused.length} of 30 were refused`)
+  assert.ok(took < 6000, `${took} ms, when all would have taken twelve seconds`)
+  for (const answer of refused) {
+    assertPromised(answer, { code: 'unavailable', closes: false, headers: { 'Retry-After': '1' } })
+  }
+  for (const { status } of answers) assert.ok(status === 200 || status === 503)
+  assert.ok(load.reads <= 2 * (30 - refused.length), 'what is refused does not reach the store')
+
+  await within(5000, isAnswered)
+})
+
+test('whoever asks whether the process is alive is told so while other requests are refused', async () => {
+  const { service, get } = await prepare()
+  await using _ = service
+  const { store, load } = heavy(service.store)
+  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '150' }, { store })
+  await exchange(again.port, get('/healthz'))
+  load.milliseconds = 300
+  const paths = Array.from({ length: 20 }, (_item, index) => (index % 2 === 0 ? ONE : '/healthz'))
+  const answers = await burst(again.port, paths.map(get))
+  assert.ok(answers.some(({ status }) => status === 503))
+  for (const [index, answer] of answers.entries()) {
+    if (paths[index] === '/healthz') assert.deepEqual([answer.status, answer.body], [200, '{"ok":true}'])
+  }
+})
+
+test('one long turn of the event loop alone refuses nobody who comes after it', async () => {
+  const { service, get } = await prepare()
+  await using _ = service
+  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '300' })
+  for (let count = 0; count < 3; count += 1) {
+    const until = performance.now() + 400
+    while (performance.now() < until);
+    await sleep(50)
+    assert.equal((await exchange(again.port, get(ONE))).status, 200)
+  }
+})
+
+test('0 lets every request wait for its turn', async () => {
+  const { service, get } = await prepare()
+  await using _ = service
+  const { store, load } = heavy(service.store)
+  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '0' }, { store })
+  load.milliseconds = 60
+  const answers = await burst(
+    again.port,
+    Array.from({ length: 10 }, () => get(ONE)),
+  )
+  for (const answer of answers) assert.deepEqual([answer.status, header(answer, 'Retry-After')], [200, undefined])
+})

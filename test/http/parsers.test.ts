@@ -1,0 +1,466 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ConfigError, readConfig, settings } from '../../src/config.ts'
+import { belongs, decodeCursor, encodeCursor } from '../../src/contract/cursor.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { end, NOBODY, parseId, parseInteger, start } from '../../src/contract/parameters.ts'
+import { formatTimestamp, parseDay, parseTimestamp } from '../../src/contract/time.ts'
+import { acceptsJson, matchesEtag } from '../../src/http/negotiation.ts'
+import { parseQuery } from '../../src/http/parameters.ts'
+import { isTokenForm, mintToken } from '../../src/accounts/tokens.ts'
+
+const DAY_MS = 86_400_000
+const FIRST = Temporal.Instant.from('0000-01-01T00:00:00Z').epochMilliseconds
+const LAST = Temporal.Instant.from('9999-12-31T23:59:59.999Z').epochMilliseconds
+
+// Numbers
+
+const numeric = fc.string({ unit: fc.constantFrom(...'0123456789+-.eExXn_, \t\n٣３'), maxLength: 24 })
+
+test('a number is canonical decimal and nothing else', () => {
+  fc.assert(
+    fc.property(fc.oneof(numeric, fc.maxSafeNat().map(String), fc.bigInt({ min: 0n }).map(String)), text => {
+      // A number in any other notation is not written back as it was.
+      const canonical = /^\d+$/.test(text) && BigInt(text).toString() === text
+      assert.equal(parseInteger(text), canonical ? Number(text) : undefined)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('an id is an integer of 1 or more; one that is too large to be exact is nobody', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 40n }), value => {
+      const expected = value === 0n ? undefined : value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : NOBODY
+      assert.equal(parseId(String(value)), expected)
+    }),
+  )
+  for (const text of ['', '0', '-1', '+1', '01', '1.0', '1e3', '0x1', ' 1', '1 ', 'Infinity', 'NaN', '１']) {
+    assert.equal(parseId(text), undefined, text)
+  }
+})
+
+// Days and instants
+
+test('the days from 0000-01-01 to 9999-12-31 follow each other, none missing and none too many', () => {
+  let next = FIRST
+  for (let year = 0; year <= 9999; year += 1) {
+    for (let month = 0; month <= 13; month += 1) {
+      const prefix = `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-`
+      for (let day = 27; day <= 32; day += 1) {
+        const parsed = parseDay(prefix + day)
+        if (parsed === undefined) continue
+        // The days before the 27th are in every month.
+        if (day === 27) {
+          assert.equal(parseDay(`${prefix}01`), next, prefix)
+          next += 26 * DAY_MS
+        }
+        assert.equal(parsed, next, prefix + day)
+        next += DAY_MS
+      }
+    }
+  }
+  assert.equal(next, LAST + 1)
+})
+
+const two = (max: number) => fc.integer({ min: 0, max }).map(value => String(value).padStart(2, '0'))
+const written = fc.record({
+  year: fc.oneof(fc.integer({ min: 0, max: 9999 }), fc.constantFrom(0, 4, 99, 100, 1900, 2000, 2024, 9999)),
+  month: two(13),
+  day: fc.oneof(two(32), fc.constantFrom('28', '29', '30', '31')),
+  hour: two(24),
+  minute: two(60),
+  second: two(60),
+  fraction: fc.oneof(fc.constant(''), fc.stringMatching(/^\.\d{1,3}0*$/), fc.stringMatching(/^\.\d{1,9}$/)),
+  zone: fc.oneof(
+    fc.constantFrom('Z', 'z', '+00:00', '-00:00', '+14:00', '-23:59'),
+    fc.tuple(fc.constantFrom('+', '-'), two(24), two(60)).map(([sign, hours, minutes]) => `${sign}${hours}:${minutes}`),
+  ),
+  separator: fc.constantFrom('T', 't'),
+})
+
+test('an instant is what Temporal makes of it, in any year, with any offset, to the millisecond', () => {
+  let accepted = 0
+  fc.assert(
+    fc.property(written, parts => {
+      const text = `${String(parts.year).padStart(4, '0')}-${parts.month}-${parts.day}${parts.separator}${parts.hour}:${parts.minute}:${parts.second}${parts.fraction}${parts.zone}`
+      const expected = instantOf(parts)
+      assert.equal(parseTimestamp(text), expected, text)
+      if (expected !== undefined) accepted += 1
+    }),
+    { numRuns: 5000 },
+  )
+  assert.ok(accepted > 1000, 'enough of them exist')
+  assert.equal(parseTimestamp('0000-01-01T00:01:00+00:01'), FIRST)
+  assert.equal(parseTimestamp('0000-01-01T00:00:59.999+00:01'), undefined)
+  assert.equal(parseTimestamp('9999-12-31T23:58:59.999-00:01'), LAST)
+  assert.equal(parseTimestamp('9999-12-31T23:59:00-00:01'), undefined)
+})
+
+/** The same by another way. A year of four digits must hold it also in UTC, and nothing may be finer than a millisecond. */
+function instantOf({ year, month, day, hour, minute, second, fraction, zone }: Written): number | undefined {
+  const digits = fraction.slice(1).padEnd(9, '0')
+  if (Number(digits) % 1_000_000 !== 0) return undefined
+  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):(\d\d)$/.exec(zone) ?? []
+  if (Number(hours) > 23 || Number(minutes) > 59) return undefined
+  let local: Temporal.PlainDateTime
+  try {
+    const fields = { month: Number(month), day: Number(day), hour: Number(hour), minute: Number(minute) }
+    const rest = { second: Number(second), millisecond: Number(digits.slice(0, 3)) }
+    local = Temporal.PlainDateTime.from({ year, ...fields, ...rest }, { overflow: 'reject' })
+  } catch {
+    return undefined
+  }
+  const offset = { hours: Number(hours), minutes: Number(minutes) }
+  const utc = sign === '-' ? local.add(offset) : local.subtract(offset)
+  const instant = utc.toZonedDateTime('UTC').epochMilliseconds
+  return instant < FIRST || instant > LAST ? undefined : instant
+}
+type Written = typeof written extends fc.Arbitrary<infer Parts> ? Parts : never
+
+const noInstants = [
+  '', '2026', '2026-02', '2026-02-16', '2026-2-16T18:00:00Z', '2026-02-16 18:00:00Z', '2026-02-16T18:00Z', '2026-02-16T18:00:00',
+  '2026-02-16T18:00:00+02', '2026-02-16T18:00:00+0200', '2026-02-16T18:00:00 +02:00', '2026-02-16T18:00:00.Z', '2026-02-16T18:00:00,5Z',
+  ' 2026-02-16T18:00:00Z', '2026-02-16T18:00:00Z ', '2026-02-16T18:00:00Z\n', '+002026-02-16T18:00:00Z', '-0001-02-16T18:00:00Z',
+  '12026-02-16T18:00:00Z', '2026-047T18:00:00Z', '2026-W08-1T18:00:00Z', '20260216T180000Z', '2026-02-16T18:00:00Z[UTC]',
+  '２０２６-02-16T18:00:00Z', '2026-02-16T18:00:60Z', '2026-02-16T24:00:00Z', '1771264800', '2026-02-16T18:00:00−02:00',
+] // prettier-ignore
+
+test('what is not an RFC 3339 date-time is no instant, and a day is written in one way', () => {
+  for (const text of noInstants) assert.equal(parseTimestamp(text), undefined, text)
+  for (const text of [...noInstants, '2026-02-16T18:00:00Z'].filter(text => text !== '2026-02-16')) {
+    assert.equal(parseDay(text), undefined, text)
+  }
+})
+
+test('an instant leaves as UTC, with milliseconds only when there are some, and is read back the same', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: FIRST, max: LAST }), fc.boolean(), (instant, whole) => {
+      const sent = whole ? Math.max(FIRST, instant - (instant % 1000)) : instant
+      const text = formatTimestamp(sent)
+      assert.match(text, sent % 1000 === 0 ? /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/ : /^\d{4}-.*T.*:\d\d\.\d{3}Z$/)
+      assert.equal(parseTimestamp(text), sent)
+    }),
+  )
+})
+
+test('a stretch of time begins with its first day and ends with its last day, or where an instant says', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: Math.floor((LAST - FIRST) / DAY_MS) }), index => {
+      const instant = FIRST + index * DAY_MS
+      const day = formatTimestamp(instant).slice(0, 10)
+      assert.equal(start('').parse(day), instant)
+      assert.deepEqual(end('').parse(day), { before: instant + DAY_MS, isDay: true })
+      assert.equal(start('').parse(formatTimestamp(instant)), instant)
+      assert.deepEqual(end('').parse(formatTimestamp(instant)), { before: instant, isDay: false })
+    }),
+  )
+})
+
+// Tokens
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const minted = fc.constant(null).map(mintToken)
+
+test('a minted token has its form, and the checksum of the contract', () => {
+  assert.equal(crc32('123456789'), 0xcb_f4_39_26n, 'the check value of the algorithm')
+  const seen = new Set<string>()
+  for (let count = 0; count < 300; count += 1) {
+    const token = mintToken()
+    assert.match(token, /^lks_[0-9A-Za-z]{36}$/)
+    assert.equal(token.slice(-6), base62(crc32(token.slice(0, -6))).padStart(6, '0'))
+    assert.ok(isTokenForm(token))
+    seen.add(token)
+  }
+  assert.equal(seen.size, 300)
+  assert.equal(new Set(Array.from(seen, token => token.slice(4, 34)).join('')).size, 62, 'all characters are used')
+})
+
+test('a token with one character changed, added or missing is no token', () => {
+  fc.assert(
+    fc.property(minted, fc.nat({ max: 39 }), fc.constantFrom(...BASE62, '_', '-', ' ', 'é'), (token, place, other) => {
+      const [before, after] = [token.slice(0, place), token.slice(place + 1)]
+      assert.equal(isTokenForm(before + other + after), other === token[place])
+      assert.ok(!isTokenForm(before + after))
+      assert.ok(!isTokenForm(before + other + token.slice(place)))
+    }),
+    { numRuns: 1000 },
+  )
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), text => !isTokenForm(text)))
+})
+
+/** CRC32 as the standard describes it, bit by bit. */
+function crc32(text: string): bigint {
+  let rest = 0xff_ff_ff_ffn
+  for (const byte of Buffer.from(text)) {
+    rest ^= BigInt(byte)
+    for (let bit = 0; bit < 8; bit += 1) rest = rest % 2n === 1n ? (rest / 2n) ^ 0xed_b8_83_20n : rest / 2n
+  }
+  return rest ^ 0xff_ff_ff_ffn
+}
+
+function base62(value: bigint): string {
+  return (value < 62n ? '' : base62(value / 62n)) + (BASE62[Number(value % 62n)] ?? '')
+}
+
+// Cursors
+
+const places = { at: fc.maxSafeInteger(), id: fc.maxSafeNat(), list: fc.string({ unit: 'binary' }) }
+
+test('a cursor leads back to its place and list, and to no other list', () => {
+  fc.assert(
+    fc.property(places.at, places.id, places.list, places.list, (at, id, list, other) => {
+      const cursor = encodeCursor(at, id, list)
+      assert.match(cursor, /^[A-Za-z0-9_-]+$/, 'it can stand in a URL as it is')
+      const position = decodeCursor(cursor)
+      assert.deepEqual([position?.at, position?.id], [at, id])
+      assert.ok(position !== undefined && belongs(position, list))
+      assert.equal(belongs(position, other), other === list)
+    }),
+  )
+})
+
+test('a cursor with one character changed, added or missing is refused', () => {
+  const character = fc.constantFrom(...BASE62, '-', '_', '=', '+', '/', '.', ' ', '\n', 'é')
+  fc.assert(
+    fc.property(places.at, places.id, fc.nat(), character, (at, id, anywhere, other) => {
+      const cursor = encodeCursor(at, id, 'list')
+      const place = anywhere % cursor.length
+      const [before, after] = [cursor.slice(0, place), cursor.slice(place + 1)]
+      for (const damaged of [before + other + after, before + after, before + other + cursor.slice(place)]) {
+        const position = decodeCursor(damaged)
+        assert.equal(position !== undefined && belongs(position, 'list'), damaged === cursor)
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('other text is no cursor, and its reading never fails', () => {
+  const forged = fc
+    .tuple(fc.oneof(numeric, places.at.map(String)), fc.oneof(numeric, places.id.map(String)), fc.base64String())
+    .map(parts => Buffer.from(parts.join('.')).toString('base64url'))
+  fc.assert(
+    fc.property(fc.oneof(forged, fc.string({ unit: 'binary' }), fc.base64String()), text => {
+      const position = decodeCursor(text)
+      assert.ok(position === undefined || !belongs(position, 'list'))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('a cursor that is written in another way is refused', () => {
+  const [, id, seal] = Buffer.from(encodeCursor(0, 7, 'list'), 'base64url')
+    .toString()
+    .split('.')
+  for (const at of ['0', '-0', '+0', '00', '0x0', '0e0', '0 ', '']) {
+    const position = decodeCursor(Buffer.from([at, id, seal].join('.')).toString('base64url'))
+    assert.equal(position !== undefined && belongs(position, 'list'), at === '0', at)
+  }
+})
+
+// Queries
+
+const decoded = fc.string({ unit: 'binary', maxLength: 8 }).filter(text => text.isWellFormed() && !text.includes('\0'))
+
+test('a query is its pairs: only & separates, empty ones are skipped, without = the value is empty', () => {
+  const pair = fc
+    .tuple(decoded, fc.option(decoded, { nil: undefined }))
+    .filter(([name, value]) => name !== '' || value !== undefined)
+  fc.assert(
+    fc.property(
+      fc.array(pair),
+      fc.array(fc.constantFrom('&', '&&', '&&&'), { minLength: 12, maxLength: 12 }),
+      (pairs, joints) => {
+        const parts = pairs.map(([name, value]) => encode(name) + (value === undefined ? '' : `=${encode(value)}`))
+        const query = parts.map((part, index) => part + (joints[index % joints.length] ?? '&')).join('')
+        const expected = pairs.map(([name, value]) => [name, value ?? ''])
+        assert.deepEqual(parseQuery(query), expected)
+        assert.deepEqual(parseQuery(`&${parts.join('&')}`), expected)
+      },
+    ),
+  )
+})
+
+test('a plus sign is a plus sign, and no other character separates or ends anything', () => {
+  assert.deepEqual(parseQuery('a+b=c+d'), [['a+b', 'c+d']])
+  assert.deepEqual(parseQuery('a%2Bb=c%2bd%20e'), [['a+b', 'c+d e']])
+  assert.deepEqual(parseQuery('a;b=c;d=e'), [['a;b', 'c;d=e']])
+  assert.deepEqual(parseQuery('a=b=c?d=e/f'), [['a', 'b=c?d=e/f']])
+  assert.deepEqual(parseQuery('a[]=1&a[b]=2'), [
+    ['a[]', '1'],
+    ['a[b]', '2'],
+  ])
+  assert.deepEqual(parseQuery('%26=%3D'), [['&', '=']])
+  assert.deepEqual(parseQuery('=&a'), [
+    ['', ''],
+    ['a', ''],
+  ])
+  assert.deepEqual(parseQuery('a=%2541'), [['a', '%41']], 'decoded once')
+  assert.deepEqual(parseQuery('&&&'), [])
+  for (const query of ['%', 'a=%4', 'a=%zz', '%c3=%28', 'a=%ff', 'a=%ed%a0%80', 'a=%c0%80', '%00=1', 'a=%00']) {
+    assert.throws(
+      () => parseQuery(query),
+      (error: unknown) => error instanceof ApiError && error.code === 'malformed_url',
+      query,
+    )
+  }
+})
+
+/** Every way to write it is the same: here all of it is encoded, except plus signs, which may stand as they are. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll('%2B', '+')
+}
+
+// Negotiation
+
+const space = fc.constantFrom('', ' ', '\t', '  ')
+const quoted = fc.string({ unit: fc.constantFrom(...'abAB01,;*/!#[]{}~'), maxLength: 4 }).map(text => `"${text}"`)
+const separated = (items: fc.Arbitrary<string>) =>
+  fc
+    .array(fc.tuple(space, items, space), { minLength: 1, maxLength: 5 })
+    .map(parts => parts.map(part => part.join('')).join(','))
+
+test('If-None-Match holds when one of its tags is the validator, weak or not; unquoted text never does', () => {
+  const tag = fc.tuple(fc.constantFrom('', 'W/'), quoted)
+  fc.assert(
+    fc.property(fc.array(fc.tuple(space, tag, space), { minLength: 1, maxLength: 5 }), quoted, (tags, own) => {
+      const header = tags.map(([before, [weak, text], after]) => before + weak + text + after).join(',')
+      assert.equal(
+        matchesEtag(header, own),
+        tags.some(([, [, text]]) => text === own),
+        `${header} against ${own}`,
+      )
+    }),
+    { numRuns: 1000 },
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'abW/*, \t') }), text => {
+      assert.equal(matchesEtag(text, '"ab"'), text.trim() === '*')
+      assert.equal(matchesEtag(text, '""'), text.trim() === '*')
+    }),
+  )
+})
+
+const ranges = [
+  ['*/*', 0], ['application/*', 1], ['application/json', 2], ['APPLICATION/JSON', 2], ['application/json;charset=utf-8', 3],
+  ['application/json; charset="UTF-8"', 3], ['text/html', -1], ['text/*', -1], ['application/xml', -1], ['application/jsonl', -1],
+] as const // prettier-ignore
+const weights = [['', 1], [';q=1', 1], ['; Q=1.000', 1], [';q=0.5', 0.5], [';q=0.001', 0.001], [';q=0', 0], [' ;q=0.000', 0]] as const // prettier-ignore
+
+test('of an Accept header the most specific range decides, and of equal ones the one with the most weight', () => {
+  const item = fc.tuple(fc.constantFrom(...ranges), fc.constantFrom(...weights))
+  fc.assert(
+    fc.property(fc.array(item, { minLength: 1, maxLength: 5 }), items => {
+      const header = items.map(([[range], [weight]]) => range + weight).join(', ')
+      const specificity = Math.max(...items.map(([[, specific]]) => specific))
+      const deciding = items.filter(([[, specific]]) => specific === specificity)
+      const expected = specificity >= 0 && deciding.some(([, [, weight]]) => weight > 0)
+      assert.equal(acceptsJson(header), expected, header)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('an Accept header that is empty or not readable counts as absent', () => {
+  const unreadable = fc.constantFrom(
+    'text',
+    '/',
+    'text/',
+    '/html',
+    'a b/c',
+    'text/html q=1',
+    '"text/html"',
+    'text/(html)',
+    'é/x',
+  )
+  const excluding = fc.constantFrom('text/html', 'application/json;q=0', '*/*;q=0', 'image/*;q=0.5')
+  fc.assert(
+    fc.property(
+      fc.array(excluding, { maxLength: 3 }),
+      unreadable,
+      fc.array(excluding, { maxLength: 3 }),
+      (before, odd, after) => {
+        assert.ok(acceptsJson([...before, odd, ...after].join(', ')))
+      },
+    ),
+  )
+  fc.assert(fc.property(separated(fc.constant('')), header => acceptsJson(header)))
+  assert.ok(acceptsJson(undefined))
+})
+
+// Settings
+
+const unusable: Readonly<Record<string, string>> = {
+  LOCKSTEP_PORT: '65536',
+  LOCKSTEP_PUBLIC_URL: 'history.example',
+  LOCKSTEP_TRUSTED_PROXIES: '10.0.0.0/33',
+  LOCKSTEP_CORS_ORIGINS: 'https://charts.example/',
+  LOCKSTEP_RATE_LIMIT: '-1',
+  LOCKSTEP_KEEP_ALIVE: '5s',
+  LOCKSTEP_ACCESS_LOG: 'yes',
+  LOCKSTEP_METRICS_PORT: 'x',
+  LOCKSTEP_: '1',
+  LOCKSTEP_PROT: '80',
+}
+
+test('of all settings exactly those that cannot be used are told, all of them at once', () => {
+  fc.assert(
+    fc.property(fc.subarray(Object.keys(unusable), { minLength: 1 }), names => {
+      const environment = Object.fromEntries(names.map(name => [name, unusable[name]]))
+      assert.throws(
+        () => readConfig({ PATH: '/bin', LOCKSTEP_HOST: '::1', ...environment }),
+        (error: unknown) => {
+          assert.ok(error instanceof ConfigError)
+          const told = error.message.split('\n').map(line => /^(LOCKSTEP_\w*) (?:must be|is not) /.exec(line)?.[1])
+          assert.deepEqual(new Set(told), new Set(names))
+          return true
+        },
+      )
+    }),
+  )
+})
+
+test('every setting may be left out or empty, and is then what the table says', () => {
+  const config = readConfig({})
+  const names = Object.values(settings).map(({ env }) => env)
+  assert.deepEqual(readConfig(Object.fromEntries(names.map(name => [name, '']))), config)
+  assert.ok(Object.isFrozen(config))
+  for (const { env, fallback } of Object.values(settings)) {
+    if (fallback !== '') assert.deepEqual(readConfig({ [env]: fallback }), config, env)
+  }
+})
+
+test('settings mean what is written', () => {
+  fc.assert(
+    fc.property(
+      fc.nat({ max: 65_535 }),
+      fc.nat({ max: 99_999_999 }),
+      fc.nat({ max: 99_999 }),
+      (port, rate, seconds) => {
+        const config = readConfig({
+          LOCKSTEP_PORT: String(port),
+          LOCKSTEP_RATE_LIMIT: String(rate),
+          LOCKSTEP_KEEP_ALIVE: String(seconds),
+          LOCKSTEP_REQUEST_TIMEOUT: `${seconds}.25`,
+        })
+        assert.deepEqual([config.port, config.rateLimit], [port, rate])
+        assert.deepEqual([config.keepAlive, config.requestTimeout], [seconds * 1000, seconds * 1000 + 250])
+      },
+    ),
+  )
+  const config = readConfig({
+    LOCKSTEP_PUBLIC_URL: 'https://history.example/lock/',
+    LOCKSTEP_ALLOWED_HOSTS: ' History.Example , localhost,, ',
+    LOCKSTEP_CORS_ORIGINS: 'https://a.example, http://localhost:3000',
+    LOCKSTEP_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+  })
+  assert.equal(config.publicUrl, 'https://history.example/lock')
+  assert.deepEqual(config.allowedHosts, ['history.example', 'localhost'])
+  assert.deepEqual(config.corsOrigins, ['https://a.example', 'http://localhost:3000'])
+  const trusted = ['10.255.0.1', '::1', '11.0.0.1', '::2'].map(address =>
+    config.trustedProxies.check(address, address.includes(':') ? 'ipv6' : 'ipv4'),
+  )
+  assert.deepEqual(trusted, [true, true, false, false])
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { open, type RawAnswer } from '../support/raw.ts'
+import { lockTemplate, world } from '../support/records.ts'
+import { bearer, lines } from '../support/requests.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+// engine: sqlite
+
+const PATH = '/api/v1/lkbx/templates/1'
+
+/** What decides how the head of an answer ends: version, what the caller wants of the connection, method, status. */
+const asks = ['1.1', '1.0'].flatMap(version =>
+  ['', 'Connection: close', 'Connection: keep-alive'].flatMap(connection =>
+    [
+      { method: 'GET', path: PATH, more: '' },
+      { method: 'HEAD', path: PATH, more: '' },
+      { method: 'GET', path: PATH, more: 'If-None-Match: *' },
+      { method: 'OPTIONS', path: PATH, more: '' },
+      { method: 'GET', path: '/api/v1/nothing', more: '' },
+      { method: 'HEAD', path: '/api/v1/nothing', more: '' },
+    ].map(ask => ({ ...ask, version, connection })),
+  ),
+)
+
+test('heads written as text are those that Node writes for the same headers', async () => {
+  for (const keepAlive of [5000, 65_000]) {
+    const settings = { ...unlimited, LOCKSTEP_KEEP_ALIVE: `${keepAlive / 1000}` }
+    await using service = await startService([...world, lockTemplate(1, 1)], settings)
+    const token = await service.token('ann')
+    let own: RawAnswer | undefined
+    const node = createServer({ keepAliveTimeout: keepAlive }, (_, response) => {
+      const { status = 500, headers = [], body = '' } = own ?? {}
+      response.writeHead(status, headers.filter(([name]) => !ADDED.has(name)).flat())
+      response.end(body)
+    })
+    node.listen(0, '127.0.0.1')
+    await once(node, 'listening')
+    try {
+      for (const { method, path, more, version, connection } of asks) {
+        const first = [`${method} ${path} HTTP/${version}`, 'Host: a', bearer(token)]
+        const request = lines(...first, ...[more, connection].filter(line => line !== ''))
+        own = await answerTo(service.service.port, request, method)
+        const theirs = await answerTo((node.address() as AddressInfo).port, request, method)
+        assert.deepEqual(
+          { ...own, headers: own.headers.map(undated) },
+          { ...theirs, headers: theirs.headers.map(undated) },
+        )
+      }
+    } finally {
+      node.closeAllConnections()
+      node.close()
+    }
+  }
+})
+
+/** Headers that Node adds to those it is given. */
+const ADDED = new Set(['Date', 'Connection', 'Keep-Alive'])
+
+async function answerTo(port: number, request: string, method: string): Promise<RawAnswer> {
+  using connection = open(port)
+  connection.send(request)
+  return await connection.answer(method)
+}
+
+function undated([name, value]: readonly [string, string]) {
+  return [name, name === 'Date' ? value.replace(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, 'a date') : value]
+}

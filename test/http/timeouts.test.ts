@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { importArchive } from '../../src/archive/import.ts'
+import { settings } from '../../src/config.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { makeFolder } from '../support/command.ts'
+import { assertPromised } from '../support/promised.ts'
+import { answersTo, type Connection, exchange, header, open, parseAnswers } from '../support/raw.ts'
+import { trainerSegment, trainingSession, world } from '../support/records.ts'
+import { bearer, lines } from '../support/requests.ts'
+import { archiveOf, startService, type TestService, unlimited } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+const ONE = '/api/v1/dtt/sessions/5'
+/** A page of half a megabyte. */
+const LARGE = '/api/v1/dtt/sessions?limit=100'
+const many = Array.from({ length: 100 }, (_, session) =>
+  trainingSession(session + 5, 1, {
+    TrainerSegment: Array.from({ length: 25 }, (_item, segment) => trainerSegment(session * 100 + segment + 1)),
+  }),
+)
+
+let service: TestService
+let token: string
+before(async () => {
+  service = await startService([...world, ...many], unlimited)
+  token = await service.token('ann')
+})
+after(() => service[Symbol.asyncDispose]())
+
+const get = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token))
+
+/** Milliseconds until the service has ended the connection. */
+async function lifeOf(connection: Connection, from = performance.now()): Promise<number> {
+  await connection.closed()
+  return performance.now() - from
+}
+
+test('headers that are not complete in time are refused, however they come', async t => {
+  await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3', LOCKSTEP_REQUEST_TIMEOUT: '10' })
+  const begun: Readonly<Record<string, (connection: Connection, signal: AbortSignal) => void>> = {
+    'not a byte': () => {},
+    'half a request line': connection => connection.send('GET /api'),
+    'no empty line': connection => connection.send(get(ONE).slice(0, -2)),
+    'byte by byte': (connection, signal) =>
+      void drip(connection, `GET ${ONE} HTTP/1.1\r\nX-Long: ${'a'.repeat(5000)}`, signal),
+    'header by header': (connection, signal) =>
+      void drip(connection, `GET ${ONE} HTTP/1.1${'\r\nX: 1'.repeat(1000)}`, signal, 6),
+  }
+  for (const [title, begin] of Object.entries(begun)) {
+    await t.test(title, async () => {
+      using connection = open(again.port)
+      const ended = new AbortController()
+      const from = performance.now()
+      begin(connection, ended.signal)
+      assertPromised(await connection.answer(), { code: 'request_timeout', closes: true })
+      const life = await lifeOf(connection, from)
+      ended.abort()
+      assert.ok(life >= 250 && life < 6000, `${life} ms`)
+    })
+  }
+})
+
+test('a second request that does not get complete is refused too, after the first was answered', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3' })
+  using connection = open(again.port)
+  connection.send(get(ONE) + get(ONE).slice(0, -10))
+  assert.equal((await connection.answer()).status, 200)
+  assertPromised(await connection.answer(), { code: 'request_timeout', closes: true })
+  assert.equal(await connection.closed(), '')
+})
+
+test('who announces a body is answered at once, and cut off soon after, however much of it still comes', async () => {
+  for (const body of ['', 'a'.repeat(1000)]) {
+    using connection = open(service.service.port)
+    const gone = new AbortController()
+    connection.socket.once('close', () => gone.abort())
+    const from = performance.now()
+    connection.send(lines(`POST ${ONE} HTTP/1.1`, 'Host: a', 'Content-Length: 100000') + body)
+    assertPromised(await connection.answer(), {
+      code: 'method_not_allowed',
+      closes: true,
+      headers: { Allow: 'GET, HEAD, OPTIONS' },
+    })
+    await drip(connection, 'a'.repeat(1000), gone.signal)
+    assert.ok(gone.signal.aborted)
+    const life = performance.now() - from
+    assert.ok(life > 500 && life < 8000, `${life} ms`)
+  }
+})
+
+test('an idle connection is kept for the time that is set, and said', async () => {
+  await using again = await serveAgain(service, { LOCKSTEP_KEEP_ALIVE: '1' })
+  using connection = open(again.port)
+  connection.send(get(ONE))
+  assert.equal(header(await connection.answer(), 'Keep-Alive'), 'timeout=1')
+  await sleep(500)
+  connection.send(get(ONE))
+  assert.equal((await connection.answer()).status, 200)
+  const life = await lifeOf(connection)
+  assert.ok(life > 900 && life < 8000, `${life} ms`)
+})
+
+test('somebody who asks and does not read is cut off, and costs others nothing', async () => {
+  await using again = await serveAgain(service, {
+    ...unlimited,
+    LOCKSTEP_CONCURRENCY_LIMIT: '0',
+    LOCKSTEP_REQUEST_TIMEOUT: '1',
+  })
+  using reluctant = open(again.port)
+  reluctant.socket.pause()
+  reluctant.send(get(LARGE).repeat(60))
+  await sleep(100)
+  assert.equal((await exchange(again.port, get(ONE))).status, 200)
+  await within(15_000, async () => again.log.join('').includes('"aborted":true'))
+  reluctant.socket.resume()
+  assert.ok((await reluctant.closed()).length < 60 * 500_000)
+})
+
+test('somebody who reads slowly gets everything, in order', async () => {
+  await using again = await serveAgain(service, { ...unlimited, LOCKSTEP_REQUEST_TIMEOUT: '1' })
+  using connection = open(again.port)
+  connection.send(get(LARGE).repeat(8))
+  connection.half()
+  const socket = connection.socket
+  const slow = setInterval(() => {
+    if (socket.isPaused()) socket.resume()
+    else socket.pause()
+  }, 20)
+  const text = await connection.closed()
+  clearInterval(slow)
+  const answers = parseAnswers(Buffer.from(text, 'latin1'))
+  assert.equal(answers.length, 8)
+  for (const { status, body } of answers) assert.deepEqual([status, body.length], [200, answers[0]?.body.length])
+})
+
+test('a thousand connections at once are all answered, also beside a thousand that say nothing', async () => {
+  const silent = Array.from({ length: 1000 }, () => open(service.service.port))
+  const answers = await Promise.all(
+    Array.from({ length: 1000 }, (_, index) =>
+      answersTo(service.service.port, get(index % 2 === 0 ? '/api/v1/me' : ONE)),
+    ),
+  )
+  for (const connection of silent) connection[Symbol.dispose]()
+  assert.ok(answers.every(([first, ...more]) => (first?.status === 200 || first?.status === 429) && more.length === 0))
+})
+
+test(
+  'callers who go away leave no descriptor and no memory behind',
+  { skip: process.platform !== 'linux' },
+  async () => {
+    await using folder = await makeFolder()
+    let key: string
+    {
+      await using store = await folder.store()
+      await importArchive(store, archiveOf([...world, ...many]))
+      key = await createToken(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+    }
+    await using server = folder.start(['serve', '--port', '0'], {
+      // With little room the heap is collected often, so that what is measured is what is held.
+      env: {
+        ...unlimited,
+        LOCKSTEP_ACCESS_LOG: 'off',
+        NODE_OPTIONS: '--max-old-space-size=64 --max-semi-space-size=2',
+      },
+    })
+    const port = Number((await server.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
+    const { pid } = server.process
+    const descriptors = () => readdirSync(`/proc/${pid}/fd`).length
+    const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+    const ask = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(key))
+    const sent = ['', 'GET', ask(ONE).slice(0, -4), ask(ONE), ask(ONE).repeat(20), ask(LARGE).repeat(3), lines('CONNECT a:1 HTTP/1.1'), 'x', lines('POST / HTTP/1.1', 'Host: a', 'Content-Length: 9')] // prettier-ignore
+
+    const round = async () => {
+      for (let count = 0; count < 30; count += 1) {
+        await Promise.all(
+          sent.map(async text => {
+            using connection = open(port)
+            await new Promise(resolve => connection.socket.once('connect', resolve))
+            connection.socket.pause()
+            connection.send(text)
+            await sleep(count % 3)
+            if (count % 2 === 0) connection.socket.resetAndDestroy()
+          }),
+        )
+      }
+    }
+    assert.equal((await exchange(port, ask(ONE))).status, 200)
+    await round()
+    await within(15_000, async () => descriptors() <= 40)
+    const before = descriptors()
+    const used = memory()
+    for (let count = 0; count < 4; count += 1) await round()
+    await within(15_000, async () => descriptors() <= before + 3)
+    assert.ok(memory() - used < 60, `${memory() - used} MB more`)
+    assert.equal((await exchange(port, ask(ONE))).status, 200)
+  },
+)
+
+/** Sends a text in small parts, one every few milliseconds. */
+async function drip(connection: Connection, text: string, signal: AbortSignal, size = 1) {
+  for (let at = 0; at < text.length && !signal.aborted; at += size) {
+    connection.send(text.slice(at, at + size))
+    await sleep(10)
+  }
+}
+
+test('the times are as documented when nobody sets them', () => {
+  const { headersTimeout, requestTimeout, keepAlive, drainDelay } = settings
+  assert.deepEqual(
+    [headersTimeout, requestTimeout, keepAlive, drainDelay].map(({ fallback }) => fallback),
+    ['10', '15', '5', '0'],
+  )
+})

@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { calendarWeeks, weekday } from '../../src/stats/calendar.ts'
+import { lockIntervals, lockEnd, type LockEvent } from '../../src/stats/intervals.ts'
+import {
+  dayAt,
+  dayFrom,
+  groupByPeriod,
+  lastPeriods,
+  periodOf,
+  periodsBetween,
+  timeByPeriod,
+} from '../../src/stats/periods.ts'
+import {
+  compareWeeks,
+  filtered,
+  gradeOfKind,
+  movingAverage,
+  type SessionFigures,
+  totalsByKind,
+  totalsByPeriod,
+  totalsOf,
+} from '../../src/stats/training.ts'
+
+const HOUR = 3_600_000
+const at = (text: string) => Date.parse(text)
+
+const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Pacific/Apia']
+const zone = fc.constantFrom(...zones)
+const instant = fc.integer({ min: at('2010-01-01T00:00:00Z'), max: at('2030-01-01T00:00:00Z') })
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+const length = (stretches: readonly { start: number; end: number }[]) =>
+  sum(stretches.map(({ start, end }) => end - start))
+
+const events = fc
+  .uniqueArray(fc.integer({ min: 0, max: 1000 }), { maxLength: 30 })
+  .chain(times =>
+    fc.tuple(
+      ...times.map(time =>
+        fc.tuple(
+          fc.constant(time),
+          fc.constantFrom<0 | 1>(0, 1),
+          fc.constantFrom('start', 'break', 'locked', 'unlocked'),
+        ),
+      ),
+    ),
+  )
+const end = fc.option(fc.integer({ min: 0, max: 1200 }), { nil: null })
+const now = fc.integer({ min: 0, max: 1200 })
+
+test('the stretches of a lock session follow each other without a gap and sum to the whole', () => {
+  fc.assert(
+    fc.property(events, end, now, (events, end, now) => {
+      const stretches = lockIntervals(events, end, now)
+      const stop = Math.min(end ?? now, now)
+      const first = Math.min(...events.map(([time]) => time), stop)
+      assert.equal(length(stretches), stop - first)
+      for (const [index, stretch] of stretches.entries()) {
+        assert.ok(stretch.end > stretch.start)
+        assert.equal(stretch.start, index === 0 ? first : stretches[index - 1]?.end)
+      }
+      if (stretches.length > 0) assert.equal(stretches.at(-1)?.end, stop)
+    }),
+  )
+})
+
+test('neither the order of events nor one that comes twice changes the stretches', () => {
+  const disordered = events.chain(events =>
+    fc.tuple(fc.constant(events), fc.shuffledSubarray([...events, ...events], { minLength: events.length * 2 })),
+  )
+  fc.assert(
+    fc.property(disordered, end, now, ([events, again], end, now) => {
+      assert.deepEqual(lockIntervals(again, end, now), lockIntervals(events, end, now))
+    }),
+  )
+})
+
+test('where an event is missing, the lock stays as it was until something says otherwise', () => {
+  const told: LockEvent[] = [
+    [0, 1, 'start'],
+    [10, 0, 'break'],
+    [15, 1, 'locked'],
+    [20, 1, 'locked'],
+    [30, 0, 'break'],
+    [40, 0, 'unlocked'],
+  ]
+  assert.deepEqual(lockIntervals(told, null, 50), [
+    { start: 0, end: 10, locked: true, kind: 'start' },
+    { start: 10, end: 15, locked: false, kind: 'break' },
+    { start: 15, end: 30, locked: true, kind: 'locked' },
+    { start: 30, end: 40, locked: false, kind: 'break' },
+    { start: 40, end: 50, locked: false, kind: 'unlocked' },
+  ])
+  assert.deepEqual(lockIntervals(told.slice(0, 1), null, 50), [{ start: 0, end: 50, locked: true, kind: 'start' }])
+  assert.deepEqual(lockIntervals([], 40, 50), [])
+  assert.deepEqual(lockIntervals(told, 12, 50).at(-1), { start: 10, end: 12, locked: false, kind: 'break' })
+  assert.deepEqual(lockIntervals(told, 40, 5), [{ start: 0, end: 5, locked: true, kind: 'start' }])
+})
+
+test('an old lock session that does not say when it ended did so with its last event', () => {
+  const told: LockEvent[] = [
+    [5, 0, 'unlocked'],
+    [0, 1, 'start'],
+  ]
+  assert.equal(lockEnd({ ended_at: null, is_active: 0 }, told), 5)
+  assert.equal(lockEnd({ ended_at: null, is_active: 1 }, told), null)
+  assert.equal(lockEnd({ ended_at: 9, is_active: 0 }, told), 9)
+  assert.equal(lockEnd({ ended_at: null, is_active: 0 }, []), null)
+})
+
+test('periods follow each other, hold both ends, and begin at midnight of the zone', () => {
+  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
+  const span = fc.integer({ min: 0, max: 200 * 24 * HOUR })
+  fc.assert(
+    fc.property(unit, instant, span, zone, (unit, from, span, zone) => {
+      const periods = periodsBetween(unit, from, from + span, zone)
+      assert.deepEqual(
+        periods,
+        periods.toSorted((a, b) => a - b),
+      )
+      assert.equal(new Set(periods).size, periods.length)
+      assert.ok((periods[0] ?? Infinity) <= from && (periods.at(-1) ?? 0) > from + span)
+      assert.equal(periodOf(from, periods), 0)
+      assert.equal(periodOf(from + span, periods), periods.length - 2)
+      for (const start of periods) {
+        // No zone here changes its clocks at midnight, so the instant before it is on the day before.
+        assert.notEqual(dayAt(start - 1, zone), dayAt(start, zone))
+        if (unit === 'week') assert.equal(weekday(dayAt(start, zone)), 1)
+        if (unit === 'month') assert.match(dayAt(start, zone), /-01$/)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('days have 23, 25 or whatever hours their zone gives them, and one that it left out is none', () => {
+  const hoursOf = (day: string, zone: string) => {
+    const [from = 0, to = 0] = dayFrom(day, zone) ?? []
+    return (to - from) / HOUR
+  }
+  assert.equal(hoursOf('2026-03-29', 'Europe/Berlin'), 23)
+  assert.equal(hoursOf('2026-10-25', 'Europe/Berlin'), 25)
+  assert.equal(hoursOf('2026-10-26', 'Europe/Berlin'), 24)
+  assert.equal(hoursOf('2026-04-05', 'Australia/Lord_Howe'), 24.5)
+  assert.equal(hoursOf('2011-12-30', 'Pacific/Apia'), 0)
+  const days = periodsBetween('day', at('2011-12-29T12:00:00Z'), at('2011-12-31T12:00:00Z'), 'Pacific/Apia')
+  assert.deepEqual(
+    days.slice(0, -1).map(day => dayAt(day, 'Pacific/Apia')),
+    ['2011-12-29', '2011-12-31', '2012-01-01'],
+  )
+  for (const text of ['2026-02-30', '2026-13-01', '2026-2-3', '', 'today'])
+    assert.equal(dayFrom(text, 'UTC'), undefined)
+})
+
+test('the hours of a day with 23 and of one with 25 are all counted, in their week and in their month', () => {
+  const zone = 'Europe/Berlin'
+  const spring = { start: at('2026-03-28T23:00:00Z'), end: at('2026-03-29T22:00:00Z') }
+  const autumn = { start: at('2026-10-24T22:00:00Z'), end: at('2026-10-25T23:00:00Z') }
+  for (const [stretch, hours] of [
+    [spring, 23],
+    [autumn, 25],
+  ] as const) {
+    const days = periodsBetween('day', stretch.start - HOUR, stretch.end, zone)
+    assert.deepEqual(
+      timeByPeriod([stretch], days).map(time => time / HOUR),
+      [0, hours, 0],
+    )
+    const week = periodsBetween('week', stretch.start, stretch.start, zone)
+    assert.equal(((week[1] ?? 0) - (week[0] ?? 0)) / HOUR, 144 + hours)
+    assert.deepEqual(timeByPeriod([stretch], week), [hours * HOUR])
+  }
+})
+
+test('time by days, weeks or months sums to the whole time', () => {
+  const stretch = fc
+    .tuple(instant, fc.integer({ min: 0, max: 90 * 24 * HOUR }))
+    .map(([start, long]) => ({ start, end: start + long }))
+  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
+  fc.assert(
+    fc.property(fc.array(stretch, { minLength: 1, maxLength: 3 }), unit, zone, (stretches, unit, zone) => {
+      const near = stretches.filter(({ start }) => Math.abs(start - (stretches[0]?.start ?? 0)) < 400 * 24 * HOUR)
+      const from = Math.min(...near.map(({ start }) => start))
+      const to = Math.max(...near.map(({ end }) => end))
+      assert.equal(sum(timeByPeriod(near, periodsBetween(unit, from, to, zone))), length(near))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('what lies outside the periods counts nowhere', () => {
+  const week = periodsBetween('week', at('2026-03-18T12:00:00Z'), at('2026-03-18T12:00:00Z'), 'UTC')
+  const [monday = 0, next = 0] = week
+  assert.equal(dayAt(monday, 'UTC'), '2026-03-16')
+  assert.deepEqual(
+    timeByPeriod(
+      [
+        { start: monday - 5, end: monday + 7 },
+        { start: next - 1, end: next + 9 },
+      ],
+      week,
+    ),
+    [8],
+  )
+  assert.deepEqual(
+    timeByPeriod(
+      [
+        { start: monday - 5, end: monday },
+        { start: next, end: next + 9 },
+      ],
+      week,
+    ),
+    [0],
+  )
+  assert.deepEqual(groupByPeriod([{ at: monday - 1 }, { at: next }], week), [[]])
+})
+
+/** A session with one segment of each of these kinds. */
+function session(id: number, when: number, more: Partial<SessionFigures> = {}): SessionFigures {
+  return {
+    id,
+    at: when,
+    passed: true,
+    program: 1,
+    segments: 1,
+    grade: 80,
+    reps: 10,
+    distance: 1_000_000,
+    approximate: false,
+    kinds: [{ kind: 'training', segments: 1, passed: 1, grades: 80 }],
+    ...more,
+  }
+}
+
+const sessions = (from: number, days: number) =>
+  fc.array(
+    fc.record({
+      id: fc.nat(),
+      at: fc.integer({ min: from, max: from + days * 24 * HOUR }),
+      passed: fc.boolean(),
+      program: fc.nat(3),
+      segments: fc.nat(20),
+      grade: fc.option(fc.integer({ min: 0, max: 100 })),
+      reps: fc.nat(500),
+      distance: fc.option(fc.nat(1e9)),
+      approximate: fc.boolean(),
+      kinds: fc.constant([]),
+    }),
+    { maxLength: 40 },
+  )
+
+test('weekly and monthly sums of sessions sum to the whole', () => {
+  const from = at('2026-02-20T00:00:00Z')
+  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
+  fc.assert(
+    fc.property(sessions(from, 300), unit, zone, (sessions, unit, zone) => {
+      const whole = totalsOf(sessions)
+      const parts = totalsByPeriod(sessions, periodsBetween(unit, from, from + 300 * 24 * HOUR, zone))
+      for (const name of ['sessions', 'passed', 'segments', 'reps', 'measured', 'approximate'] as const) {
+        assert.equal(sum(parts.map(part => part[name])), whole[name], name)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a week is compared with the mean of the four before it, and with nothing where nothing is older', () => {
+  // A Wednesday.
+  const now = at('2026-03-18T12:00:00Z')
+  const day = 24 * HOUR
+  const history = [
+    session(1, now - HOUR, { reps: 30 }),
+    session(2, at('2026-03-16T00:00:00Z'), { reps: 12, passed: false }),
+    session(3, at('2026-03-15T23:59:59Z'), { reps: 40, grade: 71 }),
+    session(4, now - 20 * day, { reps: 20, grade: 80 }),
+    session(5, at('2026-02-16T00:00:00Z'), { reps: 1, grade: null }),
+    session(6, at('2026-02-15T23:59:59Z'), { reps: 1000 }),
+  ]
+  const { current, before } = compareWeeks(history, now, 'UTC')
+  assert.deepEqual([current.sessions, current.reps, current.passed], [2, 42, 1])
+  assert.deepEqual([before?.sessions, before?.reps, before?.grade], [0.75, 15.25, 76])
+  // In Berlin the week began an hour earlier, and so did the one four weeks before it.
+  assert.equal(compareWeeks(history, now, 'Europe/Berlin').current.sessions, 3)
+  assert.equal(compareWeeks(history.slice(0, 2), now, 'UTC').before, null)
+})
+
+test('a mean is rounded half up, and of nothing there is none', () => {
+  const grades = (...grades: (number | null)[]) => totalsOf(grades.map((grade, id) => session(id, 0, { grade }))).grade
+  assert.equal(grades(80, 81), 81)
+  assert.equal(grades(80, 80, 81), 80)
+  assert.equal(grades(null, 70), 70)
+  assert.equal(grades(null), null)
+  const two = session(1, 0, { kinds: [{ kind: 'bounce', segments: 2, passed: 1, grades: 161 }] })
+  assert.equal(gradeOfKind(two, 'bounce'), 81)
+  assert.equal(gradeOfKind(two, 'warmup'), null)
+})
+
+test('the moving average is the mean of up to seven known values, the newest of them its own', () => {
+  const value = fc.option(fc.integer({ min: 0, max: 100 }))
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 60 }), values => {
+      const averages = movingAverage(values)
+      assert.equal(averages.length, values.length)
+      for (const [index, average] of averages.entries()) {
+        const known = values.slice(0, index + 1).filter(value => value !== null)
+        const window = known.slice(-7)
+        if (values[index] === null) assert.equal(average, null)
+        else assert.equal(average, sum(window) / window.length)
+      }
+    }),
+  )
+})
+
+test('figures by kind count segments, and a kind keeps the sessions that have any', () => {
+  const first = session(1, 0, {
+    kinds: [
+      { kind: 'warmup', segments: 1, passed: 1, grades: 100 },
+      { kind: 'training', segments: 3, passed: 1, grades: 200 },
+    ],
+  })
+  const second = session(2, 0, {
+    passed: false,
+    program: 2,
+    kinds: [{ kind: 'training', segments: 1, passed: 0, grades: 41 }],
+  })
+  assert.deepEqual(totalsByKind([first, second]), [
+    { kind: 'training', passed: 1, total: 4, grade: 60 },
+    { kind: 'warmup', passed: 1, total: 1, grade: 100 },
+  ])
+  const kept = (filters: object) => filtered([first, second], filters).map(({ id }) => id)
+  assert.deepEqual(kept({ kind: 'warmup' }), [1])
+  assert.deepEqual(kept({ kind: 'training' }), [1, 2])
+  assert.deepEqual(kept({ kind: 'training', passed: false }), [2])
+  assert.deepEqual(kept({ program: 1 }), [1])
+  assert.deepEqual(kept({ kind: 'bounce' }), [])
+})
+
+test('the calendar has every day of 26 weeks up to today once, with all that happened on it', () => {
+  fc.assert(
+    fc.property(instant, zone, (now, zone) => {
+      const items = [0, 1, 30, 90, 170].map(days => ({ at: now - days * 24 * HOUR }))
+      const locked = [{ start: now - 100 * 24 * HOUR, end: now - 60 * 24 * HOUR }]
+      const weeks = calendarWeeks({ items, locked }, now, zone)
+      const days = weeks.flat()
+      assert.equal(weeks.length, 26)
+      assert.equal(new Set(days.map(({ date }) => date)).size, days.length)
+      assert.equal(days.at(-1)?.date, dayAt(now, zone))
+      for (const week of weeks.slice(0, -1)) assert.equal(weekday(week[0]?.date ?? ''), 1)
+      assert.equal(sum(days.map(({ items }) => items.length)), items.length)
+      assert.equal(sum(days.map(({ locked }) => locked)), length(locked))
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('the last weeks of a zone end with the one that holds now', () => {
+  fc.assert(
+    fc.property(instant, zone, fc.integer({ min: 1, max: 60 }), (now, zone, count) => {
+      const weeks = lastPeriods('week', count, now, zone)
+      assert.equal(weeks.length, count + 1)
+      assert.equal(periodOf(now, weeks), count - 1)
+    }),
+    { numRuns: 40 },
+  )
+})

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { type Kysely, sql } from 'kysely'
+import { importArchive } from '../../src/archive/import.ts'
+import {
+  beginSession,
+  endSessions,
+  findSession,
+  setPreferences,
+  suggestTimeZone,
+} from '../../src/accounts/browser-sessions.ts'
+import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
+import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
+import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
+import type { Tables } from '../../src/store/tables.ts'
+import { createToken, noteUses, revokeToken } from '../../src/accounts/tokens.ts'
+import { run } from '../support/command.ts'
+import { ask } from '../support/databases.ts'
+import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
+import { everyAnswer, records } from '../support/everything.ts'
+import { sharedServer, testOnPostgres } from '../support/postgres.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { ask as askService, serve } from '../support/serving.ts'
+
+// engine: any
+
+testOnBoth('several who migrate at once wait for each other, and one of them does the work', async ({ url }) => {
+  const ended = await Promise.all(Array.from({ length: 3 }, () => run(['migrate', '--database', url])))
+  for (const { code, stderr } of ended) assert.equal(code, 0, stderr)
+  const said = ended.map(({ stdout }) => stdout).toSorted()
+  const before = `the schema has version ${currentVersion}, as before\n`
+  assert.deepEqual(said.slice(1), [before, before])
+  assert.match(
+    said[0] ?? '',
+    new RegExp(`^(applied: .+\n){${currentVersion}}the schema has version ${currentVersion}\n$`),
+  )
+})
+
+testOnBoth('several services that start at once on an empty database all find it ready', async ({ url }) => {
+  const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
+  for (const store of stores) {
+    assert.equal(await schemaVersion(store), currentVersion)
+    await store.close()
+  }
+})
+
+const unfit: readonly { title: string; spoil: string; says: RegExp }[] = [
+  {
+    title: 'a schema newer than the program is refused',
+    spoil: `insert into migration (version, name, checksum, applied_at) values (${currentVersion + 1}, 'later', 'x', 0)`,
+    says: new RegExp(`version ${currentVersion + 1}, this program knows ${currentVersion}: use a newer program`),
+  },
+  {
+    title: 'a step that was edited after it was released is refused',
+    spoil: "update migration set checksum = 'edited' where version = 1",
+    says: /schema version 1 of the database is not the one this program knows/,
+  },
+  {
+    title: 'a step that is missing between others is refused',
+    spoil: 'delete from migration where version = 1',
+    says: /schema version 2 of the database is not the one this program knows/,
+  },
+]
+
+for (const { title, spoil, says } of unfit) {
+  testOnBoth(title, async ({ url }) => {
+    await change(url, spoil)
+    for (const schema of ['migrate', 'current'] as const) {
+      await assert.rejects(opened(url, schema), error => error instanceof SchemaError && says.test(error.message))
+    }
+  })
+}
+
+testOnBoth('a first step that fails leaves nothing behind, and works once its way is clear', async ({ url }) => {
+  await change(url, 'create table lock_session (id integer)', 'any')
+  await assert.rejects(opened(url), /already exists/)
+  assert.deepEqual(await tables(url), ['lock_session'])
+  await change(url, 'drop table lock_session', 'any')
+  await (await opened(url)).close()
+})
+
+testOnBoth('a later step that fails leaves the schema at the version before it', async ({ url }) => {
+  await toFirstVersion(url)
+  // Its last statement is in the way, so all others have been run when it fails.
+  await change(url, 'create table preference (id integer)', 'any')
+  const before = await tables(url)
+  const { code } = await run(['migrate', '--database', url])
+  assert.notEqual(code, 0)
+  assert.deepEqual(await tables(url), before)
+  const store = await opened(url, 'any')
+  assert.equal(await schemaVersion(store), 1)
+  await store.close()
+  await change(url, 'drop table preference', 'any')
+  await (await opened(url)).close()
+  assert.ok((await tables(url)).includes('browser_session'))
+})
+
+testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', async ({ url }) => {
+  await toFirstVersion(url)
+  const before = await tables(url)
+  const { code, stdout, stderr } = await run(['serve', '--no-migrate', '--port', '0', '--database', url])
+  assert.match(stderr, /out of date: run `lockstep migrate` first/)
+  assert.equal(code, 3)
+  assert.equal(stdout, '')
+  assert.deepEqual(await tables(url), before)
+})
+
+testOnPostgres('a database of another encoding than UTF8 is refused, and stays empty', async () => {
+  const { url } = await sharedServer()
+  await ask(url, "create database latin encoding 'LATIN1' template template0")
+  const latin = url.replace(/postgres$/, 'latin')
+  await assert.rejects(opened(latin), /has the encoding LATIN1: make one with UTF8/)
+  assert.deepEqual(await tables(latin), [])
+})
+
+testOnPostgres('the documented role serves, writes what people do by signing in, and can do nothing else', async () => {
+  const [server = '', database = ''] = documentedSql('Least privilege')
+  const { url: superuser } = await sharedServer()
+  for (const statement of statementsOf(server)) await ask(superuser, statement)
+  const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
+  const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
+
+  const { code, stderr } = await run(['migrate', '--database', owner])
+  assert.equal(code, 0, stderr)
+  for (const statement of statementsOf(database)) await ask(owner, statement)
+  const owned = await opened(owner)
+  await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
+  await owned.close()
+
+  const store = await opened(service, 'current')
+  const now = Date.now()
+  await setPassword(store, 1, 'correct horse battery')
+  assert.equal(await verifyPassword(store, 'ann', 'correct horse battery'), 1)
+  const session = await beginSession(store, 1, 'a browser', now - 120_000)
+  assert.equal((await findSession(store, session, now))?.accountId, 1)
+  for (const units of ['metric', 'imperial']) await setPreferences(store, 1, { displayName: '', timeZone: '', units })
+  await suggestTimeZone(store, 2, 'Europe/Berlin')
+  assert.equal(await endSessions(store, 1), 1)
+  const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
+  await createToken(store, request, now)
+  const token = await createToken(store, request, now)
+  await noteUses(store, new Map([[1, now]]))
+  await revokeToken(store, 1, now)
+
+  {
+    await using served = await serve(service, { args: ['--no-migrate'] })
+    assert.equal((await askService(`${served.url}/readyz`)).status, 200)
+    assert.equal((await askService(`${served.url}/api/v1/dtt/sessions/1`, token)).status, 200)
+    assert.equal((await askService(`${served.url}/api/v1/me`, token)).status, 200)
+    served.process.kill('SIGTERM')
+    assert.equal((await served.ended).code, 0)
+    assert.equal(served.said.stderr, '')
+  }
+
+  for (const statement of FORBIDDEN) {
+    await assert.rejects(sql.raw(statement).execute(store.db), /may not do this: permission denied/, statement)
+  }
+  const added = await run(['account', 'add', '--username', 'dan', '--database', service])
+  assert.equal(
+    added.stderr,
+    'lockstep: the role of the database may not do this: permission denied for table account\n',
+  )
+  assert.equal(added.code, 3)
+  await store.close()
+
+  // What a later step adds can be read by itself.
+  await ask(owner, 'create table later (id bigint)')
+  await ask(service, 'select * from later')
+})
+
+testOnEmptyPostgres('keys that get the owner change no answer and no export', async ({ url }) => {
+  const store = await opened(url)
+  await importArchive(store, archiveOf(records))
+  const before = await everyAnswer(store)
+  await store.close()
+  await toSecondVersion(url)
+  // As the docs once said.
+  await change(url, 'create unique index lock_template_by_id on lock_template (id)', 'any')
+  const upgraded = await opened(url)
+  assert.equal(await schemaVersion(upgraded), currentVersion)
+  assert.deepEqual(await everyAnswer(upgraded), before)
+  for (const table of RECORDS) {
+    const { rows } = await sql<{ columns: string }>`
+      select pg_get_constraintdef(oid) as columns from pg_constraint
+      where conrelid = ${table}::regclass and contype = 'p'`.execute(upgraded.db)
+    assert.deepEqual(rows, [{ columns: 'PRIMARY KEY (owner_id, id)' }], table)
+  }
+  await upgraded.close()
+})
+
+const RECORDS = [
+  'lock_template',
+  'lock_device',
+  'lock_session',
+  'training_template',
+  'training_device',
+  'training_session',
+]
+
+const FORBIDDEN = [
+  ...[...RECORDS, 'partnership'].flatMap(table => [
+    `insert into ${table} select * from ${table}`,
+    `update ${table} set owner_id = 2`,
+    `delete from ${table}`,
+  ]),
+  'insert into account select * from account',
+  'delete from account',
+  "update account set username = 'other'",
+  "update account set subscription_tier = 'ultra'",
+  'delete from token',
+  'update token set account_id = 2',
+  'update token set expires_at = null',
+  'update browser_session set account_id = 2',
+  'delete from preference',
+  'delete from migration',
+  "insert into note (name, value) values ('x', 'y')",
+  'create table more (id bigint)',
+  'create temporary table more (id bigint)',
+  'truncate token',
+]
+
+/** The SQL of a section of the docs, block by block. */
+function documentedSql(title: string): string[] {
+  const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+  const section = new RegExp(`### ${title}\\n([\\s\\S]*?)\\n##`).exec(page)?.[1] ?? ''
+  return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+}
+
+function statementsOf(text: string): string[] {
+  return text.split(/;\n/).filter(statement => statement.trim() !== '')
+}
+
+function opened(url: string, schema: OpenOptions['schema'] = 'migrate'): Promise<Store> {
+  return open(url, { busyTimeoutMs: 10_000, schema })
+}
+
+/** Runs a statement on a database, brought up to date before if not said otherwise. */
+async function change(url: string, statement: string, schema: OpenOptions['schema'] = 'migrate') {
+  const store = await opened(url, schema)
+  await sql.raw(statement).execute(store.db)
+  await store.close()
+}
+
+/** Makes the database as the program left it before there was a third step. */
+async function toSecondVersion(url: string) {
+  if (url.startsWith('postgres')) {
+    for (const table of RECORDS) {
+      await change(url, `alter table ${table} drop constraint ${table}_pkey, add primary key (id)`, 'any')
+      await change(url, `drop index ${table}_by_id`, 'any')
+    }
+    for (const table of ['lock_device', 'training_device']) {
+      await change(url, `create index ${table}_by_owner on ${table} (owner_id, id)`, 'any')
+    }
+  }
+  await change(url, 'delete from migration where version > 2', 'any')
+}
+
+/** The same, before there was a second. */
+async function toFirstVersion(url: string) {
+  await (await opened(url)).close()
+  await toSecondVersion(url)
+  await change(url, 'drop table browser_session', 'any')
+  await change(url, 'drop table preference', 'any')
+  await change(url, 'delete from migration where version > 1', 'any')
+}
+
+async function tables(url: string): Promise<string[]> {
+  const store = await opened(url, 'any')
+  const found = await namesOf(store.db)
+  await store.close()
+  return found
+}
+
+async function namesOf(db: Kysely<Tables>): Promise<string[]> {
+  const tables = await db.introspection.getTables()
+  return tables.map(({ name }) => name).toSorted()
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { sql } from 'kysely'
+import { importArchive, ImportError } from '../../src/archive/import.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { testOnEmptyPostgres } from '../support/engines.ts'
+import { everyAnswer, makers, readersToken, records, views } from '../support/everything.ts'
+import { connectAsReader, nodesOf, planOf, watch } from '../support/postgres-asked.ts'
+import { lockDevice, lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
+import { archiveOf, unlimited } from '../support/service.ts'
+import { ask } from '../support/serving.ts'
+
+// engine: any
+
+/**
+ * Tables that are partitioned by owner stand in for tables distributed by it: keys, foreign keys and conflicts have the same
+ * limits, and a plan shows which parts a query goes to.
+ */
+
+const PARTS = 8
+
+testOnEmptyPostgres('tables in parts by owner give the same answers and the same export', async ({ url }) => {
+  const store = await open(url, { busyTimeoutMs: 4000 })
+  await importArchive(store, archiveOf(records))
+  const before = await everyAnswer(store)
+  await spread(store)
+  assert.deepEqual(await everyAnswer(store), before)
+  await store.close()
+})
+
+testOnEmptyPostgres(
+  'with tables in parts by owner imports find the record of an identifier in any part',
+  async ({ url }) => {
+    const store = await open(url, { busyTimeoutMs: 4000 })
+    await spread(store)
+    await importArchive(store, archiveOf(records))
+    const again = await importArchive(store, archiveOf(records))
+    assert.ok(again.kinds.every(({ added, replaced, skipped }) => added + replaced + skipped === 0))
+    for (const make of makers) {
+      await importArchive(store, archiveOf([make(20, 1)]))
+      const taken = archiveOf([make(20, 3)])
+      await assert.rejects(importArchive(store, taken), ImportError)
+      await importArchive(store, archiveOf([make(20, 3)]), { onConflict: 'skip' })
+      await importArchive(store, archiveOf([make(20, 2)]), { onConflict: 'replace' })
+    }
+    const changed = [
+      lockTemplate(20, 2, { name: 'New' }),
+      lockDevice(20, 2, { locked: true }),
+      lockSession(20, 2, { lockState: 'abandoned' }),
+      trainingTemplate(20, 2, { isActive: true }),
+      trainingSession(20, 2, { passed: false }),
+    ]
+    const { kinds } = await importArchive(store, archiveOf(changed), { onConflict: 'replace' })
+    assert.equal(
+      kinds.reduce((sum, { replaced }) => sum + replaced, 0),
+      changed.length,
+    )
+    for (const table of distributed) {
+      const { rows } = await sql.raw(`select owner_id from ${table} where id = 20`).execute(store.db)
+      assert.deepEqual(rows, [{ owner_id: 2 }], table)
+    }
+    await store.close()
+  },
+)
+
+testOnEmptyPostgres(
+  'a read goes to no more parts than it has owners, but for a public template of anybody',
+  async ({ url }) => {
+    const store = await open(url, { busyTimeoutMs: 4000 })
+    await importArchive(store, archiveOf(records))
+    await spread(store)
+    const client = await connectAsReader(url)
+    const { watched, asked } = watch(store)
+    const token = await readersToken(store)
+    const service = await serveAgain({ store: watched }, unlimited)
+    const seen = new Set<number>()
+    try {
+      for (const view of views) {
+        asked.length = 0
+        await ask(`http://127.0.0.1:${service.port}${view}`, token)
+        for (const one of asked.filter(({ query }) => query.onlyRecords)) {
+          const parts = new Set<string>()
+          for (const node of nodesOf(await planOf(client, store, one))) {
+            // Parts of the same number are of the same owners.
+            const part = /_part_(\d)$/.exec(node['Relation Name'] ?? '')?.[1]
+            if (part !== undefined && node['Actual Loops'] > 0) parts.add(part)
+          }
+          seen.add(parts.size)
+          const owners = view.includes('ownerId=') ? 1 : 2
+          const most = view.startsWith('/api/v1/dtt/templates/') ? PARTS : owners
+          assert.ok(parts.size >= 1 && parts.size <= most, `${view}: ${[...parts].join()}`)
+        }
+      }
+      assert.deepEqual(
+        [...seen].toSorted((a, b) => a - b),
+        [1, 2, PARTS],
+      )
+    } finally {
+      await service.close()
+      await client.end()
+      await store.close()
+    }
+  },
+)
+
+/** The tables that the docs distribute, and those they copy to every server. */
+const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+const distributed = [...docs.matchAll(/create_distributed_table\('(\w+)', 'owner_id'/g)].map(([, name]) => name ?? '')
+const copied = [...docs.matchAll(/create_reference_table\('(\w+)'/g)].map(([, name]) => name ?? '')
+
+testOnEmptyPostgres(
+  'the tables named by the docs are those of records; they refer to none but the copied ones',
+  async ({ url }) => {
+    const store = await open(url, { busyTimeoutMs: 4000 })
+    const { rows: owned } = await sql<{ name: string }>`
+    select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'owner_id' order by 1`.execute(store.db)
+    assert.deepEqual(
+      owned.map(({ name }) => name).filter(name => !copied.includes(name)),
+      distributed.toSorted(),
+    )
+    const { rows: links } = await sql<{ from: string; to: string }>`
+    select conrelid::regclass::text as "from", confrelid::regclass::text as "to"
+    from pg_constraint where contype = 'f'`.execute(store.db)
+    for (const { from, to } of links) if (distributed.includes(from)) assert.ok(copied.includes(to), `${from} to ${to}`)
+    assert.deepEqual(
+      links.filter(({ to }) => distributed.includes(to)),
+      [],
+    )
+    await store.close()
+  },
+)
+
+/** Puts each of the tables in parts by owner, with all its indexes and keys. Refused where one of them could not be. */
+async function spread(store: Store) {
+  for (const table of distributed) {
+    const statements = [
+      `alter table ${table} rename to ${table}_whole`,
+      `create table ${table} (like ${table}_whole including all) partition by hash (owner_id)`,
+      `alter table ${table} add foreign key (owner_id) references account (id) on delete cascade`,
+      ...Array.from(
+        { length: PARTS },
+        (_, part) =>
+          `create table ${table}_part_${part} partition of ${table} for values with (modulus ${PARTS}, remainder ${part})`,
+      ),
+      `insert into ${table} select * from ${table}_whole`,
+      `drop table ${table}_whole`,
+    ]
+    for (const statement of statements) await sql.raw(statement).execute(store.db)
+  }
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { CompiledQuery, sql } from 'kysely'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { api } from '../../src/contract/index.ts'
+import { compile, type Query } from '../../src/store/query.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+} from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+// engine: sqlite
+
+/** Rows of each kind in the store, over as many accounts. */
+const ROWS = 12_000
+const ACCOUNTS = 400
+
+/** The most owners whose rows are merged from an index; see the end of this file for more. */
+const MOST_MERGED = 100
+
+/** How many accounts each caller reads, itself included: the caller and all of a lower id. */
+const widths = [1, 2, 5, MOST_MERGED]
+
+const service = await startService([], unlimited)
+after(() => service[Symbol.asyncDispose]())
+const { store } = service
+await fill()
+const tokens = new Map<number, Promise<string>>()
+
+/** Everything asked of the store since it was last emptied. */
+const asked: { query: Query<never, unknown>; values: object }[] = []
+const { read } = store
+Object.assign(store, {
+  read: <Values extends object, Row>(query: Query<Values, Row>, values: Values) => {
+    asked.push({ query, values })
+    return read(query, values)
+  },
+})
+
+/** A value for each parameter. */
+const values: Readonly<Record<string, string>> = {
+  offset: '10',
+  ownerId: '1',
+  targetUserId: '1',
+  from: '1970-01-01',
+  to: '1970-01-01T00:00:09Z',
+  passed: 'true',
+  lockState: 'completed',
+  include: 'owner',
+}
+
+/** Every combination of so many parameters of every endpoint, and each page also by cursor. */
+function* addresses(most: number): Generator<string> {
+  for (const { path, query } of Object.values<Endpoint>(api)) {
+    const names = Object.keys(query).filter(name => name in values)
+    for (let chosen = 0; chosen < 2 ** names.length; chosen += 1) {
+      const pairs = names.filter((_, index) => (chosen >> index) % 2 === 1).map(name => `${name}=${values[name]}`)
+      if (pairs.length > most) continue
+      if ('limit' in query) pairs.push('limit=20')
+      const address = `${path.replace(':id', '1')}?${pairs.join('&')}`
+      yield address
+      if ('cursor' in query && !address.includes('offset=')) yield `${address}&cursor=`
+    }
+  }
+}
+
+/** A step of a plan that reads all of something: fine for the page once it is found, and for rows made of constants. */
+const SCAN = /^SCAN (?!(?:position|shown|CONSTANT ROW|\d+ CONSTANT ROWS)$)/
+const SORT = /USE TEMP B-TREE/
+
+for (const analyzed of [false, true]) {
+  const given = analyzed ? ', also when the engine knows what its tables hold' : ''
+  test(`every query finds its rows by an index and in order, without a scan or a sort${given}`, async () => {
+    if (analyzed) await sql`analyze`.execute(store.db)
+    const queries = new Map<Query<never, unknown>, object>()
+    for (const width of widths) {
+      const token = await tokenOf(width)
+      // Which query is run is decided by two of them at most.
+      for (const address of addresses(width === 1 ? Infinity : 2)) {
+        asked.length = 0
+        const { status, text, headers } = await service.fetch(address, token)
+        assert.equal(status, 200, `${address}: ${text}`)
+        assert.ok(asked.length > 0 && asked.length <= 3, `${address} asks ${asked.length} times`)
+        const next = /<([^>]*)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1]
+        if (next !== undefined) assert.equal((await service.fetch(next, token)).status, 200)
+        for (const { query, values } of asked) queries.set(query, values)
+      }
+    }
+    // Each list has its queries for 1, 2, 5 and 100 accounts.
+    assert.ok(queries.size > 50, `${queries.size} queries`)
+    for (const [query, values] of queries) {
+      const { text, steps } = await planOf(query, values)
+      for (const step of steps) {
+        assert.doesNotMatch(step, SCAN, text)
+        assert.doesNotMatch(step, SORT, text)
+      }
+    }
+  })
+}
+
+const byIndex: readonly { address: string; step: string }[] = [
+  {
+    address: '/lkbx/templates',
+    step: 'SEARCH lock_template USING COVERING INDEX lock_template_by_time (owner_id=?)',
+  },
+  {
+    address: '/lkbx/sessions?from=1970-01-01&to=1970-01-02',
+    step: 'SEARCH lock_session USING COVERING INDEX lock_session_by_time (owner_id=? AND at>? AND at<?)',
+  },
+  {
+    address: '/lkbx/sessions?lockState=completed&from=1970-01-01&to=1970-01-02',
+    step: 'SEARCH lock_session USING COVERING INDEX lock_session_by_state (owner_id=? AND lock_state=? AND at>? AND at<?)',
+  },
+  { address: '/lkbx/sessions/latest', step: 'SEARCH lock_session USING INDEX lock_session_by_time (owner_id=?)' },
+  {
+    address: '/lkbx/session/current',
+    step: 'SEARCH lock_session USING INDEX lock_session_active (owner_id=? AND is_active=?)',
+  },
+  {
+    address: '/lkbx/templates/active',
+    step: 'SEARCH lock_session USING INDEX lock_session_active (owner_id=? AND is_active=?)',
+  },
+  { address: '/lkbx/sessions/1', step: 'SEARCH lock_session USING INTEGER PRIMARY KEY (rowid=?)' },
+  {
+    address: '/dtt/templates',
+    step: 'SEARCH training_template USING COVERING INDEX training_template_by_time (owner_id=?)',
+  },
+  {
+    address: '/dtt/templates/active',
+    step: 'SEARCH training_template USING INDEX training_template_active (owner_id=? AND is_active=?)',
+  },
+  { address: '/dtt/templates/1', step: 'SEARCH training_template USING INTEGER PRIMARY KEY (rowid=?)' },
+  {
+    address: '/dtt/sessions?from=1970-01-01&to=1970-01-02',
+    step: 'SEARCH training_session USING COVERING INDEX training_session_by_time (owner_id=? AND at>? AND at<?)',
+  },
+  {
+    address: '/dtt/sessions?passed=false&from=1970-01-01&to=1970-01-02',
+    step: 'SEARCH training_session USING COVERING INDEX training_session_by_result (owner_id=? AND passed=? AND at>? AND at<?)',
+  },
+  {
+    address: '/dtt/sessions/latest',
+    step: 'SEARCH training_session USING INDEX training_session_by_time (owner_id=?)',
+  },
+  { address: '/dtt/sessions/1', step: 'SEARCH training_session USING INTEGER PRIMARY KEY (rowid=?)' },
+  { address: '/lkbx', step: 'SEARCH lock_device USING COVERING INDEX lock_device_by_owner (owner_id=? AND id>?)' },
+  {
+    address: '/dtt',
+    step: 'SEARCH training_device USING COVERING INDEX training_device_by_owner (owner_id=? AND id>?)',
+  },
+]
+
+test('filters are conditions on an index, once for each account', async () => {
+  for (const width of [1, 5]) {
+    const token = await tokenOf(width)
+    for (const { address, step } of byIndex) {
+      asked.length = 0
+      await service.fetch(`/api/v1${address}`, token)
+      const plans = await Promise.all(asked.map(({ query, values }) => planOf(query, values)))
+      const steps = plans.flatMap(({ steps }) => steps)
+      const isList = /^\/(?:lkbx|dtt)(?:\/templates|\/sessions)?(?:\?|$)/.test(address)
+      // One account's stretch is read as it is; several are merged by what the index has of them.
+      const expected =
+        isList && width === 1
+          ? step.replace(/SEARCH (\w+_(?:session|template)) USING COVERING/, 'SEARCH found USING')
+          : step
+      assert.equal(steps.filter(one => one === expected).length, isList ? width : 1, `${address}\n${steps.join('\n')}`)
+    }
+  }
+})
+
+test('for more accounts than are merged, lists sort what the index finds, and nothing is scanned', async () => {
+  const token = await tokenOf(MOST_MERGED + 1)
+  for (const address of ['/lkbx/templates', '/lkbx', '/dtt/sessions?passed=true', '/dtt/sessions/1', '/users']) {
+    asked.length = 0
+    assert.equal((await service.fetch(`/api/v1${address}`, token)).status, 200)
+    for (const { query, values } of asked) {
+      const { text, steps } = await planOf(query, values)
+      // The accounts themselves come as the rows of a list.
+      for (const step of steps) if (!step.startsWith('SCAN json_each ')) assert.doesNotMatch(step, SCAN, text)
+    }
+  }
+})
+
+async function planOf(query: Query<never, unknown>, values: object) {
+  const { sql: text, parameters } = compile(store.db, 'sqlite', query)
+  const plan = CompiledQuery.raw(`explain query plan ${text}`, parameters(values))
+  const { rows } = await store.db.executeQuery<{ detail: string }>(plan)
+  return { text, steps: rows.map(({ detail }) => detail) }
+}
+
+/** A token of the account that reads as many. */
+function tokenOf(width: number): Promise<string> {
+  const known = tokens.get(width)
+  const token = known ?? service.token(`user-${width}`)
+  tokens.set(width, token)
+  return token
+}
+
+/** Rows enough for a scan to show: copies of one record of each kind, spread over the accounts. */
+async function fill() {
+  const one = ROWS + 1
+  await service.import([
+    account(one, 'one'),
+    lockTemplate(one, one),
+    lockDevice(one, one),
+    trainingDevice(one, one),
+    trainingTemplate(one, one),
+    lockSession(one, one),
+    trainingSession(one, one),
+  ])
+  const copies = async (table: string, changed: Readonly<Record<string, string>>) => {
+    const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(store.db)
+    const names = rows.map(({ name }) => name)
+    const cells = names.map(name => changed[name] ?? name)
+    return `insert into ${table} (${names.join(', ')})
+      select ${cells.join(', ')} from numbers, (select * from ${table} where id = ${one})`
+  }
+  const id = 'n'
+  const owner_id = `1 + (n - 1) % ${ACCOUNTS}`
+  const at = 'n % 20000'
+  const statements = [
+    `${await copies('account', { id, username: "'user-' || n" })} where n <= ${ACCOUNTS}`,
+    ...[...widths, MOST_MERGED + 1].map(
+      width => `insert into partnership (owner_id, partner_id)
+        select n, ${width} from numbers where n <= ${width} and n <> ${width}`,
+    ),
+    await copies('lock_template', { id, owner_id, at }),
+    await copies('lock_device', { id, owner_id }),
+    await copies('training_device', { id, owner_id }),
+    await copies('training_template', { id, owner_id, at, is_public: 'n % 7 = 0', is_active: 'n % 50 = 0' }),
+    await copies('lock_session', {
+      id,
+      owner_id,
+      at,
+      lock_state: "iif(n % 50 = 0, 'locked', 'completed')",
+      is_active: 'n % 50 < 2',
+      template_id: '1',
+    }),
+    await copies('training_session', { id, owner_id, at, passed: 'n % 3 = 0' }),
+  ]
+  const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${ROWS}) `
+  await store.db.transaction().execute(async db => {
+    // SQLite takes a "with" before its insert.
+    for (const statement of statements) await sql.raw(numbers + statement).execute(db)
+  })
+}

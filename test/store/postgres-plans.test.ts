@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import { sql } from 'kysely'
+import { importArchive } from '../../src/archive/import.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { api } from '../../src/contract/index.ts'
+import * as history from '../../src/stats/queries.ts'
+import * as locks from '../../src/stats/locks.ts'
+import { findSession, findSharers } from '../../src/accounts/browser-sessions.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { planning } from '../../src/store/postgres.ts'
+import { query, type Query } from '../../src/store/query.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { addresses } from '../support/addresses.ts'
+import { serveAgain } from '../support/second-server.ts'
+import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { type Asked, connectAsReader, nodesOf, type Plan, planOf, watch } from '../support/postgres-asked.ts'
+import { startProxy } from '../support/proxy.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  trainingDevice,
+  trainingSession,
+  trainingTemplate,
+} from '../support/records.ts'
+import { archiveOf, unlimited } from '../support/service.ts'
+
+// engine: any
+
+/** Rows of each kind in the store, over as many accounts. */
+const ROWS = 100_000
+const ACCOUNTS = 500
+
+/** The most owners whose rows are merged from an index. */
+const MOST_MERGED = 100
+
+/** How many accounts each caller reads, itself included: the caller and all of a lower id. */
+const widths = [1, 2, 5, MOST_MERGED]
+
+const OFFSET = 10
+const LIMIT = 20
+
+const values = {
+  offset: [String(OFFSET)],
+  cursor: [''],
+  ownerId: ['1'],
+  targetUserId: ['1'],
+  from: ['1970-01-01'],
+  to: ['1970-01-01T00:00:09Z'],
+  passed: ['true'],
+  lockState: ['completed'],
+  include: ['owner'],
+}
+
+let started: ReturnType<typeof startAll> | undefined
+const everything = () => (started ??= startAll())
+after(async () => (await started)?.end())
+
+testOnPostgres('before the engine knows what its tables hold, every query finds its rows by an index', () =>
+  explainAll(widths),
+)
+
+testOnPostgres('once it knows, too: a page costs what it shows, and nothing is sorted but a page', async () => {
+  const { store } = await everything()
+  await sql`analyze`.execute(store.db)
+  await explainAll(widths)
+})
+
+testOnPostgres(
+  'for more accounts than are merged, lists sort what the index finds, and no table is scanned',
+  async () => {
+    const { token, asked, ask, plan } = await everything()
+    for (const path of ['/lkbx/templates', '/lkbx', '/dtt/sessions?passed=true', '/dtt/sessions/1', '/users']) {
+      asked.length = 0
+      assert.equal((await ask(`/api/v1${path}`, await token(MOST_MERGED + 1))).status, 200)
+      for (const one of asked) {
+        for (const node of nodesOf(await plan(one))) assert.notEqual(node['Node Type'], 'Seq Scan', path)
+      }
+    }
+  },
+)
+
+testOnPostgres('the queries of the dashboard look at no rows but those of its accounts', async () => {
+  const { watched, asked, plan } = await everything()
+  const owners = [1, 2, 5]
+  const hash = randomBytes(32).toString('base64url')
+  const pages: readonly (() => Promise<unknown>)[] = [
+    () => history.trainingHistory(watched, 1, 0, 20_000),
+    () => history.newestTrainings(watched, 1, 10),
+    () => history.trainingsWith(watched, 1, 1),
+    () => history.neighboursOf(watched, 1, { id: 1, at: 1 }),
+    () => history.trainingSession(watched, owners, 1),
+    () => history.programUses(watched, 1),
+    () => history.programsOf(watched, owners),
+    () => history.trainingRecords(watched, 1, [1, 501]),
+    () => history.lockHistory(watched, 1, 0),
+    () => history.newestLocks(watched, 1, 10, 0),
+    () => history.activeLock(watched, 1, 0),
+    () => locks.lockSession(watched, owners, 1, 0),
+    () => locks.lockRecords(watched, 1, [1, 501]),
+    () => locks.lockTemplates(watched, owners),
+    () => findSession(watched, hash, 0),
+    () => findSharers(watched, 5),
+  ]
+  for (const page of pages) {
+    asked.length = 0
+    await page()
+    for (const one of asked) {
+      for (const node of nodesOf(await plan(one))) {
+        const shown = `${page.toString()}: ${JSON.stringify(node, undefined, 1)}`
+        assert.notEqual(node['Node Type'], 'Seq Scan', shown)
+        assert.ok(node['Actual Rows'] * node['Actual Loops'] <= owners.length * (ROWS / ACCOUNTS), shown)
+      }
+    }
+  }
+})
+
+testOnPostgres('a read costs one round trip when its token is known, and two when it is not', async () => {
+  const { store, proxy, ask, newToken } = await everything()
+  // The reads of one account, with something to answer each.
+  for (const { path } of Object.values<Endpoint>(api)) {
+    const address = path.replace(':id', '1')
+    const token = await newToken(1)
+    const counts: number[] = []
+    for (let time = 0; time < 3; time += 1) {
+      const before = proxy.roundTrips
+      assert.equal((await ask(address, token)).status, 200, address)
+      counts.push(proxy.roundTrips - before)
+    }
+    assert.deepEqual(counts, [2, 1, 1], address)
+    await store.db.deleteFrom('token').where('name', '=', 'short').execute()
+  }
+})
+
+testOnPostgres('a token that is refused costs one round trip, and one that cannot be a token none', async () => {
+  const { proxy, ask, newToken } = await everything()
+  const token = await newToken(1)
+  const unknown = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')
+  const before = proxy.roundTrips
+  assert.equal((await ask('/api/v1/me', unknown)).status, 401)
+  assert.equal(proxy.roundTrips, before)
+  const { store } = await everything()
+  await store.db.deleteFrom('token').where('name', '=', 'short').execute()
+  assert.equal((await ask('/api/v1/me', token)).status, 401)
+  assert.equal(proxy.roundTrips, before + 1)
+})
+
+testOnPostgres('reads are planned as these tests plan them, and cannot write', async () => {
+  const { store } = await everything()
+  for (const [name, value] of Object.entries({ ...planning, default_transaction_read_only: 'on' })) {
+    const setting = query<object, { value: string }>(() => sql`select current_setting(${sql.lit(name)}) as value`)
+    assert.deepEqual(await store.read(setting, {}), [{ value }])
+  }
+})
+
+/** Explains every query of every endpoint as the service has it planned. */
+async function explainAll(widths: readonly number[]) {
+  const { ask, asked, token, plan } = await everything()
+  for (const width of widths) {
+    const queries = new Map<Query<never, unknown>, { values: object; address: string }>()
+    for (const address of addresses(values, ['1'])) {
+      if (address.includes('offset') && address.includes('cursor')) continue
+      asked.length = 0
+      const limited = /[?]/.test(address) ? `${address}&limit=${LIMIT}` : address
+      const { status, text } = await ask(
+        /offset|cursor|from|to|passed|lockState/.test(address) ? limited : address,
+        await token(width),
+      )
+      assert.equal(status, 200, `${address}: ${text}`)
+      for (const { query, values } of asked) queries.set(query, { values, address })
+    }
+    assert.ok(queries.size >= 25, `${queries.size} queries`)
+    for (const [query, { values, address }] of queries) {
+      assertFrugal(await plan({ query, values }), width, `${address} for ${width} accounts`)
+    }
+  }
+}
+
+function assertFrugal(plan: Plan, width: number, what: string) {
+  // One row more tells whether a page follows; of each account one is looked at that is not shown.
+  const most = width + OFFSET + 51
+  for (const node of nodesOf(plan)) {
+    const shown = `${what}: ${JSON.stringify(node, undefined, 1)}`
+    assert.notEqual(node['Node Type'], 'Seq Scan', shown)
+    assert.ok(node['Actual Rows'] * node['Actual Loops'] <= most, shown)
+    assert.ok((node['Rows Removed by Filter'] ?? 0) * node['Actual Loops'] <= width, shown)
+  }
+}
+
+async function startAll() {
+  const server = await startPostgres({ settings: { max_wal_size: '4GB', shared_buffers: '256MB' } })
+  const proxy = await startProxy(server.port)
+  const store = await open(proxy.urlOf(server.url), { busyTimeoutMs: 4000 })
+  await fill(store)
+  const { watched, asked } = watch(store)
+  const service = await serveAgain({ store: watched }, unlimited)
+  const client = await connectAsReader(server.url)
+  const tokens = new Map<number, Promise<string>>()
+  const newToken = (accountId: number) =>
+    createToken(store, { accountId, name: 'short', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
+  return {
+    store,
+    proxy,
+    plan: (one: Asked) => planOf(client, store, one),
+    asked,
+    watched,
+    newToken,
+    /** A token of the account that reads so many. */
+    token(width: number): Promise<string> {
+      const known = tokens.get(width) ?? newToken(width)
+      tokens.set(width, known)
+      return known
+    },
+    async ask(path: string, token: string) {
+      const response = await fetch(service.url + path, { headers: { Authorization: `Bearer ${token}` } })
+      return { status: response.status, text: await response.text() }
+    },
+    async end() {
+      await client.end()
+      await service.close()
+      await store.close()
+      await proxy[Symbol.asyncDispose]()
+      server.remove()
+    },
+  }
+}
+
+/** Copies of one record of each kind, spread over the accounts; their text is short, which favours reading all of it. */
+async function fill(store: Store) {
+  const one = ROWS + 1
+  await importArchive(
+    store,
+    archiveOf([
+      account(one, 'one'),
+      lockTemplate(one, one),
+      lockDevice(one, one),
+      trainingDevice(one, one),
+      trainingTemplate(one, one),
+      lockSession(one, one),
+      trainingSession(one, one),
+    ]),
+  )
+  const copies = async (table: string, changed: Readonly<Record<string, string>>) => {
+    const { rows } = await sql<{ name: string }>`
+      select column_name as name from information_schema.columns where table_name = ${table}`.execute(store.db)
+    const names = rows.map(({ name }) => name)
+    const cells = names.map(name => changed[name] ?? name)
+    return `insert into ${table} (${names.join(', ')})
+      select ${cells.join(', ')} from generate_series(1, ${ROWS}) as n, (select * from ${table} where id = ${one}) as one`
+  }
+  const id = 'n'
+  const owner_id = `1 + (n - 1) % ${ACCOUNTS}`
+  const at = 'n % 20000'
+  const document = `'{"id":' || n || '}'`
+  const all = { id, owner_id, document }
+  const statements = [
+    await copies('account', { id, username: `'user-' || n`, document }),
+    ...[...widths, MOST_MERGED + 1].map(
+      width => `insert into partnership (owner_id, partner_id)
+        select n, ${width} from generate_series(1, ${width - 1}) as n`,
+    ),
+    await copies('lock_template', { ...all, at }),
+    await copies('lock_device', all),
+    await copies('training_device', all),
+    await copies('training_template', {
+      ...all,
+      at,
+      summary: document,
+      is_public: '(n % 7 = 0)::int',
+      is_active: '(n % 50 = 1)::int',
+    }),
+    await copies('lock_session', {
+      ...all,
+      at,
+      lock_state: `case when n % 50 = 0 then 'locked' else 'completed' end`,
+      is_active: '(n % 50 < 2)::int',
+      template_id: '1',
+    }),
+    await copies('training_session', { ...all, at, passed: '(n % 3 = 0)::int' }),
+  ]
+  for (const statement of statements) await sql.raw(statement).execute(store.db)
+}

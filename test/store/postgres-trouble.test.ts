@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { importArchive } from '../../src/archive/import.ts'
+import { beginSession } from '../../src/accounts/browser-sessions.ts'
+import { open, StoreUnavailable } from '../../src/store/index.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { run } from '../support/command.ts'
+import { sharedServer, testOnPostgres } from '../support/postgres.ts'
+import { startProxy } from '../support/proxy.ts'
+import { lockTemplate, trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { ask, type Outcome, serve, startLoad } from '../support/serving.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+/** An answer is due within five seconds; a machine that does much else may need a little more. */
+const LONGEST = 6000
+
+const SESSION = '/api/v1/dtt/sessions/1'
+const TEMPLATE = '/api/v1/lkbx/templates/1'
+
+/** One service for all trouble: what comes next also shows that it got over what was before. */
+let started: ReturnType<typeof startAll> | undefined
+const everything = () => (started ??= startAll())
+after(async () => (await started)?.end())
+
+testOnPostgres('a backend that is killed while it works on a request is not noticed', async () => {
+  const { admin, url, token, backends } = await everything()
+  const { answer } = await withLock(async () => {
+    const answer = ask(url + SESSION, token)
+    await within(3000, async () => (await backends('active')) > 0)
+    await admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE} and state = 'active'`)
+    // It asks again, and waits again.
+    await within(3000, async () => (await backends('active')) > 0)
+    return { answer }
+  })
+  assert.equal((await answer).status, 200)
+})
+
+testOnPostgres('with backends killed all the time, requests are answered or told to come back', async () => {
+  const { admin, url, token } = await everything()
+  const load = startLoad(url + SESSION, token)
+  for (let turn = 0; turn < 40; turn += 1) {
+    await admin.query(`select pg_terminate_backend(pid) ${OF_SERVICE}`)
+    await sleep(20)
+  }
+  const outcomes = await load.stop()
+  assertAnswered(outcomes)
+  assert.ok(outcomes.filter(({ status }) => status === 200).length > 20)
+  await assertWell()
+})
+
+for (const how of ['fast', 'immediate'] as const) {
+  testOnPostgres(`a server that is restarted (${how}) is found again, and meanwhile nobody hangs`, async () => {
+    const { server, url, token, reconnect } = await everything()
+    const load = startLoad(url + SESSION, token)
+    await load.more(20)
+    await server.stop(how)
+    await load.more(10)
+    assert.equal((await ask(`${url}/healthz`)).status, 200)
+    assert.equal((await ask(`${url}/readyz`)).status, 503)
+    await server.start()
+    await reconnect()
+    await assertWell()
+    assertAnswered(await load.stop())
+  })
+}
+
+testOnPostgres(
+  'while a table is locked, readers of it are told to come back, and nothing is left waiting',
+  async () => {
+    const { url, token, backends } = await everything()
+    await withLock(async () => {
+      const outcome = await ask(url + SESSION, token)
+      assert.equal(outcome.status, 503)
+      assert.ok(outcome.took > 1000, 'it waited')
+      assertAnswered([outcome])
+      assert.equal(await backends('active'), 0)
+    })
+    await assertWell()
+  },
+)
+
+testOnPostgres(
+  'with all connections in use, the others are told to come back, and so is everybody in time',
+  async () => {
+    const { url, token } = await everything()
+    await withLock(async () => {
+      const many = await Promise.all([
+        ...Array.from({ length: 30 }, () => ask(url + SESSION, token)),
+        ...Array.from({ length: 5 }, () => sleep(500).then(() => ask(url + TEMPLATE, token))),
+      ])
+      assertAnswered(many)
+      assert.deepEqual(
+        many.filter(({ status }) => status !== 503),
+        [],
+      )
+      // Most need not wait for those that were first.
+      assert.ok(many.filter(({ took }) => took < 3500).length >= 20)
+    })
+    await assertWell()
+  },
+)
+
+testOnPostgres('a network that falls silent hangs nobody, and is found again', async () => {
+  const { proxy, url, token } = await everything()
+  proxy.silence()
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => ask(url + SESSION, token)))
+  assertAnswered(outcomes)
+  assert.ok(outcomes.every(({ status }) => status === 503))
+  assert.equal((await ask(`${url}/readyz`)).status, 503)
+  proxy.resume()
+  await assertWell()
+})
+
+interface Trouble {
+  readonly what: string
+  readonly begin: string
+  readonly end: string
+  /** What the command line says of it. */
+  readonly says: RegExp
+}
+
+const refusals: readonly Trouble[] = [
+  {
+    what: 'a password that was changed',
+    begin: "alter role app password 'another'",
+    end: "alter role app password 'secret'",
+    says: /^lockstep: the database does not answer: password authentication failed for user "app"\n/,
+  },
+  {
+    what: 'a role that may not sign in any more',
+    begin: 'alter role app nologin',
+    end: 'alter role app login',
+    says: /^lockstep: the database does not answer: role "app" is not permitted to log in\n/,
+  },
+  {
+    what: 'a database that is not there',
+    begin: 'alter database trouble rename to elsewhere',
+    end: 'alter database elsewhere rename to trouble',
+    says: /^lockstep: the database does not answer: database "trouble" does not exist\n/,
+  },
+  {
+    what: 'a server that is out of connections',
+    begin: 'alter role app connection limit 0',
+    end: 'alter role app connection limit -1',
+    says: /^lockstep: the database does not answer: too many connections for role "app"\n/,
+  },
+]
+
+for (const { what, begin, end, says } of refusals) {
+  testOnPostgres(`${what}: told to come back, and well when it is over`, async () => {
+    const { admin, url, token, database } = await everything()
+    const endConnections = () => admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
+    await endConnections()
+    await admin.query(begin)
+    await endConnections()
+    try {
+      const outcomes = await Promise.all(Array.from({ length: 12 }, () => ask(url + SESSION, token)))
+      assertAnswered(outcomes)
+      assert.ok(outcomes.every(({ status }) => status === 503))
+      assert.equal((await ask(`${url}/readyz`)).status, 503)
+      const { code, stdout, stderr } = await run(['account', 'list', '--database', database])
+      assert.match(stderr, says)
+      assert.equal(code, 3)
+      assert.equal(stdout, '')
+    } finally {
+      await endConnections()
+      await admin.query(end)
+    }
+    await assertWell()
+  })
+}
+
+testOnPostgres('a database that is read-only is read, and what would write is told to come back', async () => {
+  const { admin, database, url, token } = await everything()
+  await admin.query('alter database trouble set default_transaction_read_only = on')
+  await admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
+  const store = await open(database, { busyTimeoutMs: 1000 })
+  await assertWell()
+  await assert.rejects(beginSession(store, 1, 'a browser', Date.now()), StoreUnavailable)
+  await assert.rejects(newToken(store), StoreUnavailable)
+  assert.equal((await ask(url + SESSION, token)).status, 200)
+  await admin.query('alter database trouble reset default_transaction_read_only')
+  await admin.query(`select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = 'trouble'`)
+  await beginSession(store, 1, 'a browser', Date.now())
+  await store.close()
+})
+
+testOnPostgres('a service that cannot reach its database at its start says why, and ends with code 3', async () => {
+  const { code, stdout, stderr } = await run(['serve', '--port', '0', '--database', 'postgres://ann@127.0.0.1:1/none'])
+  assert.equal(stderr, 'lockstep: the database does not answer: connect ECONNREFUSED 127.0.0.1:1\n')
+  assert.equal(code, 3)
+  assert.equal(stdout, '')
+})
+
+testOnPostgres('through all of it the same process served', async () => {
+  const { service } = await everything()
+  assert.equal(service.process.exitCode, null)
+  service.process.kill('SIGTERM')
+  const { code, stderr } = await service.ended
+  assert.equal(code, 0)
+  // Callers are not told why; whoever runs it is.
+  for (const reason of ['password authentication failed', 'does not exist', 'too many connections', 'terminated']) {
+    assert.ok(stderr.includes(reason), reason)
+  }
+  assert.doesNotMatch(stderr, /secret|another/)
+})
+
+/** The sessions of the service, among all that the server has. */
+const OF_SERVICE = `from pg_stat_activity where application_name = 'lockstep' and datname in ('trouble', 'elsewhere')`
+
+async function startAll() {
+  const server = await sharedServer()
+  const rules = join(server.folder, 'pg_hba.conf')
+  writeFileSync(rules, `host all app 127.0.0.1/32 scram-sha-256\n${readFileSync(rules, 'utf8')}`)
+  let client = await connect(server.url)
+  const admin = { query: async (text: string) => client.query<{ count: number }>(text) }
+  await admin.query('select pg_reload_conf()')
+  await admin.query("create role app login password 'secret'")
+  await admin.query('create database trouble owner app')
+
+  const proxy = await startProxy(server.port)
+  const direct = new URL(server.url)
+  Object.assign(direct, { username: 'app', password: 'secret', pathname: '/trouble' })
+  const store = await open(direct.href, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf([...world, trainingSession(1, 1), lockTemplate(1, 1)]))
+  const token = await newToken(store)
+  await store.close()
+  const service = await serve(proxy.urlOf(direct.href))
+  return {
+    server,
+    proxy,
+    service,
+    admin,
+    token,
+    url: service.url,
+    database: direct.href,
+    /** How many sessions of the service are in this state. */
+    async backends(state: string): Promise<number> {
+      const { rows } = await admin.query(`select count(*)::int ${OF_SERVICE} and state = '${state}'`)
+      return rows[0]?.count ?? 0
+    },
+    async reconnect() {
+      client = await connect(server.url)
+    },
+    async end() {
+      await service[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
+      await client.end()
+      server.remove()
+    },
+  }
+}
+
+function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
+  return createToken(
+    store,
+    { accountId: 1, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null },
+    Date.now(),
+  )
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
+/** Does the work while nobody can read training sessions. */
+async function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
+  const { database } = await everything()
+  const client = await connect(database)
+  await client.query('begin; lock table training_session in access exclusive mode')
+  try {
+    return await work()
+  } finally {
+    await client.end()
+  }
+}
+
+/** Every request was answered in time: in full, or with when to come back. */
+function assertAnswered(outcomes: readonly Outcome[]) {
+  for (const outcome of outcomes) {
+    const { status, retryAfter, took } = outcome
+    assert.ok(status === 200 || (status === 503 && retryAfter !== undefined), JSON.stringify(outcome))
+    assert.ok(took < LONGEST, `it took ${took} ms`)
+  }
+}
+
+/** It gets well by itself, and soon. */
+async function assertWell() {
+  const { url, token } = await everything()
+  await within(5000, async () => (await ask(url + SESSION, token)).status === 200)
+  assert.equal((await ask(`${url}/readyz`)).status, 200)
+  assert.equal((await ask(url + TEMPLATE, token)).status, 200)
+}

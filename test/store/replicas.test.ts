@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { importArchive } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { startProxy } from '../support/proxy.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { ask, type Outcome, serve, startLoad } from '../support/serving.ts'
+import { within } from '../support/waiting.ts'
+
+// engine: any
+
+const NEWEST = '/api/v1/dtt/sessions/latest'
+
+/** Seconds for which tokens that are known work without a primary. */
+const GRACE = 6
+
+/** A primary, its replica, and one service on both, for all tests: what comes next also shows that it got over what was before. */
+let started: ReturnType<typeof startAll> | undefined
+const everything = () => (started ??= startAll())
+after(async () => (await started)?.end())
+
+testOnPostgres('records are read from the replica, and tokens from the primary', async () => {
+  const { url, token, replica } = await everything()
+  await readFromReplica()
+  const before = replica.proxy.roundTrips
+  for (let count = 0; count < 20; count += 1) assert.equal((await ask(url + NEWEST, token)).status, 200)
+  assert.equal(replica.proxy.roundTrips, before + 20)
+})
+
+testOnPostgres('a replica more than five seconds behind is not read, and is again once it caught up', async () => {
+  const { replica, addSession } = await everything()
+  await replica.ask('select pg_wal_replay_pause()')
+  const at = performance.now()
+  const id = await addSession()
+  assert.notEqual(await newest(), id, 'at first it is still read')
+  await within(5500, async () => (await newest()) === id)
+  assert.ok(performance.now() - at > 2000, 'while it is current enough it is read')
+  for (let count = 0; count < 20; count += 1) assert.equal(await newest(), id)
+  await replica.ask('select pg_wal_replay_resume()')
+  await readFromReplica()
+})
+
+testOnPostgres('a replica that dies is not noticed by callers, nor is its return', async () => {
+  const { url, token, replica } = await everything()
+  const load = startLoad(url + NEWEST, token)
+  await load.more(20)
+  await replica.server.stop('immediate')
+  await load.more(200)
+  assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true}' })
+  await replica.server.start()
+  await readFromReplica()
+  assertAll(await load.stop(), 200)
+})
+
+testOnPostgres('a replica that falls silent costs callers some time once, and no answer', async () => {
+  const { url, token, replica } = await everything()
+  const load = startLoad(url + NEWEST, token)
+  await load.more(20)
+  replica.proxy.silence()
+  const silent = performance.now()
+  await sleep(4000)
+  const outcomes = await load.stop()
+  replica.proxy.resume()
+  assertAll(outcomes, 200)
+  assert.ok(outcomes.every(({ took }) => took < 4000))
+  // Once that was noticed nobody waits any more.
+  const slow = outcomes.filter(({ at, took }) => at > silent + 3000 && took > 1000)
+  assert.deepEqual(slow, [])
+  await readFromReplica()
+})
+
+testOnPostgres('with the primary killed, reads go on; when it is back, all is as before', async () => {
+  const { url, token, unknown, primary } = await everything()
+  await readFromReplica()
+  const load = startLoad(url + NEWEST, token)
+  await load.more(50)
+  const killed = performance.now()
+  await primary.stop('immediate')
+  await sleep(2500)
+  const during = await load.stop()
+  assert.ok(during.filter(({ at }) => at > killed).length > 50)
+  assertAll(during, 200)
+  assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true,"degraded":true}' })
+  assert.equal((await ask(url + NEWEST, unknown)).status, 503)
+
+  // What a token granted holds for so long, and no longer.
+  await within(GRACE * 1000, async () => (await ask(url + NEWEST, token)).status === 503)
+  const held = performance.now() - killed
+  assert.ok(held > (GRACE - 2) * 1000 && held < (GRACE + 2) * 1000, `it held for ${held} ms`)
+  assert.equal((await ask(url + NEWEST, token)).retryAfter, '1')
+
+  await primary.start()
+  await within(5000, async () => (await ask(url + NEWEST, token)).status === 200)
+  assert.equal((await ask(url + NEWEST, unknown)).status, 200)
+  assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true}' })
+  await readFromReplica()
+})
+
+testOnPostgres('a primary that falls silent costs callers who are known some time once, and no answer', async () => {
+  const { token, primary, replica } = await everything()
+  await using proxy = await startProxy(primary.port)
+  const settings = { LOCKSTEP_DATABASE_READ_URLS: replica.proxy.urlOf(replica.server.url) }
+  await using service = await serve(proxy.urlOf(primary.url), { settings })
+  const load = startLoad(service.url + NEWEST, token)
+  const before = replica.proxy.roundTrips
+  await within(10_000, async () => replica.proxy.roundTrips > before + 20)
+  proxy.silence()
+  const silent = performance.now()
+  await sleep(6000)
+  const outcomes = await load.stop()
+  proxy.resume()
+  assertAll(outcomes, 200)
+  assert.ok(outcomes.every(({ took }) => took < 4500))
+  // Once that was noticed nobody waits any more.
+  const slow = outcomes.filter(({ at, took }) => at > silent + 4000 && took > 1000)
+  assert.ok(slow.length <= 4, `${slow.length} waited`)
+  assert.ok(outcomes.filter(({ at }) => at > silent + 4000).length > 100)
+})
+
+testOnPostgres('what is revoked holds within a second, also where records come from the replica', async () => {
+  const { url, primary } = await everything()
+  const store = await open(primary.url, { busyTimeoutMs: 5000 })
+  const token = await newToken(store)
+  assert.equal((await ask(url + NEWEST, token)).status, 200)
+  const { rows } = await pgAsk<{ id: number }>(primary.url, 'select max(id)::int as id from token')
+  await revokeToken(store, rows[0]?.id ?? 0, Date.now())
+  await store.close()
+  await sleep(1000)
+  assert.equal((await ask(url + NEWEST, token)).status, 401)
+})
+
+testOnPostgres(
+  'what is revoked holds within a second, also where a primary that is there is slow to say so',
+  async () => {
+    const { url, primary } = await everything()
+    const store = await open(primary.url, { busyTimeoutMs: 5000 })
+    const token = await newToken(store)
+    assert.equal((await ask(url + NEWEST, token)).status, 200)
+    const admin = new pg.Client({ connectionString: primary.url })
+    await admin.connect()
+    try {
+      await admin.query('begin; lock table partnership in access exclusive mode')
+      const { rows } = await pgAsk<{ id: number }>(primary.url, 'select max(id)::int as id from token')
+      await revokeToken(store, rows[0]?.id ?? 0, Date.now())
+      await sleep(1000)
+      // More than there are connections, so that some get none; and some that are cancelled.
+      const asked = Array.from({ length: 20 }, () => ask(url + NEWEST, token))
+      await sleep(1000)
+      await pgAsk(primary.url, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'")
+      assertAll(await Promise.all(asked), 503)
+    } finally {
+      await admin.end()
+      await store.close()
+    }
+    assert.equal((await ask(url + NEWEST, token)).status, 401)
+  },
+)
+
+async function startAll() {
+  const primary = await sharedServer()
+  const server = await startPostgres({ follows: primary })
+  const proxy = await startProxy(server.port)
+  const store = await open(primary.url, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
+  const token = await newToken(store)
+  const unknown = await newToken(store)
+  await store.close()
+  const service = await serve(primary.url, {
+    settings: { LOCKSTEP_DATABASE_READ_URLS: proxy.urlOf(server.url), LOCKSTEP_PRIMARY_GRACE: String(GRACE) },
+  })
+  let sessions = 1
+  return {
+    primary,
+    replica: {
+      server,
+      proxy,
+      ask: (text: string) => pgAsk(server.url, text),
+    },
+    service,
+    url: service.url,
+    token,
+    unknown,
+    /** Adds a training session to the primary, newer than all before. */
+    async addSession(): Promise<number> {
+      sessions += 1
+      const store = await open(primary.url, { busyTimeoutMs: 5000 })
+      const created_at = new Date(Date.UTC(2026, 5, sessions)).toISOString()
+      await importArchive(store, archiveOf([trainingSession(sessions, 1, { created_at })]))
+      await store.close()
+      return sessions
+    },
+    async end() {
+      await service[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
+      server.remove()
+      primary.remove()
+    },
+  }
+}
+
+function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
+  const request = { accountId: 1, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
+  return createToken(store, request, Date.now())
+}
+
+/** Waits until records are read from the replica. */
+async function readFromReplica() {
+  const { replica, url, token } = await everything()
+  await within(10_000, async () => {
+    const before = replica.proxy.roundTrips
+    assert.equal((await ask(url + NEWEST, token)).status, 200)
+    return replica.proxy.roundTrips > before
+  })
+}
+
+async function newest(): Promise<number> {
+  const { url, token } = await everything()
+  const { text } = await ask(url + NEWEST, token)
+  return JSON.parse(text).data.id
+}
+
+async function readiness() {
+  const { url } = await everything()
+  const { status, text } = await ask(`${url}/readyz`)
+  return { status, text }
+}
+
+function assertAll(outcomes: readonly Outcome[], status: number) {
+  assert.deepEqual(
+    outcomes.filter(outcome => outcome.status !== status),
+    [],
+  )
+}
+
+async function pgAsk<Row extends pg.QueryResultRow>(url: string, text: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await client.query<Row>(text)
+  } finally {
+    await client.end()
+  }
+}
