@@ -1,4 +1,5 @@
 import { importArchive } from '../src/archive/import.ts'
+import { seeded } from '../src/demo/random.ts'
 import { open } from '../src/store/index.ts'
 import { createToken, mintToken } from '../src/accounts/tokens.ts'
 import { account, lockTemplate, trainerSegment, trainingSession } from '../test/support/records.ts'
@@ -40,7 +41,7 @@ export async function fill(url: string, size: DataSize, tokens: number): Promise
 export function shots(tokens: ReadonlyMap<number, string>, size: DataSize, count: number): Record<string, Shot[]> {
   const random = seeded(1)
   const holders = [...tokens]
-  const pick = () => holders[Math.floor(random() * holders.length)] ?? [1, '']
+  const pick = () => holders[random.whole(0, holders.length - 1)] ?? [1, '']
   const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
   const make = (shot: (id: number, token: string) => Shot) =>
     Array.from({ length: count }, () => {
@@ -48,7 +49,7 @@ export function shots(tokens: ReadonlyMap<number, string>, size: DataSize, count
       return shot(id, token)
     })
   const session = (id: number) =>
-    `/api/v1/dtt/sessions/${(id - 1) * size.sessions + 1 + Math.floor(random() * size.sessions)}`
+    `/api/v1/dtt/sessions/${(id - 1) * size.sessions + 1 + random.whole(0, size.sessions - 1)}`
   return {
     'S1 one session': make((id, token) => ({ path: session(id), headers: bearer(token) })),
     'S2 page of 50 templates': make((_, token) => ({ path: '/api/v1/lkbx/templates', headers: bearer(token) })),
@@ -60,7 +61,7 @@ export function shots(tokens: ReadonlyMap<number, string>, size: DataSize, count
 
 async function* archive({ accounts, sessions, templates }: DataSize): AsyncGenerator<Buffer> {
   const random = seeded(2)
-  const instant = () => new Date(Date.UTC(2025, 0, 1) + Math.floor(random() * 31_536_000) * 1000).toISOString()
+  const instant = () => new Date(Date.UTC(2025, 0, 1) + random.whole(0, 31_535_999) * 1000).toISOString()
   let lines = ''
   let segment = 0
   for (let id = 1; id <= accounts; id += 1) {
@@ -68,8 +69,8 @@ async function* archive({ accounts, sessions, templates }: DataSize): AsyncGener
     for (let index = 1; index <= sessions; index += 1) {
       const segments = Array.from({ length: SEGMENTS }, () =>
         trainerSegment((segment += 1), {
-          percentGrade: Math.floor(random() * 101),
-          distanceTravelled: Math.floor(random() * 20_000) / 1000,
+          percentGrade: random.whole(0, 100),
+          distanceTravelled: random.whole(0, 19_999) / 1000,
         }),
       )
       const more = { created_at: instant(), TrainerSegment: segments }
@@ -84,15 +85,4 @@ async function* archive({ accounts, sessions, templates }: DataSize): AsyncGener
     }
   }
   yield Buffer.from(lines)
-}
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

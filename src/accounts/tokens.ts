@@ -2,6 +2,7 @@ import { hash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { sql } from 'kysely'
 import { scopes as known } from '../contract/endpoint.ts'
+import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/store.ts'
 import { query } from '../store/query.ts'
@@ -75,8 +76,8 @@ export interface TokenRequest {
  */
 export async function createToken(store: Store, request: TokenRequest, now: number): Promise<string> {
   const { accountId, name, scopes, expiresAt } = request
-  if ([...name].length < 1 || [...name].length > 64 || /\p{Cc}/u.test(name)) {
-    throw new RefusedError('the name of a token must have 1 to 64 characters and no control characters')
+  if (!isName(name)) {
+    throw new RefusedError(`the name of a token must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`)
   }
   if (!name.isWellFormed()) throw new RefusedError('the name of a token must not contain lone surrogates')
   if (scopes.length === 0) throw new RefusedError('a token needs at least one scope')

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSession } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
+import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { accountText, User } from '../contract/people.ts'
 import { parseTimestamp } from '../contract/time.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
@@ -223,8 +224,8 @@ export function readAccount(data: JsonObject, dropped: Dropped) {
 
 /** A name people and scripts can tell from an identifier. */
 function readUsername(value: unknown): string {
-  if (typeof value !== 'string' || value === '' || [...value].length > 64 || /\p{Cc}/u.test(value)) {
-    throw new InvalidError('must be text of 1 to 64 characters without control characters', 'username')
+  if (typeof value !== 'string' || !isName(value)) {
+    throw new InvalidError(`must be text of 1 to ${MAX_NAME_LENGTH} characters without control characters`, 'username')
   }
   if (/^[0-9]+$/.test(value)) throw new InvalidError('must not be all digits', 'username')
   return checkText(value)

@@ -44,6 +44,14 @@ export function parseId(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : NOBODY
 }
 
+/** Completes the name of a parameter that a query has twice. */
+export const REPEATED_RULE = 'must not be given more than once'
+
+/** Completes "query …" where the query has a name that is none of these. */
+export function allowedNamesRule(names: readonly string[]): string {
+  return names.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${names.join(', ')}`
+}
+
 export const id = (description: string): Parameter<number, number, undefined> => ({
   defaultValue: undefined,
   schema: Type.Integer({ minimum: 1 }),

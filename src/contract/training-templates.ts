@@ -4,7 +4,13 @@ import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Tim
 import { ownerFilter } from './lock-templates.ts'
 
 /** Kinds of a segment, in a program and in the results of a session. */
-export const segmentKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce']
+export const segmentKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
+export type SegmentKind = (typeof segmentKinds)[number]
+
+/** Whether the length of a segment of this kind is a number of repetitions; of all others it is seconds. */
+export function isCounted(kind: string): boolean {
+  return kind === 'repetition' || kind === 'bounce'
+}
 
 export type TemplateSegment = Static<typeof TemplateSegment>
 export const TemplateSegment = record('A part of a training program.', {

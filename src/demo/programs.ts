@@ -1,3 +1,4 @@
+import type { SegmentKind } from '../contract/training-templates.ts'
 import { ALEX, ROBIN, SAM, trainingDeviceIds } from './people.ts'
 
 /** A training program as the sample describes it. */
@@ -33,9 +34,6 @@ export interface Part {
   readonly pace: number
 }
 
-export type SegmentKind = 'warmup' | 'training' | 'repetition' | 'endurance' | 'freeform' | 'bounce'
-
-export const isCounted = (type: SegmentKind) => type === 'repetition' || type === 'bounce'
 /** The other kinds are passed by being done. */
 export const isGraded = (type: SegmentKind) => type !== 'warmup' && type !== 'freeform'
 

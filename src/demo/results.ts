@@ -1,5 +1,6 @@
+import { isCounted, type SegmentKind } from '../contract/training-templates.ts'
 import type { TrainerSegment } from '../contract/training-sessions.ts'
-import { isCounted, isGraded, type Part, type Program, type SegmentKind } from './programs.ts'
+import { isGraded, type Part, type Program } from './programs.ts'
 import type { Random } from './random.ts'
 
 export type Result = Omit<TrainerSegment, 'id'>

@@ -1,6 +1,6 @@
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
-import type { TemplateSegment, TrainingTemplate } from '../contract/training-templates.ts'
-import { isCounted, isGraded, type Part, type Program, programs } from './programs.ts'
+import { isCounted, type TemplateSegment, type TrainingTemplate } from '../contract/training-templates.ts'
+import { isGraded, type Part, type Program, programs } from './programs.ts'
 import { bubbleId } from './random.ts'
 
 /** The programs as records, the newest last; `midnight` is the start of today. */

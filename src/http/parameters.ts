@@ -1,6 +1,6 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, type FieldError } from '../contract/errors.ts'
-import { id as idParameter } from '../contract/parameters.ts'
+import { allowedNamesRule, id as idParameter, REPEATED_RULE } from '../contract/parameters.ts'
 import { decode } from './target.ts'
 
 /** A query as name and value pairs, percent-decoded. A plus sign is a plus sign; only & separates. */
@@ -35,9 +35,9 @@ export function readParameters(endpoint: Endpoint, query: Query, id: string | un
   for (const [name, value] of query) {
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined
     if (parameter === undefined) {
-      found.add('unknown_parameter', 'query', allowed(Object.keys(parameters)))
+      found.add('unknown_parameter', 'query', allowedNamesRule(Object.keys(parameters)))
     } else if (seen.has(name)) {
-      found.add('repeated_parameter', name, 'must not be given more than once')
+      found.add('repeated_parameter', name, REPEATED_RULE)
     } else {
       seen.add(name)
       asked[name] = parameter.parse(value)
@@ -52,10 +52,6 @@ export function readParameters(endpoint: Endpoint, query: Query, id: string | un
 
 const NOTHING: Query = []
 const PATH_ID = idParameter('')
-
-function allowed(names: readonly string[]): string {
-  return names.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${names.join(', ')}`
-}
 
 /** The worst code speaks for all; each field is told once for each reason. */
 class Findings {

@@ -5,7 +5,7 @@ import type { Endpoint, Page } from '../contract/endpoint.ts'
 import { type ErrorCode, errors, type FieldError } from '../contract/errors.ts'
 import { exampleOf } from './examples.ts'
 import { list, record, Text, whenKnown } from '../contract/fields.ts'
-import { id } from '../contract/parameters.ts'
+import { allowedNamesRule, id, REPEATED_RULE } from '../contract/parameters.ts'
 
 type Described = Readonly<Record<string, object>>
 
@@ -137,12 +137,8 @@ function specific(code: ErrorCode, endpoint: Endpoint): { text: string; fieldErr
   const [first] = parametersOf(endpoint)
   if (code === 'not_found') return { text: `${endpoint.resourceName} not found` }
   if (code === 'invalid_parameter' && first !== undefined) return wrong(...first)
-  if (code === 'repeated_parameter') return wrong(query[0] ?? '', 'must not be given more than once')
-  if (code !== 'unknown_parameter') return undefined
-  return wrong(
-    'query',
-    query.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${query.join(', ')}`,
-  )
+  if (code === 'repeated_parameter') return wrong(query[0] ?? '', REPEATED_RULE)
+  return code === 'unknown_parameter' ? wrong('query', allowedNamesRule(query)) : undefined
 }
 
 /** The parameters of an endpoint with their rules; the identifier in its path comes first. */

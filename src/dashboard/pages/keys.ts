@@ -1,5 +1,6 @@
 import { scopes } from '../../contract/endpoint.ts'
 import { notFound } from '../../contract/errors.ts'
+import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { RefusedError } from '../../accounts/refused.ts'
 import {
@@ -170,7 +171,7 @@ function expiryOf(expires: string, date: string, timeZone: string, now: number):
 }
 
 function problemOf({ name, chosen, expiresAt }: KeyForm): string | undefined {
-  if (name === '' || [...name].length > 64 || /\p{Cc}/u.test(name)) return 'Give the key a name of 1 to 64 characters.'
+  if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
   if (chosen.length === 0) return 'Choose what the key may read.'
   return expiresAt === undefined ? 'Choose a day on which the key is to expire.' : undefined
 }
@@ -205,7 +206,7 @@ async function showForm(visit: Visit, asked: Partial<KeyForm>, problem?: string)
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           <div>
             <label for="name">Name <span class="muted">what it is for</span></label>
-            <input id="name" name="name" list="names" required maxlength="64" autocomplete="off" value="${name}" autofocus${
+            <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}" autofocus${
               problem === undefined ? nothing : html` aria-describedby="problem"`
             }>
             <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>

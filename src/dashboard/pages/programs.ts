@@ -1,5 +1,5 @@
 import { notFound } from '../../contract/errors.ts'
-import type { TemplateSegment, TrainingTemplate } from '../../contract/training-templates.ts'
+import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../contract/training-templates.ts'
 import { rowById } from '../../accounts/access.ts'
 import { chart } from '../charts.ts'
 import { type ListedProgram, type ProgramUse, programUses, trainingsWith } from '../../stats/queries.ts'
@@ -145,9 +145,6 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
   ])
 }
 
-/** Kinds whose length is counted in repetitions. All others take seconds. */
-const COUNTED = new Set(['repetition', 'bounce'])
-
 interface Placed extends TemplateSegment {
   readonly place: number
 }
@@ -175,15 +172,15 @@ function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Html {
         key: 'seconds',
         title: 'Time',
         numeric: true,
-        cell: row => (COUNTED.has(row.type) ? NONE : durationText(row.duration)),
-        value: row => (COUNTED.has(row.type) ? null : row.duration),
+        cell: row => (isCounted(row.type) ? NONE : durationText(row.duration)),
+        value: row => (isCounted(row.type) ? null : row.duration),
       },
       {
         key: 'reps',
         title: 'Repetitions',
         numeric: true,
-        cell: row => (COUNTED.has(row.type) ? numberText(row.duration) : NONE),
-        value: row => (COUNTED.has(row.type) ? row.duration : null),
+        cell: row => (isCounted(row.type) ? numberText(row.duration) : NONE),
+        value: row => (isCounted(row.type) ? row.duration : null),
       },
       {
         key: 'repeat',
@@ -225,7 +222,7 @@ function segmentsReading(segments: readonly TemplateSegment[]): string {
   for (const { type, duration, repeat } of segments) {
     const times = Math.max(1, repeat)
     runs += times
-    if (COUNTED.has(type)) reps += duration * times
+    if (isCounted(type)) reps += duration * times
     else seconds += duration * times
   }
   const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]

@@ -1,3 +1,4 @@
+import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { exportArchive } from '../../archive/export.ts'
 import {
   endSession,
@@ -29,9 +30,9 @@ export const settingsPages: readonly Page[] = [
       const units = form.get('units') ?? ''
       // In discreet mode the field is not there, and what it held stays.
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
-      if (!isTimeZone(timeZone) || !isUnits(units) || !isName(displayName)) {
+      if (!isTimeZone(timeZone) || !isUnits(units) || !(displayName === '' || isName(displayName))) {
         return showSettings(visit, {
-          account: 'That cannot be saved: choose a time zone and units, and a name of at most 64 characters.',
+          account: `That cannot be saved: choose a time zone and units, and a name of at most ${MAX_NAME_LENGTH} characters.`,
         })
       }
       await setPreferences(store, viewer.session.accountId, { displayName, timeZone, units })
@@ -143,7 +144,7 @@ function accountForm({ viewer }: Visit): Html {
         discreet
           ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when discreet mode is off.</p>`
           : html`<label>Name <span class="muted">shown instead of ${session.username}</span>
-              <input name="displayName" maxlength="64" autocomplete="nickname" value="${session.displayName}" placeholder="${session.username}">
+              <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${session.displayName}" placeholder="${session.username}">
             </label>`
       }
       <label>Time zone
@@ -262,10 +263,6 @@ let allZones: readonly string[] | undefined
 function zones(chosen: string): readonly string[] {
   allZones ??= ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone !== 'UTC')]
   return allZones.includes(chosen) ? allZones : [chosen, ...allZones]
-}
-
-function isName(text: string): boolean {
-  return [...text].length <= 64 && !/\p{Cc}/u.test(text)
 }
 
 /** The archive of one account, as it is written. */

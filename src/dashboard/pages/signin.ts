@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { clientAddress, networkOf } from '../../http/addresses.ts'
 import {
   beginSession,
@@ -146,7 +147,7 @@ function signInForm({ next, username, problem }: Shown, sample: DashboardOptions
       <input type="hidden" name="next" value="${next}">
       <input type="hidden" name="timeZone" data-time-zone>
       <label>Username
-        <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="64" value="${username ?? sample?.username ?? ''}"${
+        <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${MAX_NAME_LENGTH}" value="${username ?? sample?.username ?? ''}"${
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }${username === undefined && sample === undefined ? html` autofocus` : nothing}>
       </label>
