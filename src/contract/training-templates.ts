@@ -3,9 +3,11 @@ import { get, page } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { ownerFilter } from './lock-templates.ts'
 
+const knownKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
+export type SegmentKind = (typeof knownKinds)[number]
+
 /** Kinds of a segment, in a program and in the results of a session. */
-export const segmentKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
-export type SegmentKind = (typeof segmentKinds)[number]
+export const segmentKinds: readonly string[] = knownKinds
 
 /** Whether the length of a segment of this kind is a number of repetitions; of all others it is seconds. */
 export function isCounted(kind: string): boolean {

@@ -82,7 +82,7 @@ export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) 
         const username = form.get('username') ?? ''
         const password = form.get('password') ?? ''
 
-        const account = username.slice(0, MAX_NAME_LENGTH)
+        const account = username.slice(0, MAX_ATTEMPT_NAME_LENGTH)
         const address = networkOf(clientAddress(request.raw, config.trustedProxies))
         const wait = Math.max(ofAccounts.wait(account, now), ofAddresses.wait(address, now))
         if (wait > 0) {
@@ -130,7 +130,7 @@ export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) 
 
 const MAX_ATTEMPTS = 10
 const TRIES_MS = 15 * 60_000
-const MAX_NAME_LENGTH = 100
+const MAX_ATTEMPT_NAME_LENGTH = 100
 
 interface Shown {
   readonly next: string
