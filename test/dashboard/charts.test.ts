@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, sampleService, signIn } from '../support/dashboard.ts'
+import { allowSignIn, sampleService, signIn, visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -17,6 +17,59 @@ interface LayoutShiftAttribution {
 }
 
 describe('charts', needsChromium, () => {
+  test('every lock has its timeline, however short it was', async () => {
+    const start = '2026-02-01T08:00:00Z'
+    const lengths = { '25 minutes': 25, '23 hours': 23 * 60, '24 hours': 24 * 60, '5 days': 5 * 24 * 60 }
+    const locks = Object.entries(lengths).map(([name, minutes], index) => {
+      const end = formatTimestamp(Date.parse(start) + minutes * 60_000)
+      return records.lockSession(index + 1, 1, {
+        name,
+        startDate: start,
+        endDate: end,
+        LockSegment: [
+          records.lockSegment(2 * index + 1, 'start', start, true),
+          records.lockSegment(2 * index + 2, 'unlocked', end, false),
+        ],
+      })
+    })
+    await using service = await startService([records.account(1, 'ann'), ...locks])
+    await allowSignIn(service, 'ann')
+    await using browser = await openPage()
+    const { page } = browser
+    await signIn(page, service.url, 'ann')
+    for (const [index, name] of Object.keys(lengths).entries()) {
+      await page.goto(`${service.url}/locks/${index + 1}`)
+      await page.locator('.plot-timeline').scrollIntoViewIfNeeded()
+      await page.locator('.plot-timeline svg [data-mark=rect] rect').first().waitFor({ timeout: 5000 })
+      assert.deepEqual(browser.problems, [], name)
+    }
+  })
+
+  test('every chart of every page of the sample is drawn', async () => {
+    await using service = await sampleService()
+    const reader = visitor(service.url)
+    await reader.signIn('alex')
+    const paths = new Set(['/training?range=4w', '/training?range=6m', WHOLE_YEAR, '/training?range=all', '/locks'])
+    for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
+      const { text } = await reader.get(list)
+      for (const [, path = ''] of text.matchAll(/href="(\/(?:training|programs|locks)\/\d+)"/g)) paths.add(path)
+    }
+    const locks = await service.store.db.selectFrom('lock_session').select('id').where('owner_id', '=', 1).execute()
+    for (const { id } of locks) assert.ok(paths.has(`/locks/${id}`), `lock session ${id} is listed`)
+    // So tall that every chart is in view.
+    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of paths) {
+      await page.goto(service.url + path)
+      const charts = page.locator('[data-chart]')
+      assert.ok((await charts.count()) > 0, `${path} has no chart`)
+      for (const chart of await charts.all()) await chart.locator('.plot svg').first().waitFor({ timeout: 5000 })
+      assert.equal(await page.locator('.without-picture').count(), 0, path)
+      assert.deepEqual(browser.problems, [], path)
+    }
+  })
+
   test('each picture is drawn from the table in the page: as many marks as rows, in both themes and widths', async () => {
     await using service = await sampleService()
     for (const { colorScheme, width } of [

@@ -542,7 +542,7 @@ function timeline(Plot, host, { rows, title, data, empty }) {
     })
     return
   }
-  const { last, wraps, dayOf, days } = lines
+  const { first, last, wraps, dayOf, days } = lines
   const within = (time, day) => (wraps ? (time - day) / 3_600_000 : new Date(time))
   const parts = rows.flatMap(row => {
     const pieces = []
@@ -645,7 +645,7 @@ function linesOf(rows) {
   const dayOf = time => new Date(Math.floor((wraps ? time : first) / DAY) * DAY)
   const count = wraps ? Math.round((dayOf(last - 1) - dayOf(first)) / DAY) + 1 : 1
   const days = Array.from({ length: count }, (_, index) => new Date(dayOf(first).getTime() + index * DAY))
-  return { last, wraps, dayOf, days }
+  return { first, last, wraps, dayOf, days }
 }
 
 const pictures = {
@@ -750,11 +750,14 @@ async function show({ figure, host, table, picture }) {
   }).observe(host)
 }
 
-/** A figure whose picture cannot be drawn is its table. */
-function giveUp({ figure, host }) {
+/** Shows the table of a chart that cannot be drawn. */
+function giveUp({ figure, host }, error) {
+  console.error(`The chart "${figure.dataset.chart}" cannot be drawn.`, error)
   host?.replaceChildren()
   host?.style.removeProperty('min-height')
   figure.classList.add('without-picture')
+  const table = figure.querySelector('details')
+  if (table !== null) table.open = true
 }
 
 const places = new Map()
@@ -763,8 +766,8 @@ for (const figure of document.querySelectorAll('[data-chart]')) {
   try {
     keepRoom(place)
     places.set(figure, place)
-  } catch {
-    giveUp(place)
+  } catch (error) {
+    giveUp(place, error)
   }
 }
 
@@ -775,7 +778,7 @@ function watch() {
         if (!isIntersecting) continue
         seen.unobserve(target)
         const place = places.get(target)
-        show(place).catch(() => giveUp(place))
+        show(place).catch((/** @type {unknown} */ error) => giveUp(place, error))
       }
     },
     { rootMargin: '300px' },
