@@ -7,8 +7,6 @@ import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { bytesOf, cut, openStore } from '../support/archives.ts'
-import { newSqlite, postgresUrl } from '../support/databases.ts'
-import { largeArchive, measure } from '../support/measured.ts'
 import {
   account,
   lockDevice,
@@ -196,19 +194,4 @@ test('a reader that goes away ends the export, and the store can be used again',
   )
   await store.import([account(4, 'dee')])
   assert.match(await store.export(4), /"dee"/)
-})
-
-test('memory does not grow with the store', { skip: postgresUrl !== undefined }, async t => {
-  const peaks: number[] = []
-  for (const count of [3000, 30_000]) {
-    const database = newSqlite()
-    const store = await open(database.url, { busyTimeoutMs: 5000, bulk: true })
-    await importArchive(store, largeArchive(count))
-    await store.close()
-    peaks.push(await measure({ work: 'export', url: database.url }))
-    await database.remove()
-  }
-  const [few = 0, many = 0] = peaks
-  t.diagnostic(`3,000 records take ${few} MB, 30,000 (75 MB) take ${many} MB`)
-  assert.ok(many - few < 40)
 })

@@ -22,6 +22,21 @@ test('an archive of any length is imported in the same memory', async t => {
   assert.ok(many - few < 40)
 })
 
+test('a store of any size is exported in the same memory', async t => {
+  const peaks: number[] = []
+  for (const count of [3000, 30_000]) {
+    const database = newSqlite()
+    const store = await open(database.url, { busyTimeoutMs: 5000, bulk: true })
+    await importArchive(store, largeArchive(count))
+    await store.close()
+    peaks.push(await measure({ work: 'export', url: database.url }))
+    await database.remove()
+  }
+  const [few = 0, many = 0] = peaks
+  t.diagnostic(`3,000 records take ${few} MB, 30,000 (75 MB) take ${many} MB`)
+  assert.ok(many - few < 40)
+})
+
 test('tokens are revoked while a large archive comes in: nobody waits for its lines, and not long for its records', async t => {
   const database = newSqlite()
   const store = await open(database.url, { busyTimeoutMs: 5000 })

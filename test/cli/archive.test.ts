@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { type Folder, makeFolder, type Running } from '../support/command.ts'
-import { postgresUrl } from '../support/databases.ts'
+import { testOn } from '../support/databases.ts'
 import { account, lockDevice, lockTemplate, trainingSession, world } from '../support/records.ts'
 
 test('several archives are read in turn, each with a table of what was done with its records', async () => {
@@ -151,19 +151,20 @@ test('an export that nobody reads to its end ends quietly', async () => {
   assert.equal(stderr, 'ended with 0\n')
 })
 
-const onSqlite = { skip: postgresUrl !== undefined }
-const onPostgres = { skip: postgresUrl === undefined }
-
-test('an import that is interrupted while it reads ends with code 130, and nothing is written', onSqlite, async () => {
-  await using folder = await makeFolder()
-  await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
-  writeArchive(folder, 'large.ndjson', sessions(60_000))
-  await using running = folder.start(['import', 'large.ndjson'])
-  // It has begun when the database is open.
-  while (!existsSync(folder.file('data/lockstep.db-wal'))) await sleep(10)
-  running.process.kill('SIGINT')
-  await assertInterrupted(folder, running)
-})
+testOn(
+  'sqlite',
+  'an import that is interrupted while it reads ends with code 130, and nothing is written',
+  async () => {
+    await using folder = await makeFolder()
+    await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
+    writeArchive(folder, 'large.ndjson', sessions(60_000))
+    await using running = folder.start(['import', 'large.ndjson'])
+    // It has begun when the database is open.
+    while (!existsSync(folder.file('data/lockstep.db-wal'))) await sleep(10)
+    running.process.kill('SIGINT')
+    await assertInterrupted(folder, running)
+  },
+)
 
 test('an import that waits for its stdin can be interrupted too', async () => {
   await using folder = await makeFolder()
@@ -175,7 +176,7 @@ test('an import that waits for its stdin can be interrupted too', async () => {
   await assertInterrupted(folder, running)
 })
 
-test('for a PostgreSQL database, backup names the program that makes one', onPostgres, async () => {
+testOn('postgres', 'for a PostgreSQL database, backup names the program that makes one', async () => {
   await using folder = await makeFolder()
   await folder.run(['migrate'])
   const { code, stdout, stderr } = await folder.run(['backup', 'copy.db'])

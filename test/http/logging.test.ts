@@ -11,6 +11,7 @@ import { makeLog } from '../../src/http/log.ts'
 import { sql } from 'kysely'
 import { type Again, serveAgain } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
+import { testOn } from '../support/databases.ts'
 import { exchange, header, open } from '../support/raw.ts'
 import { account, lockDevice, lockSession, lockTemplate, trainingDevice, trainingTemplate } from '../support/records.ts'
 import { refusals } from '../support/refusals.ts'
@@ -214,22 +215,25 @@ test('a failure of our own is logged under the id of its request, and its caller
   await sql`alter table elsewhere rename to training_session`.execute(broken.store.db)
 })
 
-test('a database file that is no longer one makes the service unavailable, and the log says why', async t => {
-  if (service.store.engine !== 'sqlite') return t.skip('there is no file')
-  await using broken = await startService(cast)
-  const token = await broken.token('ann')
-  await sql`pragma wal_checkpoint(truncate)`.execute(broken.store.db)
-  writeFileSync(broken.databaseUrl.slice('sqlite:'.length), 'this is no database'.repeat(5000))
-  const again = await serveAgain(broken)
-  const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token)))
-  assert.deepEqual([answer.status, header(answer, 'Retry-After')], [503, '1'])
-  assert.doesNotMatch(JSON.stringify(answer), /file|database|sqlite/i)
-  assert.equal((await exchange(again.port, lines('GET /readyz HTTP/1.1', 'Host: a'))).status, 503)
-  assert.equal((await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))).status, 200)
-  const failure = (await logOf(again)).find(({ level }) => level === 'error')
-  assert.equal(failure?.['requestId'], header(answer, 'X-Request-Id'))
-  assert.match(String(failure?.['reason']), /not a database/)
-})
+testOn(
+  'sqlite',
+  'a database file that is no longer one makes the service unavailable, and the log says why',
+  async () => {
+    await using broken = await startService(cast)
+    const token = await broken.token('ann')
+    await sql`pragma wal_checkpoint(truncate)`.execute(broken.store.db)
+    writeFileSync(broken.databaseUrl.slice('sqlite:'.length), 'this is no database'.repeat(5000))
+    const again = await serveAgain(broken)
+    const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token)))
+    assert.deepEqual([answer.status, header(answer, 'Retry-After')], [503, '1'])
+    assert.doesNotMatch(JSON.stringify(answer), /file|database|sqlite/i)
+    assert.equal((await exchange(again.port, lines('GET /readyz HTTP/1.1', 'Host: a'))).status, 503)
+    assert.equal((await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))).status, 200)
+    const failure = (await logOf(again)).find(({ level }) => level === 'error')
+    assert.equal(failure?.['requestId'], header(answer, 'X-Request-Id'))
+    assert.match(String(failure?.['reason']), /not a database/)
+  },
+)
 
 test('requests are not logged where that is switched off; failures are', async () => {
   const store = { ...service.store, read: () => assert.fail('the store is gone') }

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import pg from 'pg'
+import type { Engine } from '../../src/store/index.ts'
 
 /** An empty database of a test's own. */
 export interface TestDatabase {
@@ -12,6 +14,11 @@ export interface TestDatabase {
 
 /** Where the run that goes through all tests on PostgreSQL has its server; SQLite files otherwise. */
 export const postgresUrl = process.env['TEST_POSTGRES_URL']
+
+/** Registers a test of what one engine alone does: in the run on the other engine there is no such test. */
+export function testOn(engine: Engine, title: string, work: () => Promise<void>) {
+  if ((engine === 'postgres') === (postgresUrl !== undefined)) test(title, work)
+}
 
 export async function newDatabase(): Promise<TestDatabase> {
   return postgresUrl === undefined ? newSqlite() : newPostgres(postgresUrl)
