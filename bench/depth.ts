@@ -24,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
 const url = flags.postgres ?? `sqlite:${join(folder, 'depth.db')}`
 const depth = Number(flags.depth)
 const [token = ''] = (await fill(url, { accounts: 1, sessions: 0, templates: depth + 100 }, 1)).values()
-const store = await open(url, { busyTimeoutMs: 5000, statementTimeout: 4000 })
+const store = await open(url, { busyTimeoutMs: 5000, statementTimeoutMs: 4000 })
 const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_RATE_LIMIT: '0' })
 const service = await startServer({ store, config, log: makeLog(() => {}, false) })
 try {

@@ -8,9 +8,9 @@ import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
-import { StoreError, StoreUnavailable } from './store/index.ts'
+import { StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
-import { RefusedError } from './accounts/refused.ts'
+import { RefusedError } from './accounts/errors.ts'
 
 /** What a command ends with. */
 const EXIT = { refused: 1, usage: 2, storage: 3, interrupted: 130 }
@@ -53,7 +53,7 @@ function report(error: unknown): number {
   if (error instanceof InterruptedError) return tell(error, EXIT.interrupted)
   if (error instanceof RefusedError || error instanceof ImportError) return tell(error, EXIT.refused)
   if (error instanceof UsageError || error instanceof ConfigError) return tell(error, EXIT.usage)
-  if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailable) {
+  if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
     return tell(error, EXIT.storage)
   }
   // Of the database itself, or of the system: a disk that is full, a file that went away.

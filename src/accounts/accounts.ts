@@ -1,23 +1,25 @@
+import { sql } from 'kysely'
+import { InvalidError } from '../archive/canonical.ts'
+import { readAccount } from '../archive/kinds.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { RefusedError } from './refused.ts'
+import { query } from '../store/query.ts'
 import type { AccountRow } from '../store/tables.ts'
-import { InvalidError } from '../archive/canonical.ts'
-import { readAccount } from '../archive/kinds.ts'
+import { RefusedError } from './errors.ts'
 
-/** Accounts and who may read whom. An account is a record too, so its document is written as in an import. */
+/** Accounts, and who may read whose records. An account is a record too: its document is written as in an import. */
 
 export type AccountFacts = Pick<AccountRow, 'id' | 'username' | 'subscription_tier' | 'subscription_ends_at'>
 
 export interface NewAccount {
   readonly username: string
-  /** Taken when given; else the next one. */
+  /** The next free one if not given. */
   readonly id?: number | undefined
   readonly tier: Tier | null
 }
 
-/** Adds an account. Throws Refused when its name or identifier cannot be had. */
+/** Adds an account. Throws RefusedError if its name or identifier is invalid or taken. */
 export async function addAccount(store: Store, { username, id, tier }: NewAccount): Promise<AccountFacts> {
   return store.db.transaction().execute(async db => {
     const highest = await db
@@ -46,7 +48,7 @@ export async function hasAccounts(store: Store): Promise<boolean> {
   return (await store.db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
-/** The account with this id or username. Throws Refused when there is none. */
+/** The account with this id or username. Throws RefusedError if there is none. */
 export async function findAccount(store: Store, idOrName: string): Promise<AccountFacts> {
   const byId = /^[0-9]+$/.test(idOrName)
   const found = await store.db
@@ -58,7 +60,7 @@ export async function findAccount(store: Store, idOrName: string): Promise<Accou
   return found
 }
 
-/** Sets or takes away the tier of an account, until an instant (milliseconds since 1970) or for good. Throws Refused. */
+/** Sets or removes the tier of an account, until an instant (milliseconds since 1970) or without an end. Throws RefusedError. */
 export async function setTier(store: Store, id: number, tier: Tier | null, until: number | null): Promise<void> {
   if (until !== null && until > LATEST) {
     throw new RefusedError(`the end of a tier must not lie beyond ${formatTimestamp(LATEST)}`)
@@ -80,13 +82,13 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
   })
 }
 
-/** Removes an account with its records, tokens and links. Throws Refused when there is none. */
+/** Removes an account with its records, tokens and links. Throws RefusedError if there is none. */
 export async function removeAccount(store: Store, id: number): Promise<void> {
   const { numDeletedRows } = await store.db.deleteFrom('account').where('id', '=', id).executeTakeFirstOrThrow()
   if (numDeletedRows === 0n) throw new RefusedError('there is no such account')
 }
 
-/** `owner` lets `partner` read its records. Doing so twice changes nothing. Throws Refused. */
+/** Lets `partner` read the records of `owner`. Doing so twice changes nothing. Throws RefusedError. */
 export async function addLink(store: Store, owner: number, partner: number): Promise<void> {
   if (owner === partner) throw new RefusedError('an account needs no link to itself')
   await store.db
@@ -96,7 +98,7 @@ export async function addLink(store: Store, owner: number, partner: number): Pro
     .execute()
 }
 
-/** Throws Refused when there is no such link. */
+/** Throws RefusedError if there is no such link. */
 export async function removeLink(store: Store, owner: number, partner: number): Promise<void> {
   const { numDeletedRows } = await store.db
     .deleteFrom('partnership')
@@ -129,6 +131,20 @@ export function listLinks(store: Store): Promise<Link[]> {
     .execute()
 }
 
+/** The accounts that let this one read their records. */
+export async function listReadableAccounts(
+  store: Store,
+  accountId: number,
+): Promise<{ id: number; username: string }[]> {
+  return store.read(readableAccounts, { account: accountId })
+}
+
+const readableAccounts = query<{ account: number }, { id: number; username: string }>(
+  param => sql`
+    select account.id, account.username from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('account')} order by account.id`,
+)
+
 const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as const
 
 function accountRow(data: Record<string, unknown>) {
@@ -139,7 +155,7 @@ function accountRow(data: Record<string, unknown>) {
   }
 }
 
-/** Digits beyond the safe integers are an id that nobody has. */
+/** No account has an id beyond the safe integers. */
 function storedId(digits: string): number {
   const id = Number(digits)
   return Number.isSafeInteger(id) ? id : 0

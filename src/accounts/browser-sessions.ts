@@ -1,41 +1,41 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { query } from '../store/query.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../store/index.ts'
+import { hashSecret } from './secrets.ts'
 
-/** A session ends when nobody used it for half a day, and after a week in any case; in milliseconds. */
-const IDLE_MS = 12 * 3_600_000
+/** A session ends a week after sign-in, or earlier if it is not used for MAX_IDLE_MS. */
 export const MAX_SESSION_MS = 7 * 24 * 3_600_000
 
-/** Somebody who signed in, with what the dashboard needs of the account on every page. */
+/** Somebody who is signed in, with the facts about the account that every page of the dashboard needs. */
 export interface BrowserSession {
   readonly id: number
   readonly accountId: number
   readonly username: string
   readonly tier: string | null
   readonly tierEndsAt: number | null
-  /** Empty where the account did not choose one. */
+  /** Empty if the account did not choose one. */
   readonly displayName: string
-  /** Empty until it is known. */
+  /** Empty if it is not known. */
   readonly timeZone: string
   readonly units: string
 }
 
-/** Begins a session and returns its secret, of which the store keeps a hash. */
+/** Begins a session and returns its secret; only the hash of it is stored. */
 export async function beginSession(store: Store, accountId: number, browser: string, now: number): Promise<string> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   await store.db.transaction().execute(async db => {
-    // Nobody else takes away what is over.
+    // Expired sessions are removed here and nowhere else.
     await db
       .deleteFrom('browser_session')
-      .where(({ or, eb }) => or([eb('seen_at', '<=', now - IDLE_MS), eb('created_at', '<=', now - MAX_SESSION_MS)]))
+      .where(({ or, eb }) => or([eb('seen_at', '<=', now - MAX_IDLE_MS), eb('created_at', '<=', now - MAX_SESSION_MS)]))
       .execute()
     await db
       .insertInto('browser_session')
       .values({
         account_id: accountId,
-        hash: hashOf(secret),
-        browser: browser.slice(0, 300),
+        hash: hashSecret(secret),
+        browser: browser.slice(0, MAX_BROWSER_LENGTH),
         created_at: now,
         seen_at: now,
       })
@@ -44,16 +44,16 @@ export async function beginSession(store: Store, accountId: number, browser: str
   return secret
 }
 
-/** The session of a secret; undefined when there is none, or it is over. Notes, now and then, that it is in use. */
+/** The session of a secret; undefined if there is none, or it has ended. Records once a minute that it is in use. */
 export async function findSession(store: Store, secret: string, now: number): Promise<BrowserSession | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
   const [row] = await store.read(sessionByHash, {
-    hash: hashOf(secret),
-    seenAfter: now - IDLE_MS,
+    hash: hashSecret(secret),
+    seenAfter: now - MAX_IDLE_MS,
     createdAfter: now - MAX_SESSION_MS,
   })
   if (row === undefined) return undefined
-  if (now - row.seen_at > NOTED_EVERY_MS) {
+  if (now - row.seen_at > SEEN_INTERVAL_MS) {
     await store.db.updateTable('browser_session').set({ seen_at: now }).where('id', '=', row.id).execute()
   }
   return {
@@ -68,11 +68,6 @@ export async function findSession(store: Store, secret: string, now: number): Pr
   }
 }
 
-/** The accounts that let this one read their records. */
-export async function findSharers(store: Store, accountId: number): Promise<{ id: number; username: string }[]> {
-  return store.read(sharers, { account: accountId })
-}
-
 export interface SessionFacts {
   readonly id: number
   readonly browser: string
@@ -80,13 +75,13 @@ export interface SessionFacts {
   readonly seen_at: number
 }
 
-/** The sessions of an account that are not over, the one used last first. */
+/** The sessions of an account that have not ended, most recently used first. */
 export function listSessions(store: Store, accountId: number, now: number): Promise<SessionFacts[]> {
   return store.db
     .selectFrom('browser_session')
     .select(['id', 'browser', 'created_at', 'seen_at'])
     .where('account_id', '=', accountId)
-    .where('seen_at', '>', now - IDLE_MS)
+    .where('seen_at', '>', now - MAX_IDLE_MS)
     .where('created_at', '>', now - MAX_SESSION_MS)
     .orderBy('seen_at', 'desc')
     .orderBy('id', 'desc')
@@ -97,7 +92,7 @@ export async function endSession(store: Store, id: number): Promise<void> {
   await store.db.deleteFrom('browser_session').where('id', '=', id).execute()
 }
 
-/** Ends the sessions of an account, but for the one to keep. Returns how many there were. */
+/** Ends the sessions of an account except `keep`. Returns how many were ended. */
 export async function endSessions(store: Store, accountId: number, keep?: number): Promise<number> {
   const { numDeletedRows } = await store.db
     .deleteFrom('browser_session')
@@ -107,33 +102,11 @@ export async function endSessions(store: Store, accountId: number, keep?: number
   return Number(numDeletedRows)
 }
 
-export interface Preferences {
-  readonly displayName: string
-  readonly timeZone: string
-  readonly units: string
-}
-
-export async function setPreferences(store: Store, accountId: number, preferences: Preferences): Promise<void> {
-  const { displayName: display_name, timeZone: time_zone, units } = preferences
-  await store.db
-    .insertInto('preference')
-    .values({ account_id: accountId, display_name, time_zone, units })
-    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ display_name, time_zone, units }))
-    .execute()
-}
-
-/** Notes the time zone of an account that did not say anything yet. */
-export async function suggestTimeZone(store: Store, accountId: number, timeZone: string): Promise<void> {
-  await store.db
-    .insertInto('preference')
-    .values({ account_id: accountId, display_name: '', time_zone: timeZone, units: '' })
-    .onConflict(conflict => conflict.column('account_id').doNothing())
-    .execute()
-}
-
+const MAX_IDLE_MS = 12 * 3_600_000
+const MAX_BROWSER_LENGTH = 300
 const SECRET_BYTES = 32
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
-const NOTED_EVERY_MS = 60_000
+const SEEN_INTERVAL_MS = 60_000
 
 interface SessionRow {
   readonly id: number
@@ -158,13 +131,3 @@ const sessionByHash = query<{ hash: string; seenAfter: number; createdAfter: num
     where browser_session.hash = ${param('hash')}
       and browser_session.seen_at > ${param('seenAfter')} and browser_session.created_at > ${param('createdAfter')}`,
 )
-
-const sharers = query<{ account: number }, { id: number; username: string }>(
-  param => sql`
-    select account.id, account.username from partnership join account on account.id = partnership.owner_id
-    where partnership.partner_id = ${param('account')} order by account.id`,
-)
-
-function hashOf(secret: string): string {
-  return hash('sha256', secret, 'hex')
-}

@@ -1,83 +1,84 @@
-import { type PrimaryHealth, type Store, StoreUnavailableError } from '../store/store.ts'
-import { findGrant, type Grant, revocations } from './tokens.ts'
+import { type PrimaryHealth, type Store, StoreUnavailableError } from '../store/index.ts'
+import { findGrant, type Grant, revocationCount } from './tokens.ts'
 
-/** What tokens grant, kept for a moment, so that a token in steady use costs no look-up for each request. */
+/** Keeps grants for less than a second, so that a token in steady use does not cost a look-up for each request. */
 export interface GrantCache {
-  /** The grant of a token; undefined when nobody has it. At most one look-up. */
+  /** The grant of a token; undefined if there is no such token. Takes at most one look-up. */
   find(token: string): Promise<Grant | undefined>
 }
 
 /**
- * A grant is kept for less than a second, so that revoking a token, or anything else it rests on, holds everywhere within
- * one; a token revoked by this process is forgotten at once. Only while the server of the store is not there, the last
- * known grant holds on, for `grace` milliseconds: on one that is slow or busy, a token may have been revoked.
+ * Entries live for less than a second, so that revoking a token, or changing anything else that a grant depends on,
+ * takes effect everywhere within a second. A revocation by this process clears the cache at once. While the primary is
+ * down, the last known grant is used for up to `graceMs`; while it is only slow it is not, because the token may have
+ * been revoked there.
  */
-export function makeGrantCache(store: Store, grace: number): GrantCache {
-  const kept = new Map<string, { readonly grant: Grant; readonly since: number }>()
-  let seen = revocations()
+export function makeGrantCache(store: Store, graceMs: number): GrantCache {
+  const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()
+  let knownRevocations = revocationCount()
 
-  const keep = (token: string, grant: Grant | undefined, since: number) => {
-    // Taken out first, so that the oldest stand first.
-    kept.delete(token)
+  const keep = (token: string, grant: Grant | undefined, readAt: number) => {
+    // Deleted first, so that the map stays ordered by age.
+    entries.delete(token)
     if (grant === undefined) return
-    kept.set(token, { grant, since })
-    if (kept.size <= MAX_CACHED) return
-    for (const oldest of kept.keys()) {
-      kept.delete(oldest)
+    entries.set(token, { grant, readAt })
+    if (entries.size <= MAX_ENTRIES) return
+    for (const oldest of entries.keys()) {
+      entries.delete(oldest)
       return
     }
   }
 
-  const lookUp = async (token: string, since: number) => {
-    const began = revocations()
+  const lookUp = async (token: string, now: number) => {
+    const revocationsBefore = revocationCount()
     const grant = await findGrant(store, token)
-    if (revocations() === began) keep(token, grant, since)
+    if (revocationCount() === revocationsBefore) keep(token, grant, now)
     return grant
   }
 
-  /** What is looked up, or the last known grant where nobody is there to answer. */
-  const lookUpOr = async (last: Grant, token: string, since: number, reach: PrimaryHealth) => {
-    if (reach.lost) return last
-    const found = lookUp(token, since)
+  /** Looks the token up, or returns its last known grant if the primary is down. */
+  const lookUpOr = async (last: Grant, token: string, now: number, primary: PrimaryHealth) => {
+    if (primary.isDown) return last
+    const lookup = lookUp(token, now)
     try {
-      // One that is silent is not waited for until the look-up fails: the read that comes after needs the time.
-      if ((await isLate(found)) && (await reach.isLost())) return last
-      return await found
+      // A silent primary is not waited for until the look-up fails: the read of the record needs that time.
+      if ((await isSlow(lookup)) && (await primary.checkIsDown())) return last
+      return await lookup
     } catch (error) {
-      if (error instanceof StoreUnavailableError && (await reach.isLost())) return last
+      if (error instanceof StoreUnavailableError && (await primary.checkIsDown())) return last
       throw error
     }
   }
 
   return {
     async find(token) {
-      if (revocations() !== seen) kept.clear()
-      seen = revocations()
-      const known = kept.get(token)
+      if (revocationCount() !== knownRevocations) entries.clear()
+      knownRevocations = revocationCount()
+      const entry = entries.get(token)
       const now = performance.now()
-      if (known === undefined) return lookUp(token, now)
-      const age = now - known.since
-      if (age < CACHE_TTL_MS) return known.grant
-      return age < grace && store.reach !== undefined
-        ? lookUpOr(known.grant, token, now, store.reach)
+      if (entry === undefined) return lookUp(token, now)
+      const age = now - entry.readAt
+      if (age < CACHE_TTL_MS) return entry.grant
+      return age < graceMs && store.primary !== undefined
+        ? lookUpOr(entry.grant, token, now, store.primary)
         : lookUp(token, now)
     },
   }
 }
 
 const CACHE_TTL_MS = 900
-const MAX_CACHED = 10_000
+const MAX_ENTRIES = 10_000
 
-/** Milliseconds after which a look-up that has not ended is late. */
+/** After this time a look-up counts as slow, and the primary is checked. */
 const SLOW_LOOKUP_MS = 300
 
-async function isLate(work: Promise<unknown>): Promise<boolean> {
+async function isSlow(work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>(resolve => {
+  const slow = new Promise<boolean>(resolve => {
     timer = setTimeout(resolve, SLOW_LOOKUP_MS, true)
   })
   try {
-    return await Promise.race([work.then(() => false), late])
+    return await Promise.race([work.then(() => false), slow])
   } finally {
     clearTimeout(timer)
   }

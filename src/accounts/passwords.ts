@@ -1,36 +1,41 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { type Store, StoreUnavailableError } from '../store/index.ts'
 import { endSessions } from './browser-sessions.ts'
-import { RefusedError } from './refused.ts'
-import { type Store, StoreUnavailableError } from '../store/store.ts'
+import { RefusedError } from './errors.ts'
+
+export const MIN_PASSWORD_LENGTH = 12
+export const MAX_PASSWORD_LENGTH = 1024
 
 /**
- * Sets the password of an account and ends its browser sessions, but for the one to keep. Throws Refused when the
- * password is too short, too long, or nobody has that id.
+ * Sets the password of an account and ends its browser sessions except `keep`. Throws RefusedError if the password is
+ * too short or too long, or there is no such account.
  */
 export async function setPassword(store: Store, accountId: number, password: string, keep?: number): Promise<void> {
   const length = [...password].length
-  if (length < 12 || length > 1024) throw new RefusedError('a password must have 12 to 1024 characters')
+  if (length < MIN_PASSWORD_LENGTH || length > MAX_PASSWORD_LENGTH) {
+    throw new RefusedError(`a password must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
+  }
   const { numUpdatedRows } = await store.db
     .updateTable('account')
-    .set({ password_hash: await inTurn(() => hashPassword(password)) })
+    .set({ password_hash: await runQueued(() => hashPassword(password)) })
     .where('id', '=', accountId)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
-  // Whoever knew the old one must not stay signed in.
+  // Somebody who knew the old password must not stay signed in.
   await endSessions(store, accountId, keep)
 }
 
-/** The account with this name and password. It takes as long whether the name, the password or both are wrong. */
+/** The account with this name and password. It takes the same time whether the name, the password or both are wrong. */
 export async function verifyPassword(store: Store, username: string, password: string): Promise<number | undefined> {
   const account = await store.db
     .selectFrom('account')
     .select(['id', 'password_hash'])
     .where('username', '=', username)
     .executeTakeFirst()
-  // Made for known names too, or the first unknown one would take longer.
-  const fallback = await inTurn(dummy)
-  const matches = await inTurn(() => isPassword(password, account?.password_hash ?? fallback))
+  // Also awaited for known names, or the first unknown one would take longer.
+  const fallback = await runQueued(dummy)
+  const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null ? account.id : undefined
 }
 
@@ -48,7 +53,7 @@ async function isPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] = HASH.exec(stored) ?? []
   const expected = Buffer.from(tag, 'base64')
   if (expected.length === 0) return false
-  // It was made with the cost of its own time.
+  // The stored hash names the cost it was made with.
   const cost = {
     memory: Number(memory),
     passes: Number(passes),
@@ -68,24 +73,24 @@ function unpadded(bytes: Buffer): string {
 
 let dummyHash: Promise<string> | undefined
 
-/** The hash of a password that nobody has, for names that nobody has. */
+/** The hash of a random password, to compare with when there is no account of that name. */
 function dummy(): Promise<string> {
   dummyHash ??= hashPassword(randomBytes(16).toString('hex'))
   return dummyHash
 }
 
-// Each hash takes 19 MiB and a core: many at once would be a way to bring the service down.
+// Each hash takes 19 MiB and a core, so many at once could exhaust the machine.
 const MAX_CONCURRENT_HASHES = 2
 const MAX_WAITING_HASHES = 32
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Does the work, a few at a time. Throws StoreUnavailable when too many wait already. */
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs the work, a few at a time. Throws StoreUnavailableError if too many are waiting already. */
+async function runQueued<Result>(work: () => Promise<Result>): Promise<Result> {
   if (running < MAX_CONCURRENT_HASHES) running += 1
   else {
     if (waiting.length >= MAX_WAITING_HASHES) throw new StoreUnavailableError('too many passwords are being checked')
-    // Whoever is done hands its place on.
+    // Whichever finishes next passes its place on.
     await new Promise<void>(resolve => waiting.push(resolve))
   }
   try {

@@ -1,41 +1,41 @@
 import type { Store } from '../store/index.ts'
-import { NOTED_EVERY, noteUses } from './tokens.ts'
 
+/** Keeps the time at which tokens were last used. */
 export interface TokenUsage {
-  /** Remembers that a token was used; written later, at most once a minute for each token. */
+  /** Records that a token was used; written later, at most once a minute for each token. */
   recordUse(tokenId: number, now: number): void
   /** Writes what is pending and stops. */
   close(): Promise<void>
 }
 
-/** Notes when tokens are used, out of the way of requests. Where that fails, nothing else does. */
+/** Writes token usage in the background, so that no request waits for it or fails with it. */
 export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void): TokenUsage {
-  const written = new Map<number, number>()
+  const recorded = new Map<number, number>()
   const pending = new Map<number, number>()
 
   const flush = async () => {
     if (pending.size === 0) return
-    const uses = new Map(pending)
+    const lastUsed = new Map(pending)
     pending.clear()
     try {
-      await noteUses(store, uses)
+      await writeUsage(store, lastUsed)
     } catch (error) {
       onFailure(error)
-      // The next turn tries again, with what was used since.
-      for (const [id, at] of uses) if (!pending.has(id)) pending.set(id, at)
+      // Retried with the next flush; newer times win.
+      for (const [id, at] of lastUsed) if (!pending.has(id)) pending.set(id, at)
     }
   }
-  const timer = setInterval(() => void flush(), FLUSH_EVERY)
+  const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
   timer.unref()
 
   return {
     recordUse(tokenId, now) {
-      if (now - (written.get(tokenId) ?? 0) < NOTED_EVERY) return
-      if (written.size >= MAX_REMEMBERED) {
-        written.clear()
+      if (now - (recorded.get(tokenId) ?? 0) < USAGE_INTERVAL_MS) return
+      if (recorded.size >= MAX_TOKENS) {
+        recorded.clear()
         pending.clear()
       }
-      written.set(tokenId, now)
+      recorded.set(tokenId, now)
       pending.set(tokenId, now)
     },
     async close() {
@@ -45,5 +45,26 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
   }
 }
 
-const FLUSH_EVERY = 1000
-const MAX_REMEMBERED = 100_000
+/**
+ * Stores when tokens were last used (milliseconds since 1970, by token id). A stored time that is less than a minute
+ * older stays: each process writes on its own, and together they must not write more often than one.
+ */
+export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, number>): Promise<void> {
+  // The same order in every process, so that two of them cannot deadlock.
+  const byId = [...lastUsed].toSorted(([a], [b]) => a - b)
+  await store.db.transaction().execute(async transaction => {
+    for (const [id, at] of byId) {
+      await transaction
+        .updateTable('token')
+        .set({ last_used_at: at })
+        .where('id', '=', id)
+        .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', at - USAGE_INTERVAL_MS)]))
+        .execute()
+    }
+  })
+}
+
+/** How often the last use of one token is written at most. */
+const USAGE_INTERVAL_MS = 60_000
+const FLUSH_INTERVAL_MS = 1000
+const MAX_TOKENS = 100_000

@@ -1,15 +1,16 @@
-import { hash, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { sql } from 'kysely'
-import { scopes as known } from '../contract/endpoint.ts'
+import { type Kysely, sql } from 'kysely'
+import { scopes as allScopes } from '../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import { RefusedError } from './refused.ts'
-import type { TokenRow } from '../store/tables.ts'
+import type { Tables, TokenRow } from '../store/tables.ts'
+import { RefusedError } from './errors.ts'
+import { hashSecret } from './secrets.ts'
 
-/** The form of a token: its prefix, 30 random characters, and 6 of checksum over all that precedes. */
+/** The form of a token: a prefix, 30 random characters, and a checksum of 6 characters over all before it. */
 export const TOKEN_FORM = /lks_[0-9A-Za-z]{36}/
 
 /** How many tokens of an account may be active (not revoked, not expired) at once. */
@@ -21,12 +22,12 @@ export function mintToken(): string {
   return withChecksum(PREFIX + random)
 }
 
-/** Whether the text can be a token at all; told without looking it up. */
+/** Whether the text can be a token at all; needs no look-up. */
 export function isTokenForm(text: string): boolean {
   return text.length === TOKEN_LENGTH && WHOLE_FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
 }
 
-/** What a token allows, as it stands in the store. */
+/** What a token allows, as stored. */
 export interface Grant {
   readonly tokenId: number
   readonly accountId: number
@@ -39,9 +40,9 @@ export interface Grant {
   readonly owners: readonly number[]
 }
 
-/** The grant of a token; undefined when nobody has it. One look-up. */
+/** The grant of a token; undefined if there is no such token. One look-up. */
 export async function findGrant(store: Store, token: string): Promise<Grant | undefined> {
-  const [row] = await store.read(grantByHash, { hash: hashOf(token) })
+  const [row] = await store.read(grantByHash, { hash: hashSecret(token) })
   if (row === undefined) return undefined
   return {
     tokenId: row.id,
@@ -55,12 +56,10 @@ export async function findGrant(store: Store, token: string): Promise<Grant | un
   }
 }
 
-/** Whether the account of a token has a tier that has not ended. */
+/** Whether an account has a tier that has not ended. */
 export function isEntitled({ tier, tierEndsAt }: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): boolean {
   return tier !== null && (tierEndsAt === null || tierEndsAt > now)
 }
-
-export type TokenFacts = Omit<TokenRow, 'hash'>
 
 export interface TokenRequest {
   readonly accountId: number
@@ -71,57 +70,24 @@ export interface TokenRequest {
 }
 
 /**
- * Makes a token and returns it, the only time it can be seen. Throws Refused for a name, scopes or an expiry out of
- * bounds, an account without a tier, or one that has as many active tokens as it may.
+ * Creates a token and returns it; only its hash is stored. Throws RefusedError if the name, the scopes or the expiry are
+ * out of bounds, the account has no tier, or it has the maximum number of active tokens.
  */
 export async function createToken(store: Store, request: TokenRequest, now: number): Promise<string> {
-  const { accountId, name, scopes, expiresAt } = request
-  if (!isName(name)) {
-    throw new RefusedError(`the name of a token must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`)
-  }
-  if (!name.isWellFormed()) throw new RefusedError('the name of a token must not contain lone surrogates')
-  if (scopes.length === 0) throw new RefusedError('a token needs at least one scope')
-  if (!scopes.every(scope => known.some(one => one === scope))) {
-    throw new RefusedError(`the scopes of a token must be of ${known.join(', ')}`)
-  }
-  if (expiresAt !== null && expiresAt <= now) throw new RefusedError('the expiry of a token must lie in the future')
-  if (expiresAt !== null && expiresAt > LATEST) {
-    throw new RefusedError(
-      `the expiry of a token must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
-    )
-  }
+  checkRequest(request, now)
   const token = mintToken()
   await store.db.transaction().execute(async transaction => {
-    // Two at once must wait for each other, or both count too few. SQLite has one writer in any case.
-    const account = await transaction
-      .selectFrom('account')
-      .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
-      .where('id', '=', accountId)
-      .$if(store.engine === 'postgres', accounts => accounts.forUpdate())
-      .executeTakeFirst()
-    if (account === undefined) throw new RefusedError('there is no such account')
-    if (!isEntitled(account, now))
-      throw new RefusedError('the account has no subscription tier, so its tokens could not be used')
-    const { active } = await transaction
-      .selectFrom('token')
-      .select(({ fn }) => fn.countAll<number>().as('active'))
-      .where('account_id', '=', accountId)
-      .where('revoked_at', 'is', null)
-      .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-      .executeTakeFirstOrThrow()
-    if (active >= MAX_ACTIVE_TOKENS) {
-      throw new RefusedError(`the account has ${MAX_ACTIVE_TOKENS} active tokens, which is the most: revoke one first`)
-    }
+    await checkAccount(transaction, store, request.accountId, now)
     await transaction
       .insertInto('token')
       .values({
-        account_id: accountId,
-        hash: hashOf(token),
-        name,
+        account_id: request.accountId,
+        hash: hashSecret(token),
+        name: request.name,
         last4: token.slice(-4),
-        scopes: known.filter(scope => scopes.includes(scope)).join(' '),
+        scopes: allScopes.filter(scope => request.scopes.includes(scope)).join(' '),
         created_at: now,
-        expires_at: expiresAt,
+        expires_at: request.expiresAt,
         revoked_at: null,
         last_used_at: null,
       })
@@ -129,6 +95,9 @@ export async function createToken(store: Store, request: TokenRequest, now: numb
   })
   return token
 }
+
+/** A token as people see it in lists. */
+export type TokenFacts = Omit<TokenRow, 'hash'>
 
 export function listTokens(store: Store, accountId?: number): Promise<TokenFacts[]> {
   return store.db
@@ -139,45 +108,66 @@ export function listTokens(store: Store, accountId?: number): Promise<TokenFacts
     .execute()
 }
 
-let revoked = 0
+let revocations = 0
 
-/** How many tokens this process revoked: where it grew, what is kept of tokens is out of date. */
-export function revocations(): number {
-  return revoked
+/** How many tokens this process has revoked; when it grows, cached grants may be out of date. */
+export function revocationCount(): number {
+  return revocations
 }
 
-/** Ends a token for good. Throws Refused when there is none with this id; ending it twice changes nothing. */
+/** Revokes a token. Throws RefusedError if there is none with this id; revoking it twice changes nothing. */
 export async function revokeToken(store: Store, id: number, now: number): Promise<void> {
   const { numUpdatedRows } = await store.db
     .updateTable('token')
     .set(({ fn, val, ref }) => ({ revoked_at: fn.coalesce(ref('revoked_at'), val(now)) }))
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  revoked += 1
+  revocations += 1
   if (numUpdatedRows === 0n) throw new RefusedError('there is no token with this id')
 }
 
-/**
- * Notes when tokens were last used (milliseconds since 1970, by token id). What another process noted less than a minute
- * before stays: each of them notes on its own, and together they must not write more often than one.
- */
-export async function noteUses(store: Store, uses: ReadonlyMap<number, number>): Promise<void> {
-  // In one order everywhere, or two processes could wait for each other.
-  const inOrder = [...uses].toSorted(([a], [b]) => a - b)
-  await store.db.transaction().execute(async transaction => {
-    for (const [id, at] of inOrder) {
-      await transaction
-        .updateTable('token')
-        .set({ last_used_at: at })
-        .where('id', '=', id)
-        .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', at - NOTED_EVERY)]))
-        .execute()
-    }
-  })
+function checkRequest({ name, scopes, expiresAt }: TokenRequest, now: number) {
+  if (!isName(name)) {
+    throw new RefusedError(`the name of a token must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`)
+  }
+  if (!name.isWellFormed()) throw new RefusedError('the name of a token must not contain lone surrogates')
+  if (scopes.length === 0) throw new RefusedError('a token needs at least one scope')
+  if (!scopes.every(scope => allScopes.some(known => known === scope))) {
+    throw new RefusedError(`the scopes of a token must be of ${allScopes.join(', ')}`)
+  }
+  if (expiresAt === null) return
+  if (expiresAt <= now) throw new RefusedError('the expiry of a token must lie in the future')
+  if (expiresAt > LATEST) {
+    throw new RefusedError(
+      `the expiry of a token must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
+    )
+  }
 }
 
-/** Milliseconds between two notes of the use of a token. */
-export const NOTED_EVERY = 60_000
+/** Throws RefusedError unless the account may have another token. */
+async function checkAccount(db: Kysely<Tables>, { engine }: Store, id: number, now: number): Promise<void> {
+  const account = await db
+    .selectFrom('account')
+    .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
+    .where('id', '=', id)
+    // Locks the row, or two concurrent requests would both count too few. SQLite has one writer in any case.
+    .$if(engine === 'postgres', accounts => accounts.forUpdate())
+    .executeTakeFirst()
+  if (account === undefined) throw new RefusedError('there is no such account')
+  if (!isEntitled(account, now)) {
+    throw new RefusedError('the account has no subscription tier, so its tokens could not be used')
+  }
+  const { active } = await db
+    .selectFrom('token')
+    .select(({ fn }) => fn.countAll<number>().as('active'))
+    .where('account_id', '=', id)
+    .where('revoked_at', 'is', null)
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .executeTakeFirstOrThrow()
+  if (active >= MAX_ACTIVE_TOKENS) {
+    throw new RefusedError(`the account has ${MAX_ACTIVE_TOKENS} active tokens, which is the most: revoke one first`)
+  }
+}
 
 interface GrantRow {
   id: number
@@ -215,8 +205,4 @@ function withChecksum(body: string): string {
     rest = Math.floor(rest / ALPHABET.length)
   }
   return body + checksum
-}
-
-function hashOf(token: string): string {
-  return hash('sha256', token, 'hex')
 }

@@ -11,7 +11,7 @@ import { type Service, type ServiceOptions, startServer, urlOf } from '../http/s
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import { setPassword } from '../accounts/passwords.ts'
-import { RefusedError } from '../accounts/refused.ts'
+import { RefusedError } from '../accounts/errors.ts'
 import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
 import {
   databaseOption,
@@ -81,7 +81,7 @@ async function serve(flags: ServeFlags) {
   const openServed = () =>
     openStore(flags.database ?? config.databaseUrl, {
       busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,
-      statementTimeout: STATEMENT_TIMEOUT,
+      statementTimeoutMs: STATEMENT_TIMEOUT,
       readUrls: config.databaseReadUrls,
       create: mayMigrate,
       schema: mayMigrate ? 'migrate' : 'current',

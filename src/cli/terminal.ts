@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
 import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
 
@@ -13,7 +14,7 @@ export class UsageError extends Error {
 
 /** The person said stop. */
 export class InterruptedError extends Error {
-  override readonly name = 'Interrupted'
+  override readonly name = 'InterruptedError'
 }
 
 export function databaseOption(): Option {
@@ -104,7 +105,10 @@ export async function confirmOr(flag: string, question: string): Promise<void> {
 /** A password: asked for twice on a terminal, else the first line of stdin. Never an argument, which others can see. */
 export async function askPassword(): Promise<string> {
   if (!isInteractive()) return firstLine()
-  const first = await password({ message: 'New password (12 to 1024 characters)', output: process.stderr })
+  const first = await password({
+    message: `New password (${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters)`,
+    output: process.stderr,
+  })
   const second = isCancel(first) ? first : await password({ message: 'Once more', output: process.stderr })
   if (isCancel(first) || isCancel(second)) throw new InterruptedError('nothing was changed')
   if (first !== second) throw new UsageError('the two passwords differ: nothing was changed')

@@ -22,7 +22,7 @@ import type { Call } from '../http/request-context.ts'
 import type { Log } from '../http/log.ts'
 import { matchesEtag } from '../http/negotiation.ts'
 import { findSession } from '../accounts/browser-sessions.ts'
-import { type Store, StoreUnavailable } from '../store/index.ts'
+import { type Store, StoreUnavailableError } from '../store/index.ts'
 import { asset, isAsset } from './assets.ts'
 import { parseCookies } from './cookies.ts'
 import { readDisplay } from './display.ts'
@@ -235,7 +235,7 @@ type Seen = ApiError | FormError
 
 function seenAs(error: unknown): Seen {
   if (error instanceof ApiError || error instanceof FormError) return error
-  if (error instanceof StoreUnavailable) return new ApiError('unavailable')
+  if (error instanceof StoreUnavailableError) return new ApiError('unavailable')
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new FormError('body_too_large')
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new FormError('unsupported_media_type')

@@ -1,4 +1,5 @@
-import { type BrowserSession, findSharers } from '../accounts/browser-sessions.ts'
+import { listReadableAccounts } from '../accounts/accounts.ts'
+import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
@@ -10,7 +11,7 @@ export async function viewerOf(
   cookies: ReadonlyMap<string, string>,
 ): Promise<Viewer> {
   const own = { id: session.accountId, username: session.username }
-  const readable = [own, ...(await findSharers(store, session.accountId))]
+  const readable = [own, ...(await listReadableAccounts(store, session.accountId))]
   return {
     ...readDisplay(cookies),
     session,

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
 import { makeGrantCache } from '../accounts/grant-cache.ts'
 import type { SampleAccount } from '../dashboard/routes.ts'
-import { type Store, StoreUnavailable } from '../store/index.ts'
+import { type Store, StoreUnavailableError } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
 import { makeResponder, makeRequestId } from './respond.ts'
 import { makeApi } from './api.ts'
@@ -154,7 +154,7 @@ export async function startServer({ store, config, log, metrics, sample }: Servi
         response.deadline = setTimeout(() => {
           // A long answer that is under way takes the time that its reader takes.
           if (response.headersSent) return
-          const late = new StoreUnavailable('too late')
+          const late = new StoreUnavailableError('too late')
           if (forApi) fail(response, exchange, late)
           else pages.then(({ giveUp }) => giveUp(call, late)).catch(() => {})
         }, RESPONSE_TIMEOUT_MS)
@@ -344,5 +344,5 @@ function isAllowed(host: string | undefined, allowed: readonly string[]): boolea
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
-  return new ApiError(error instanceof StoreUnavailable ? 'unavailable' : 'internal_error')
+  return new ApiError(error instanceof StoreUnavailableError ? 'unavailable' : 'internal_error')
 }

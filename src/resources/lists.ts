@@ -1,5 +1,5 @@
 import type { End } from '../contract/parameters.ts'
-import { type Store, StoreUnavailable, TooLong } from '../store/index.ts'
+import { type Store, StoreUnavailableError, TooLongError } from '../store/index.ts'
 import { EVER, type IdRange, type ListQueries, CHUNK_CHARACTERS, type ListRange } from './list-queries.ts'
 import { type PageParams, longPageOf, pageOf, type Result } from './results.ts'
 
@@ -68,7 +68,7 @@ export async function readPage<Values extends object>(
       return pageOf(page, asked, list.listOf(asked))
     }
   } catch (error) {
-    if (!(error instanceof TooLong)) throw error
+    if (!(error instanceof TooLongError)) throw error
   }
   const [page] = await store.read(queries.rowSizes(values), values)
   const chunk = queries.chunk(values)
@@ -76,7 +76,7 @@ export async function readPage<Values extends object>(
     for (let from = 1, sent = 0; sent < bytes; from += CHUNK_CHARACTERS) {
       const [found] = await store.read(chunk, { ...values, id, from })
       // The length of the answer has been said.
-      if (found?.etag !== etag) throw new StoreUnavailable('a row changed while its page was sent')
+      if (found?.etag !== etag) throw new StoreUnavailableError('a row changed while its page was sent')
       sent += Buffer.byteLength(found.text)
       yield found.text
     }

@@ -5,15 +5,16 @@ import { type OpenOptions, type Store, StoreError } from './store.ts'
 export {
   type Engine,
   type OpenOptions,
+  type PrimaryHealth,
   type Store,
   StoreError,
-  StoreUnavailableError as StoreUnavailable,
-  TooLongError as TooLong,
+  StoreUnavailableError,
+  TooLongError,
 } from './store.ts'
 
 /**
- * Opens the store a URL names: `sqlite:<path>` or `postgres://…`. Throws StoreError when it cannot be opened, SchemaError when its schema
- * does not fit.
+ * Opens the database at a URL: `sqlite:<path>` or `postgres://…`. Throws StoreError if it cannot be opened, SchemaError
+ * if its schema does not fit.
  */
 export async function open(url: string, options: OpenOptions): Promise<Store> {
   const store = await openEngine(url, options)
@@ -33,12 +34,12 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
 
 async function bringUpToDate(store: Store, url: string) {
   if (store.engine === 'sqlite') return migrate(store, Date.now())
-  // Of its own, because a step takes as long as it takes, and this store may be one that gives up early.
-  const patient = await openEngine(url, { busyTimeoutMs: 0 })
+  // A migration must not be cut off by the timeouts of this store, so it runs on one without them.
+  const unlimited = await openEngine(url, { busyTimeoutMs: 0 })
   try {
-    await migrate(patient, Date.now())
+    await migrate(unlimited, Date.now())
   } finally {
-    await patient.close()
+    await unlimited.close()
   }
 }
 
@@ -50,7 +51,7 @@ async function openEngine(url: string, options: OpenOptions): Promise<Store> {
     return openSqlite(url.slice('sqlite:'.length), options)
   }
   if (/^postgres(ql)?:\/\//.test(url)) {
-    // Loaded only when it is asked for: most never do.
+    // Loaded only when needed: most installations use SQLite.
     const { openPostgres } = await import('./postgres.ts')
     return openPostgres(url, options)
   }

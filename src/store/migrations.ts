@@ -165,7 +165,7 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
 
 const newestVersion = query<object, { version: number }>(() => sql`select max(version) as version from migration`)
 
-/** Throws StoreUnavailable unless the store answers and has the schema this program works with. */
+/** Throws StoreUnavailableError unless the store answers and has the schema this program works with. */
 export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
   let version: number | undefined
   try {

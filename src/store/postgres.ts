@@ -1,50 +1,26 @@
-import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
-import pg from 'pg'
-import { type OpenOptions, type Store, StoreError, StoreUnavailableError } from './store.ts'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import { checkVersion } from './migrations.ts'
-import { type Compiled, compile, type Query } from './query.ts'
+import { isCancelled } from './postgres-errors.ts'
+import { guarded, makePool } from './postgres-pool.ts'
+import { makeReader, type Reader } from './postgres-reader.ts'
 import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
+import type { OpenOptions, Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Opens a PostgreSQL database. Nothing is asked of it before the first statement. Reads of records go to a replica that
- * is alive and current, where there is one, else to the primary; everything else goes to the primary.
+ * Opens a PostgreSQL database; connects with the first statement. Records are read from a replica that is up and
+ * current, if there is one, else from the primary; everything else goes to the primary.
  */
-export function openPostgres(url: string, { busyTimeoutMs, statementTimeout, readUrls = [] }: OpenOptions): Store {
-  const limits = { statementTimeout, lockTimeout: busyTimeoutMs }
-  const pool = makePool(url, { ...limits, most: 5 })
+export function openPostgres(url: string, { busyTimeoutMs, statementTimeoutMs, readUrls = [] }: OpenOptions): Store {
+  const limits = { statementTimeoutMs, lockTimeoutMs: busyTimeoutMs }
+  const pool = makePool(url, { ...limits, maxConnections: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
-  const reads = makePool(url, { ...limits, ...READING })
-  const readPrimary = makeReader(db, reads)
-  const replicas =
-    readUrls.length === 0
-      ? undefined
-      : watchReplicas(
-          makePool(url, WATCHING),
-          readUrls.map(readUrl => {
-            const replicaPool = makePool(readUrl, { ...ON_REPLICA, ...READING })
-            return {
-              watch: makePool(readUrl, WATCHING),
-              read: makeReader(db, replicaPool),
-              close: () => replicaPool.end(),
-            }
-          }),
-        )
-
-  const reach = watchPrimary(makePool(url, WATCHING))
-
-  const readRecords: Reader = async (query, values) => {
-    for (const replica of replicas?.current() ?? []) {
-      try {
-        return await replica.read(query, values)
-      } catch (error) {
-        // Whatever is wrong with a replica, the primary can still answer. A query that took too long says nothing of it.
-        if (!isCancelled(error)) replica.fail()
-      }
-    }
-    return readPrimary(query, values)
-  }
+  const readPool = makePool(url, { ...limits, ...READING })
+  const readPrimary = makeReader(db, readPool)
+  const replicas = openReplicas(db, url, readUrls)
+  const primary = watchPrimary(makePool(url, MONITORING))
+  const readRecords = replicas === undefined ? readPrimary : readFrom(replicas, readPrimary)
 
   return {
     engine: 'postgres',
@@ -60,47 +36,21 @@ export function openPostgres(url: string, { busyTimeoutMs, statementTimeout, rea
       }
     },
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
-    async locked(connection, work) {
-      // What others have stored while this waited for the lock must be seen, whatever the default.
-      await sql`begin isolation level read committed`.execute(connection)
-      try {
-        // One at a time; ordinary writers go on.
-        await sql`select pg_advisory_xact_lock(${IMPORT_LOCK})`.execute(connection)
-        const result = await work()
-        await sql`commit`.execute(connection)
-        return result
-      } catch (error) {
-        await sql`rollback`.execute(connection).catch(() => {})
-        throw error
-      }
-    },
+    locked: runLocked,
     backup: undefined,
-    reach,
+    primary,
     async close() {
-      await Promise.all([replicas?.close(), reach.close(), reads.end()])
-      // Kysely ends only a pool it has used.
+      await Promise.all([replicas?.close(), primary.close(), readPool.end()])
+      // Kysely ends only a pool that it has used.
       await db.destroy()
       if (!pool.ended) await pool.end()
     },
   }
 }
 
-export type Reader = <Values extends object, Row>(query: Query<Values, Row>, values: Values) => Promise<Row[]>
-
-interface PoolOptions {
-  /** Milliseconds for one statement; any time if not given. */
-  readonly statementTimeout: number | undefined
-  readonly lockTimeout: number
-  /** Milliseconds to wait for a connection. */
-  readonly connectTimeout?: number
-  readonly most: number
-  /** Of the server, for each session. */
-  readonly settings?: Readonly<Record<string, string>>
-}
-
 /**
- * What compiled reads ask of the planner. They have one plan that is right whatever the tables hold: along an index, in
- * order. Left alone, the planner now and then sorts all that an account has: by what it guesses of new tables, or of a
+ * How the planner is to treat compiled reads. One plan is right for them whatever the tables hold: along an index, in
+ * order. By default the planner sometimes sorts all rows of an account instead, because it misjudges new tables or a
  * limit that it does not know yet.
  */
 export const planning = {
@@ -113,179 +63,53 @@ export const planning = {
   enable_sort: 'off',
 }
 
-const READING = { most: 10, settings: { ...planning, default_transaction_read_only: 'on' } }
+const READING = { maxConnections: 10, settings: { ...planning, default_transaction_read_only: 'on' } }
 
-// What a replica does not answer in a third of the time is asked of the primary, which has the rest.
-const ON_REPLICA = { statementTimeout: 1200, lockTimeout: 1200, connectTimeout: 500 }
+// A quarter of the response time; the rest is left for the primary.
+const ON_REPLICA = { statementTimeoutMs: 1200, lockTimeoutMs: 1200, connectTimeoutMs: 500 }
 
-// On a connection of its own, or a pool in full use would look like a database that is gone.
-const WATCHING = { statementTimeout: 800, lockTimeout: 800, connectTimeout: 800, most: 1 }
+// A connection of its own, because a pool in full use would look like a server that is down.
+const MONITORING = { statementTimeoutMs: 800, lockTimeoutMs: 800, connectTimeoutMs: 800, maxConnections: 1 }
 
-/** Integers come as numbers: every one that is stored is exact. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (type, format) =>
-    type === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(type, format) as (text: string) => unknown),
-}
+type Replicas = ReturnType<typeof watchReplicas>
 
-function makePool(
-  url: string,
-  { statementTimeout, lockTimeout, connectTimeout = 2000, most, settings = {} }: PoolOptions,
-): pg.Pool {
-  const address = URL.parse(url)
-  if (address === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
-  for (const [name, value] of Object.entries(settings)) {
-    address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c ${name}=${value}`)
-  }
-  const pool = new pg.Pool({
-    connectionString: address.href,
-    types,
-    max: most,
-    connectionTimeoutMillis: connectTimeout,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    application_name: 'lockstep',
-    lock_timeout: lockTimeout,
-    ...(statementTimeout === undefined
-      ? {}
-      : // The first asks the server to give up, the second gives up on the server.
-        { statement_timeout: statementTimeout, query_timeout: statementTimeout + 300 }),
+function openReplicas(db: Kysely<Tables>, url: string, readUrls: readonly string[]): Replicas | undefined {
+  if (readUrls.length === 0) return undefined
+  const replicas = readUrls.map(readUrl => {
+    const pool = makePool(readUrl, { ...ON_REPLICA, ...READING })
+    return { monitor: makePool(readUrl, MONITORING), read: makeReader(db, pool), close: () => pool.end() }
   })
-  // Without listeners, a connection that is lost while nobody uses it ends the process.
-  pool.on('error', () => {})
-  pool.on('connect', client => client.on('error', () => {}))
-  return pool
+  return watchReplicas(makePool(url, MONITORING), replicas)
 }
 
-/** Runs compiled reads on a pool, as prepared statements; once more where the connection was lost. */
-function makeReader(db: Kysely<Tables>, pool: pg.Pool): Reader {
-  const statements = new WeakMap<object, Compiled & { readonly name: string }>()
-  let prepared = 0
-
-  const prepare = (query: Query<never, unknown>) => {
-    const statement = { ...compile(db, 'postgres', query), name: `read_${(prepared += 1)}` }
-    statements.set(query, statement)
-    return statement
-  }
-
-  const run = async <Row>(statement: pg.QueryConfig<unknown[]>): Promise<Row[]> => {
-    const client = await connect(pool)
-    let failure: unknown
-    try {
-      // The rows of a query are what its Row says.
-      const result = (await client.query(statement)) as unknown as { rows: Row[] }
-      const { rows } = result
-      // What waited for the rows is old by now, and would keep them until all of the heap is swept.
-      result.rows = []
-      return rows
-    } catch (error) {
-      failure = error
-      throw error
-    } finally {
-      client.release(isInDoubt(failure))
-    }
-  }
-
-  return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
-    const { name, sql: text, parameters } = statements.get(query) ?? prepare(query)
-    const statement = { name, text, values: parameters(values) }
-    try {
-      return await run<Row>(statement).catch((error: unknown) => {
-        if (isLost(error)) return run<Row>(statement)
-        throw error
-      })
-    } catch (error) {
-      throw translate(error)
-    }
-  }
-}
-
-/** The pool as Kysely uses it: errors are told in our words, and a connection that is in doubt is not used again. */
-function guarded(pool: pg.Pool): PostgresPool {
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    async connect() {
-      const client = await connect(pool)
-      let doubt: StoreUnavailableError | undefined
-      const query = async (text: string, values: readonly unknown[]) => {
-        // What comes after would only wait for the same silence.
-        if (doubt !== undefined) throw doubt
-        try {
-          return await client.query(text, [...values])
-        } catch (error) {
-          if (!isInDoubt(error)) throw translate(error)
-          doubt = unavailable(error)
-          throw doubt
-        }
+/** Reads from replicas while one can answer, else from the primary. */
+function readFrom(replicas: Replicas, readPrimary: Reader): Reader {
+  return async (query, values) => {
+    for (const replica of replicas.current()) {
+      try {
+        return await replica.read(query, values)
+      } catch (error) {
+        // A query that took too long does not mean that the replica is down.
+        if (!isCancelled(error)) replica.fail()
       }
-      return {
-        // Kysely asks for a cursor only where one was configured.
-        query: query as never,
-        release: discard => client.release(discard === true || doubt !== undefined),
-      }
-    },
+    }
+    return readPrimary(query, values)
   }
 }
 
-/** A connection of the pool. Throws StoreUnavailable where none is to be had, whatever the reason. */
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+const WRITE_LOCK = 5625_002
+
+/** Runs work in a transaction; one at a time in all processes, while ordinary writers continue. */
+async function runLocked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result> {
+  // Whatever the default of the database: changes committed while this waits for the lock must be seen.
+  await sql`begin isolation level read committed`.execute(connection)
   try {
-    return await pool.connect()
+    await sql`select pg_advisory_xact_lock(${WRITE_LOCK})`.execute(connection)
+    const result = await work()
+    await sql`commit`.execute(connection)
+    return result
   } catch (error) {
-    throw unavailable(error)
+    await sql`rollback`.execute(connection).catch(() => {})
+    throw error
   }
-}
-
-const IMPORT_LOCK = 5625_002
-
-/** What an error of the engine means to the rest of the program. */
-function translate(error: unknown): unknown {
-  const code = codeOf(error)
-  if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
-  if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
-  return isInDoubt(error) || AWAY.test(code) ? unavailable(error) : error
-}
-
-function unavailable(error: unknown): StoreUnavailableError {
-  if (error instanceof StoreUnavailableError) return error
-  return new StoreUnavailableError(`the database does not answer: ${messageOf(error)}`, { cause: error })
-}
-
-/** Whether the connection is gone. The statement may not have run, so a read can be tried again on another one. */
-function isLost(error: unknown): boolean {
-  return LOST.test(codeOf(error)) || (error instanceof Error && ('syscall' in error || CLOSED.test(error.message)))
-}
-
-/** Whether the connection cannot be trusted with another statement. */
-function isInDoubt(error: unknown): boolean {
-  return isLost(error) || (error instanceof Error && error.message === 'Query read timeout')
-}
-
-/** Whether the server gave up on a statement because it took too long. */
-function isCancelled(error: unknown): boolean {
-  return error instanceof StoreUnavailableError && codeOf(error.cause) === '57014'
-}
-
-// Connection trouble; shut down by an administrator, crashed, starting up, idle for too long.
-const LOST = /^(08...|57P0[1235])$/
-
-// As the driver tells it.
-const CLOSED = /^(Connection terminated|Client (has encountered a connection error|was closed))/
-
-// Wrong password or role, database missing or dropped, read-only, out of something, cancelled, lock not had, i/o error.
-const AWAY = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
-
-// Somebody else was first: a key that is taken or gone since it was looked at, a deadlock, a replica that had to go on.
-const CONFLICT = /^(23503|23505|40...)$/
-
-const FORBIDDEN = '42501'
-
-/** Several addresses that were tried in vain have a code, and no message. */
-function messageOf(error: unknown): string {
-  return error instanceof Error && error.message !== '' ? error.message : codeOf(error)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

@@ -3,62 +3,63 @@ import pg from 'pg'
 import type { PrimaryHealth } from './store.ts'
 
 /**
- * Tells a server that is gone (it refuses or ends connections, is starting or stopping, or is silent) from one that is
- * only slow, busy or unwilling. It is asked on a connection of its own, or a pool in full use would look like silence.
- * Once it is gone it is asked again and again, so that its return is noticed within a second.
+ * Tells a server that is down (it refuses or ends connections, is starting or stopping, or does not respond) from one
+ * that is slow, busy or refuses a statement. It is probed on a connection of its own, because a pool in full use would
+ * look like a server that does not respond. While it is down it is probed all the time, so that its return is noticed
+ * within a second.
  */
 export function watchPrimary(pool: pg.Pool): PrimaryHealth & { close(): Promise<void> } {
-  const ending = new AbortController()
-  let asking: Promise<boolean> | undefined
-  let lost = false
+  const closing = new AbortController()
+  let probing: Promise<boolean> | undefined
+  let isDown = false
 
-  const waitForReturn = async () => {
-    while (lost) {
-      await sleep(ASK_AGAIN, undefined, { ref: false, signal: ending.signal }).catch(() => {})
-      if (ending.signal.aborted) return
-      lost = !(await isThere(pool))
+  const waitUntilUp = async () => {
+    while (isDown) {
+      await sleep(RETRY_INTERVAL_MS, undefined, { ref: false, signal: closing.signal }).catch(() => {})
+      if (closing.signal.aborted) return
+      isDown = !(await responds(pool))
     }
   }
   let waiting = Promise.resolve()
 
-  const ask = async () => {
-    // A connection can be lost, or an answer be late, where nothing is wrong with the server: a second one tells.
-    lost = !(await isThere(pool)) && !(await isThere(pool))
-    if (lost) waiting = waitForReturn()
-    return lost
+  const probe = async () => {
+    // One connection can be lost, or one response late, on a healthy server, so it takes two failures.
+    isDown = !(await responds(pool)) && !(await responds(pool))
+    if (isDown) waiting = waitUntilUp()
+    return isDown
   }
 
   return {
-    get lost() {
-      return lost
+    get isDown() {
+      return isDown
     },
-    async isLost() {
-      if (lost) return true
-      asking ??= ask().finally(() => {
-        asking = undefined
+    async checkIsDown() {
+      if (isDown) return true
+      probing ??= probe().finally(() => {
+        probing = undefined
       })
-      return asking
+      return probing
     },
     async close() {
-      ending.abort()
-      await asking
+      closing.abort()
+      await probing
       await waiting
       await pool.end()
     },
   }
 }
 
-const ASK_AGAIN = 100
+const RETRY_INTERVAL_MS = 100
 
-/** Whether a server is there, whatever it says. */
-async function isThere(pool: pg.Pool): Promise<boolean> {
+/** Whether the server responds at all; an error of a statement is a response too. */
+async function responds(pool: pg.Pool): Promise<boolean> {
   try {
     await pool.query('select 1')
     return true
   } catch (error) {
-    return error instanceof pg.DatabaseError && !GOING.test(error.code ?? '')
+    return error instanceof pg.DatabaseError && !DOWN.test(error.code ?? '')
   }
 }
 
-// Connection trouble, which a pooler has with the server behind it; shut down, crashed, starting up.
-const GOING = /^(08...|57P0[123])$/
+// Connection errors, which a pooler reports for the server behind it; shut down, crashed, starting up.
+const DOWN = /^(08...|57P0[123])$/

@@ -1,98 +1,115 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Reader } from './postgres.ts'
+import type { Reader } from './postgres-reader.ts'
 
-/** A database that follows the primary. */
-interface Follower {
-  /** To look at it, apart from what reads of records are doing. */
-  readonly watch: pg.Pool
+/** A replica, with separate pools so that monitoring does not wait for reads. */
+interface ReplicaPools {
+  readonly monitor: pg.Pool
   readonly read: Reader
   close(): Promise<void>
 }
 
-/** One that can be read now. */
+/** A replica that can be read now. */
 export interface Replica {
   readonly read: Reader
-  /** It did not answer: it is not asked again before it was seen alive. */
+  /** Takes the replica out of use until it responds to the monitor again. */
   fail(): void
 }
 
 /**
- * Watches replicas: one may be read while it is alive and no more than five seconds behind the primary. How far it is
- * behind is told by positions in the log, noted each second, since a replica that lost the primary cannot know. While
- * the primary is away, a replica stays as current as it was.
+ * Monitors replicas. One may be read while it responds and is at most five seconds behind the primary. The lag is
+ * computed from positions in the write-ahead log: those of the primary are recorded every second, because a replica
+ * that lost the primary cannot know how far behind it is. While the primary is down, the lag of a replica stays as it was.
  */
-export function watchReplicas(primary: pg.Pool, followers: readonly Follower[]) {
-  const ending = new AbortController()
-  let positions: { readonly at: number; readonly position: bigint }[] = []
-  let primaryAlive = true
-  let primarySeen = performance.now()
-  // Without a position to compare with, the first look at a replica would be in vain.
-  const looked = Promise.withResolvers<void>()
-
-  const lookAtPrimary = async () => {
-    const at = performance.now()
-    const position = await positionOf(primary, 'pg_current_wal_lsn()')
-    looked.resolve()
-    primaryAlive = position !== undefined
-    if (position === undefined) return
-    primarySeen = at
-    positions = [...positions.filter(noted => at - noted.at < REMEMBERED), { at, position }]
-  }
-  const watching = [repeat(ending.signal, lookAtPrimary)]
-
-  const replicas = followers.map(({ watch, read }) => {
-    let alive = false
-    /** It has everything that the primary had then. */
-    let upTo = Number.NEGATIVE_INFINITY
-    watching.push(
-      repeat(ending.signal, async () => {
-        await looked.promise
-        const replayed = await positionOf(watch, 'pg_last_wal_replay_lsn()')
-        alive = replayed !== undefined
-        const newest = positions.findLast(noted => replayed !== undefined && noted.position <= replayed)
-        if (newest !== undefined) upTo = Math.max(upTo, newest.at)
-      }),
-    )
-    return {
-      read,
-      fail() {
-        alive = false
-      },
-      isCurrent: () => alive && (primaryAlive ? performance.now() : primarySeen) - upTo <= MAX_LAG_MS,
-    }
-  })
+export function watchReplicas(primary: pg.Pool, replicas: readonly ReplicaPools[]) {
+  const closing = new AbortController()
+  const history = watchPositions(primary, closing.signal)
+  const watched = replicas.map(pools => watchReplica(pools, history, closing.signal))
   let turn = 0
 
   return {
-    /** The replicas that can be read now, beginning with another one each time. */
+    /** The replicas that can be read now, starting with another one each time. */
     current(): Replica[] {
       turn += 1
-      const usable = replicas.filter(({ isCurrent }) => isCurrent())
+      const usable = watched.filter(({ isCurrent }) => isCurrent())
       return [...usable.slice(turn % usable.length), ...usable.slice(0, turn % usable.length)]
     },
     async close() {
-      ending.abort()
-      await Promise.all(watching)
-      await Promise.all([primary.end(), ...followers.flatMap(({ watch, close }) => [watch.end(), close()])])
+      closing.abort()
+      await Promise.all([history.done, ...watched.map(({ done }) => done)])
+      await Promise.all([primary.end(), ...replicas.flatMap(({ monitor, close }) => [monitor.end(), close()])])
     },
   }
 }
 
-const LOOK_EVERY = 1000
-const REMEMBERED = 60_000
-/** Milliseconds a replica may be behind; it is looked at each second, so a little less than five. */
-const MAX_LAG_MS = 4500
+/** Records the positions of the primary in the write-ahead log, and when each was read. */
+function watchPositions(primary: pg.Pool, closing: AbortSignal) {
+  let positions: { readonly at: number; readonly position: bigint }[] = []
+  let isUp = true
+  let lastSeen = performance.now()
+  const firstCheck = Promise.withResolvers<void>()
 
-/** Looks at once, and then each second, until it is told to end. */
-async function repeat(ending: AbortSignal, look: () => Promise<void>): Promise<void> {
-  while (!ending.aborted) {
-    await look()
-    await sleep(LOOK_EVERY, undefined, { ref: false, signal: ending }).catch(() => {})
+  const check = async () => {
+    const at = performance.now()
+    const position = await positionOf(primary, 'pg_current_wal_lsn()')
+    firstCheck.resolve()
+    isUp = position !== undefined
+    if (position === undefined) return
+    lastSeen = at
+    positions = [...positions.filter(recorded => at - recorded.at < HISTORY_MS), { at, position }]
+  }
+
+  return {
+    /** Resolves when there is a position to compare with, or the primary did not respond. */
+    ready: firstCheck.promise,
+    done: repeat(closing, check),
+    /** The time of the newest recorded position that a replica has replayed. */
+    reachedAt: (replayed: bigint) => positions.findLast(({ position }) => position <= replayed)?.at,
+    /** The time against which the lag of a replica is measured. */
+    referenceTime: () => (isUp ? performance.now() : lastSeen),
   }
 }
 
-/** A position in the log as a number; undefined when there is no answer, or none in time. */
+function watchReplica(
+  { monitor, read }: ReplicaPools,
+  history: ReturnType<typeof watchPositions>,
+  closing: AbortSignal,
+) {
+  let isUp = false
+  /** The replica has everything that the primary had at this time. */
+  let upTo = Number.NEGATIVE_INFINITY
+
+  const check = async () => {
+    await history.ready
+    const replayed = await positionOf(monitor, 'pg_last_wal_replay_lsn()')
+    isUp = replayed !== undefined
+    if (replayed !== undefined) upTo = Math.max(upTo, history.reachedAt(replayed) ?? upTo)
+  }
+
+  return {
+    read,
+    done: repeat(closing, check),
+    fail() {
+      isUp = false
+    },
+    isCurrent: () => isUp && history.referenceTime() - upTo <= MAX_LAG_MS,
+  }
+}
+
+const CHECK_INTERVAL_MS = 1000
+const HISTORY_MS = 60_000
+/** A little less than five seconds, because replicas are checked once a second. */
+const MAX_LAG_MS = 4500
+
+/** Runs `check` now and then every second, until closing. */
+async function repeat(closing: AbortSignal, check: () => Promise<void>): Promise<void> {
+  while (!closing.aborted) {
+    await check()
+    await sleep(CHECK_INTERVAL_MS, undefined, { ref: false, signal: closing }).catch(() => {})
+  }
+}
+
+/** A position in the write-ahead log as a number; undefined if the server does not respond in time. */
 async function positionOf(pool: pg.Pool, position: string): Promise<bigint | undefined> {
   try {
     const { rows } = await pool.query<{ position: string | null }>(`select ${position}::text as position`)

@@ -19,41 +19,17 @@ import { checkVersion } from './migrations.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
-/** Opens (and makes, if `create` allows it) the database file; only its owner may read it. */
-export function openSqlite(path: string, { busyTimeoutMs, create = true, bulk = false }: OpenOptions): Store {
+/** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
+export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
-  const writer = connect(path, create, busyTimeoutMs)
-  // Records of a few kilobytes waste a third of the pages of 4096 bytes. Only a new file takes the size. Without FULL, a
-  // commit that was acknowledged can be lost when the machine loses power.
-  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal; pragma synchronous = full;
-    pragma foreign_keys = on; pragma busy_timeout = ${BUSY_TIMEOUT}`)
-  if (bulk) {
-    writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
-  }
-  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(writer), busyTimeoutMs) })
-  let reader: DatabaseSync | undefined
-  const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
-
-  const prepare = (query: Query<never, unknown>) => {
-    reader ??= openReader(path)
-    const compiled = compile(db, 'sqlite', query)
-    const prepared = { ...compiled, statement: reader.prepare(compiled.sql) }
-    statements.set(query, prepared)
-    return prepared
-  }
+  const writer = openWriter(path, options)
+  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(writer), options.busyTimeoutMs) })
+  const reader = makeReader(db, path)
 
   return {
     engine: 'sqlite',
     db,
-    read<Values extends object, Row>(query: Query<Values, Row>, values: Values) {
-      try {
-        const { statement, parameters } = statements.get(query) ?? prepare(query)
-        // Parameters of a query are numbers and text; its rows are what its Row says.
-        return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
-      } catch (error) {
-        throw translate(error)
-      }
-    },
+    read: reader.read,
     async health() {
       await checkVersion(this)
       return 'ready'
@@ -80,7 +56,7 @@ export function openSqlite(path: string, { busyTimeoutMs, create = true, bulk = 
     },
     backup: file => copy(path, file),
     async close() {
-      reader?.close()
+      reader.close()
       await db.destroy()
     },
   }
@@ -88,26 +64,65 @@ export function openSqlite(path: string, { busyTimeoutMs, create = true, bulk = 
 
 const PAGE_SIZE = 8192
 
-/** KiB of the file that a reader keeps: what is not kept costs a call to the system for each page of it. */
-const READ_CACHE = 16 * 1024
+/** A page that is not in this cache costs a system call. */
+const READ_CACHE_KIB = 16 * 1024
 
-/** Milliseconds that the engine itself waits for a lock; it does so inside the event loop. */
-const BUSY_TIMEOUT = 100
+/** How long the engine itself waits for a lock; it blocks the event loop meanwhile. */
+const BLOCKING_BUSY_TIMEOUT_MS = 100
 
-/** Bytes of the longest text that a read may make: any one record fits, a page of the largest does not. */
+/** The longest text that a read may return: any one record fits, a page of the largest records does not. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024
+
+/** Runs compiled queries as prepared statements on a connection that is opened with the first of them. */
+function makeReader(db: Kysely<Tables>, path: string) {
+  let connection: DatabaseSync | undefined
+  const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
+
+  const prepare = (query: Query<never, unknown>) => {
+    connection ??= openReader(path)
+    const compiled = compile(db, 'sqlite', query)
+    const prepared = { ...compiled, statement: connection.prepare(compiled.sql) }
+    statements.set(query, prepared)
+    return prepared
+  }
+
+  return {
+    read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] {
+      try {
+        const { statement, parameters } = statements.get(query) ?? prepare(query)
+        // Parameters of a query are numbers and texts; its columns are those of its Row.
+        return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
+      } catch (error) {
+        throw translate(error)
+      }
+    },
+    close: () => connection?.close(),
+  }
+}
 
 /** What an error of the engine means to the rest of the program. */
 function translate(error: unknown): unknown {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  if (code === TOO_BIG) return new TooLongError('the answer is too long', { cause: error })
-  return AWAY.has(code) ? new StoreUnavailableError('the database does not answer', { cause: error }) : error
+  if (code === TOO_BIG) return new TooLongError('the result is too long', { cause: error })
+  return UNAVAILABLE.has(code) ? new StoreUnavailableError('the database does not answer', { cause: error }) : error
 }
 
 const TOO_BIG = 18
 
-// busy, locked, read-only, i/o error, corrupt, full, cannot open, protocol, not a database
-const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
+// Busy, locked, read-only, I/O error, corrupt, full, cannot open, protocol, not a database
+const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
+
+function openWriter(path: string, { busyTimeoutMs, create = true, bulk = false }: OpenOptions): DatabaseSync {
+  const writer = connect(path, create, busyTimeoutMs)
+  // The page size applies to new files only: records of a few kilobytes waste a third of pages of 4096 bytes. Without
+  // synchronous = full, a commit that was acknowledged can be lost in a power failure.
+  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal; pragma synchronous = full;
+    pragma foreign_keys = on; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
+  if (bulk) {
+    writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
+  }
+  return writer
+}
 
 function connect(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
   try {
@@ -117,7 +132,7 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
     } else if (!existsSync(path)) {
       throw new StoreError(`there is no database at ${path}`)
     }
-    // Whoever closes the last connection holds the whole file for a moment.
+    // Another process that closes the last connection locks the whole file for a moment.
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     database.prepare('select count(*) from sqlite_schema').get()
     return database
@@ -129,19 +144,21 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
 
 function openReader(path: string): DatabaseSync {
   const reader = new DatabaseSync(path, { limits: { length: MAX_TEXT_BYTES } })
-  reader.exec(`pragma query_only = on; pragma busy_timeout = ${BUSY_TIMEOUT}; pragma cache_size = ${-READ_CACHE}`)
+  reader.exec(
+    `pragma query_only = on; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}; pragma cache_size = ${-READ_CACHE_KIB}`,
+  )
   return reader
 }
 
 async function copy(path: string, file: string) {
-  // Complete or not there at all: the copy gets its name when it is verified.
+  // The copy gets its name only after it is verified, so it is complete or does not exist.
   const unfinished = `${file}.unfinished`
-  // Made here, or somebody else's: that one stays.
+  // Fails if the file exists: it is not ours, and stays.
   closeSync(openSync(unfinished, 'wx', 0o600))
   try {
     const from = openReader(path)
     try {
-      // Without a view of one moment, the copy would begin anew with each write of another program.
+      // Without a read transaction, the copy would start again with each write of another process.
       from.exec('begin; select count(*) from sqlite_schema')
       await backup(from, unfinished)
     } finally {
@@ -150,8 +167,8 @@ async function copy(path: string, file: string) {
     chmodSync(unfinished, 0o600)
     const copied = new DatabaseSync(unfinished)
     try {
-      const found = copied.prepare('pragma integrity_check').all()
-      if (found.length !== 1 || found[0]?.['integrity_check'] !== 'ok') throw new StoreError('the copy is damaged')
+      const results = copied.prepare('pragma integrity_check').all()
+      if (results.length !== 1 || results[0]?.['integrity_check'] !== 'ok') throw new StoreError('the copy is damaged')
       copied.exec('pragma journal_mode = delete')
     } finally {
       copied.close()
@@ -192,8 +209,8 @@ function dialectOf(database: SqliteDatabase, busyTimeoutMs: number): Dialect {
 }
 
 /**
- * Waits for another writer without holding up the event loop. A transaction takes the write lock at its start: one that
- * reads before it writes could otherwise find that another came between.
+ * Waits for other writers without blocking the event loop. A transaction takes the write lock at its start: otherwise
+ * one that reads before it writes would fail if another writer came in between.
  */
 class BusyRetryDriver extends SqliteDriver {
   readonly #busyTimeoutMs: number
@@ -216,7 +233,7 @@ class BusyRetryDriver extends SqliteDriver {
   }
 }
 
-/** Tries again for so many milliseconds while another writer has the lock. */
+/** Retries while another writer has the lock. */
 async function retryWhileBusy<Result>(busyTimeoutMs: number, work: () => Promise<Result>): Promise<Result> {
   const deadline = performance.now() + busyTimeoutMs
   for (;;) {

@@ -4,60 +4,63 @@ import type { Tables } from './tables.ts'
 
 export type Engine = 'sqlite' | 'postgres'
 
-/** Where rows live. */
+/** An open database. */
 export interface Store {
   readonly engine: Engine
-  /** For everything that is not on the path of a read. Its transactions take the write lock at their start. */
+  /** For everything but the reads of requests. Its transactions take the write lock at their start. */
   readonly db: Kysely<Tables>
-  /** Runs a compiled read; at once on SQLite. Throws StoreUnavailable when the store cannot answer now, TooLong on SQLite. */
+  /**
+   * Runs a compiled query; synchronously on SQLite. Throws StoreUnavailableError when the store cannot answer now, and
+   * TooLongError (SQLite only).
+   */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
-  /** Whether it answers in full, or only what replicas and memory have. Throws StoreUnavailable when it does not answer. */
+  /** `degraded` means that replicas respond but the primary does not. Throws StoreUnavailableError if nothing responds. */
   health(): Promise<'ready' | 'degraded'>
-  /** Runs reads that all see the store as it is now, without holding up a writer. */
+  /** Runs reads that all see the database as it is now, without blocking writers. */
   snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
   /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
   locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
-  /** Copies the whole store to a new file while it is in use; SQLite only. */
+  /** Copies the whole database to a new file while it is in use; SQLite only. */
   readonly backup: ((file: string) => Promise<void>) | undefined
-  /** Whether the server is there at all; not given where the store is a file. */
-  readonly reach?: PrimaryHealth
+  /** Whether the primary server is up; PostgreSQL only. */
+  readonly primary?: PrimaryHealth
   close(): Promise<void>
 }
 
-/** What is known of a server: one that is slow or refuses something is there. */
+/** Whether a server is up. One that is slow, or refuses a statement, is up. */
 export interface PrimaryHealth {
-  /** It was gone when it was last asked, less than a second ago. */
-  readonly lost: boolean
-  /** Asks it, unless it is known to be lost. Resolves at once or within two seconds; never rejects. */
-  isLost(): Promise<boolean>
+  /** It was down at the last check, less than a second ago. */
+  readonly isDown: boolean
+  /** Probes it, unless it is known to be down. Resolves within two seconds; never rejects. */
+  checkIsDown(): Promise<boolean>
 }
 
 /** The store cannot answer now; the request may succeed later. */
 export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailable'
+  override readonly name = 'StoreUnavailableError'
 }
 
-/** What a read would answer is longer than a process should hold; parts of it can be read. */
+/** The result of a query is longer than a process should hold at once; it can be read in parts. */
 export class TooLongError extends Error {
-  override readonly name = 'TooLong'
+  override readonly name = 'TooLongError'
 }
 
-/** The store cannot be opened as asked; the message says what to do. */
+/** The database cannot be opened or used as requested; the message says what to do. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
 
 export interface OpenOptions {
-  /** How long a writer waits for another one, in milliseconds. */
+  /** How long a writer waits for another one. */
   readonly busyTimeoutMs: number
-  /** How long one statement may take, in milliseconds, where the engine can end it; any time if not given. */
-  readonly statementTimeout?: number
-  /** An old schema is brought up to date if not said otherwise; `current` refuses it, `any` leaves it as it is. */
+  /** How long one statement may take, if the engine can cancel it; unlimited by default. */
+  readonly statementTimeoutMs?: number
+  /** What to do with an old schema: bring it up to date (the default), refuse it (`current`) or leave it (`any`). */
   readonly schema?: 'migrate' | 'current' | 'any'
-  /** Databases that follow this one, for reads of records. */
+  /** Replicas that records may be read from. */
   readonly readUrls?: readonly string[]
-  /** Whether the database may be made when it is not there. */
+  /** Whether to create the database if it does not exist. */
   readonly create?: boolean
-  /** Whether much will be written at once, which wants a larger cache. */
+  /** Whether much will be written at once, which needs a larger cache. */
   readonly bulk?: boolean
 }

@@ -4,8 +4,8 @@ import { mock, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
-import { type Store, StoreUnavailable } from '../../src/store/index.ts'
-import { RefusedError } from '../../src/accounts/refused.ts'
+import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
+import { RefusedError } from '../../src/accounts/errors.ts'
 import { serveAgain } from '../support/second-server.ts'
 import { account, trainingSession, world } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -152,7 +152,7 @@ test('a token that cannot be looked up though its store is there is told to come
   let busy = false
   const { store } = service
   const read: Store['read'] = (query, values) => {
-    if (busy) throw new StoreUnavailable('busy')
+    if (busy) throw new StoreUnavailableError('busy')
     return store.read(query, values)
   }
   await using again = await serveAgain(service, {}, { store: { ...store, read } })

@@ -104,7 +104,7 @@ test('an end of a tier that cannot be written is refused, whoever asks', async (
   await using store = await folder.store()
   const beyond = Date.parse('+010000-01-01T00:00:00Z')
   await assert.rejects(setTier(store, 1, 'ultra', beyond), {
-    name: 'Refused',
+    name: 'RefusedError',
     message: 'the end of a tier must not lie beyond 9999-12-31T23:59:59.999Z',
   })
   const { subscription_ends_at: ends } = await store.db

@@ -160,7 +160,7 @@ test('scopes are kept in the order of the contract, each once, and others are re
       'the expiry of a token must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
     ],
   ]
-  for (const [request, message] of rows) await assert.rejects(ask(request), { name: 'Refused', message })
+  for (const [request, message] of rows) await assert.rejects(ask(request), { name: 'RefusedError', message })
   assert.deepEqual(
     (await listTokens(store)).map(({ scopes }) => scopes),
     ['lkbx:read dtt:read'],

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type ErrorCode, errors } from '../../src/contract/errors.ts'
-import { type Store, StoreUnavailable } from '../../src/store/index.ts'
+import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { serveAgain } from '../support/second-server.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { AFTER_CREDENTIALS, assertPromised, type Promised } from '../support/promised.ts'
@@ -54,7 +54,7 @@ const elsewhere: Partial<Record<ErrorCode, () => Promise<[answer: RawAnswer, pro
     return [answer, { closes: false, error: 'Internal server error' }]
   },
   async unavailable() {
-    await using again = await serveAgain(service, {}, { store: broken(new StoreUnavailable(`no file ${MARK}`)) })
+    await using again = await serveAgain(service, {}, { store: broken(new StoreUnavailableError(`no file ${MARK}`)) })
     const answer = await exchange(again.port, request('GET', '/api/v1/me', bearer(tokens.ann)))
     return [answer, { closes: false, headers: { 'Retry-After': '1' } }]
   },

@@ -2,18 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
-import {
-  beginSession,
-  endSessions,
-  findSession,
-  setPreferences,
-  suggestTimeZone,
-} from '../../src/accounts/browser-sessions.ts'
+import { beginSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
 import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import type { Tables } from '../../src/store/tables.ts'
-import { createToken, noteUses, revokeToken } from '../../src/accounts/tokens.ts'
+import { setPreferences, suggestTimeZone } from '../../src/accounts/preferences.ts'
+import { writeUsage } from '../../src/accounts/token-usage.ts'
+import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
 import { ask } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
@@ -140,7 +136,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
   await createToken(store, request, now)
   const token = await createToken(store, request, now)
-  await noteUses(store, new Map([[1, now]]))
+  await writeUsage(store, new Map([[1, now]]))
   await revokeToken(store, 1, now)
 
   {

@@ -7,7 +7,8 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import * as history from '../../src/stats/queries.ts'
 import * as locks from '../../src/stats/locks.ts'
-import { findSession, findSharers } from '../../src/accounts/browser-sessions.ts'
+import { listReadableAccounts } from '../../src/accounts/accounts.ts'
+import { findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { query, type Query } from '../../src/store/query.ts'
@@ -103,7 +104,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
     () => locks.lockRecords(watched, 1, [1, 501]),
     () => locks.lockTemplates(watched, owners),
     () => findSession(watched, hash, 0),
-    () => findSharers(watched, 5),
+    () => listReadableAccounts(watched, 5),
   ]
   for (const page of pages) {
     asked.length = 0

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
-import { open, StoreUnavailable } from '../../src/store/index.ts'
+import { open, StoreUnavailableError } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
 import { sharedServer, testOnPostgres } from '../support/postgres.ts'
@@ -183,8 +183,8 @@ testOnPostgres('a database that is read-only is read, and what would write is to
   await admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
   const store = await open(database, { busyTimeoutMs: 1000 })
   await assertWell()
-  await assert.rejects(beginSession(store, 1, 'a browser', Date.now()), StoreUnavailable)
-  await assert.rejects(newToken(store), StoreUnavailable)
+  await assert.rejects(beginSession(store, 1, 'a browser', Date.now()), StoreUnavailableError)
+  await assert.rejects(newToken(store), StoreUnavailableError)
   assert.equal((await ask(url + SESSION, token)).status, 200)
   await admin.query('alter database trouble reset default_transaction_read_only')
   await admin.query(`select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = 'trouble'`)

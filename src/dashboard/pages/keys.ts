@@ -2,7 +2,7 @@ import { scopes } from '../../contract/endpoint.ts'
 import { notFound } from '../../contract/errors.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
-import { RefusedError } from '../../accounts/refused.ts'
+import { RefusedError } from '../../accounts/errors.ts'
 import {
   createToken,
   isEntitled,

@@ -1,15 +1,10 @@
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { exportArchive } from '../../archive/export.ts'
-import {
-  endSession,
-  endSessions,
-  listSessions,
-  type SessionFacts,
-  setPreferences,
-} from '../../accounts/browser-sessions.ts'
+import { endSession, endSessions, listSessions, type SessionFacts } from '../../accounts/browser-sessions.ts'
 import type { Store } from '../../store/index.ts'
-import { setPassword, verifyPassword } from '../../accounts/passwords.ts'
-import { RefusedError } from '../../accounts/refused.ts'
+import { setPreferences } from '../../accounts/preferences.ts'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword, verifyPassword } from '../../accounts/passwords.ts'
+import { RefusedError } from '../../accounts/errors.ts'
 import { Attempts } from '../attempts.ts'
 import { themes } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -64,7 +59,9 @@ export const settingsPages: readonly Page[] = [
         await setPassword(store, accountId, next, id)
       } catch (error) {
         if (error instanceof RefusedError)
-          return showSettings(visit, { password: 'A password has 12 to 1024 characters.' })
+          return showSettings(visit, {
+            password: `A password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters.`,
+          })
         throw error
       }
       return redirect('/settings?saved=password')
@@ -194,8 +191,8 @@ function passwordForm(username: string, discreet: boolean): Html {
     <form class="stack" method="post" action="/settings/password">
       ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
       <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
-      <label>New password <span class="muted">12 characters or more</span><input type="password" name="next" autocomplete="new-password" minlength="12" maxlength="1024" required></label>
-      <label>New password again<input type="password" name="again" autocomplete="new-password" minlength="12" maxlength="1024" required></label>
+      <label>New password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span><input type="password" name="next" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
+      <label>New password again<input type="password" name="again" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
       <div><button>Change password</button></div>
       <p class="muted">Ends every other browser session. API keys stay as they are.</p>
     </form>

@@ -1,14 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { clientAddress, networkOf } from '../../http/addresses.ts'
-import {
-  beginSession,
-  endSession,
-  findSession,
-  MAX_SESSION_MS,
-  suggestTimeZone,
-} from '../../accounts/browser-sessions.ts'
-import { verifyPassword } from '../../accounts/passwords.ts'
+import { beginSession, endSession, findSession, MAX_SESSION_MS } from '../../accounts/browser-sessions.ts'
+import { suggestTimeZone } from '../../accounts/preferences.ts'
+import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
 import { Attempts } from '../attempts.ts'
 import { cookie, parseCookies } from '../cookies.ts'
 import { readDisplay } from '../display.ts'
@@ -152,7 +147,7 @@ function signInForm({ next, username, problem }: Shown, sample: DashboardOptions
         }${username === undefined && sample === undefined ? html` autofocus` : nothing}>
       </label>
       <label>Password
-        <input name="password" type="password" autocomplete="current-password" required maxlength="1024" value="${sample?.password ?? ''}"${
+        <input name="password" type="password" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" value="${sample?.password ?? ''}"${
           username !== undefined && sample === undefined ? html` autofocus` : nothing
         }>
       </label>

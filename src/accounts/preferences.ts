@@ -1,0 +1,28 @@
+import type { Store } from '../store/index.ts'
+
+/** How an account wants the dashboard to look. */
+export interface Preferences {
+  /** Empty for the username. */
+  readonly displayName: string
+  /** An IANA name; empty if none was chosen. */
+  readonly timeZone: string
+  readonly units: string
+}
+
+export async function setPreferences(store: Store, accountId: number, preferences: Preferences): Promise<void> {
+  const { displayName: display_name, timeZone: time_zone, units } = preferences
+  await store.db
+    .insertInto('preference')
+    .values({ account_id: accountId, display_name, time_zone, units })
+    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ display_name, time_zone, units }))
+    .execute()
+}
+
+/** Stores the time zone of an account that has no preferences yet. */
+export async function suggestTimeZone(store: Store, accountId: number, timeZone: string): Promise<void> {
+  await store.db
+    .insertInto('preference')
+    .values({ account_id: accountId, display_name: '', time_zone: timeZone, units: '' })
+    .onConflict(conflict => conflict.column('account_id').doNothing())
+    .execute()
+}

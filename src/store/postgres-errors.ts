@@ -1,0 +1,56 @@
+import { StoreError, StoreUnavailableError } from './store.ts'
+
+/** What errors of PostgreSQL and of its driver mean to the rest of the program. */
+
+export function translate(error: unknown): unknown {
+  const code = codeOf(error)
+  if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
+  if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
+  return isInDoubt(error) || UNAVAILABLE.test(code) ? unavailable(error) : error
+}
+
+export function unavailable(error: unknown): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error
+  return new StoreUnavailableError(`the database does not answer: ${messageOf(error)}`, { cause: error })
+}
+
+/** Whether the connection was lost. The statement may not have run, so a read can be retried on another one. */
+export function isConnectionLost(error: unknown): boolean {
+  return (
+    CONNECTION_LOST.test(codeOf(error)) ||
+    (error instanceof Error && ('syscall' in error || CLOSED_MESSAGE.test(error.message)))
+  )
+}
+
+/** Whether the connection must not be used for another statement. */
+export function isInDoubt(error: unknown): boolean {
+  return isConnectionLost(error) || (error instanceof Error && error.message === 'Query read timeout')
+}
+
+/** Whether the server cancelled the statement because it took too long. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof StoreUnavailableError && codeOf(error.cause) === '57014'
+}
+
+// Connection errors; shut down by an administrator, crashed, starting up, idle for too long.
+const CONNECTION_LOST = /^(08...|57P0[1235])$/
+
+// The driver has no codes for these.
+const CLOSED_MESSAGE = /^(Connection terminated|Client (has encountered a connection error|was closed))/
+
+// Wrong password or role, database missing or dropped, read-only, out of resources, lock timeout, cancelled, I/O error.
+const UNAVAILABLE = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
+
+// A key that was taken or removed in the meantime, a deadlock, a conflict with recovery on a replica.
+const CONFLICT = /^(23503|23505|40...)$/
+
+const FORBIDDEN = '42501'
+
+/** An error of several addresses that all failed has a code and no message. */
+function messageOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : codeOf(error)
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

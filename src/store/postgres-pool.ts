@@ -1,0 +1,85 @@
+import type { PostgresPool } from 'kysely'
+import pg from 'pg'
+import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
+import { StoreError, type StoreUnavailableError } from './store.ts'
+
+interface PoolOptions {
+  /** For one statement; unlimited if undefined. */
+  readonly statementTimeoutMs: number | undefined
+  readonly lockTimeoutMs: number
+  readonly connectTimeoutMs?: number
+  readonly maxConnections: number
+  /** Settings of the server for each session. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export function makePool(url: string, options: PoolOptions): pg.Pool {
+  const { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs = 2000, maxConnections, settings = {} } = options
+  const address = URL.parse(url)
+  if (address === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
+  for (const [name, value] of Object.entries(settings)) {
+    address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c ${name}=${value}`)
+  }
+  const pool = new pg.Pool({
+    connectionString: address.href,
+    types,
+    max: maxConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    application_name: 'lockstep',
+    lock_timeout: lockTimeoutMs,
+    ...(statementTimeoutMs === undefined
+      ? {}
+      : // The server cancels the statement after the first; the client stops waiting for the server after the second.
+        { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 300 }),
+  })
+  // Without these listeners, losing an idle connection would end the process.
+  pool.on('error', () => {})
+  pool.on('connect', client => client.on('error', () => {}))
+  return pool
+}
+
+/** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */
+export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw unavailable(error)
+  }
+}
+
+/** The pool as Kysely uses it: errors are translated, and a connection that is in doubt is not used again. */
+export function guarded(pool: pg.Pool): PostgresPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    async connect() {
+      const client = await connect(pool)
+      let doubt: StoreUnavailableError | undefined
+      const query = async (text: string, values: readonly unknown[]) => {
+        // Later statements, such as a rollback, would only time out as well.
+        if (doubt !== undefined) throw doubt
+        try {
+          return await client.query(text, [...values])
+        } catch (error) {
+          if (!isInDoubt(error)) throw translate(error)
+          doubt = unavailable(error)
+          throw doubt
+        }
+      }
+      return {
+        // Kysely calls it with a cursor only if one was configured, so the signature for text is enough.
+        query: query as never,
+        release: discard => client.release(discard === true || doubt !== undefined),
+      }
+    },
+  }
+}
+
+/** Integers are read as numbers: every stored one is within the safe integers. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type, format) =>
+    type === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(type, format) as (text: string) => unknown),
+}
