@@ -40,8 +40,8 @@ const server = jobs.length > files.length ? await startPostgres() : undefined
 const results: Result[] = []
 try {
   const queue = jobs.values()
-  // Each worker takes the next file when it is done with one.
-  await Promise.all(Array.from({ length: Math.min(4, Math.max(2, availableParallelism())) }, () => runJobs(queue)))
+  // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
+  await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 2) }, () => runJobs(queue)))
 } finally {
   server?.remove()
 }

@@ -1,3 +1,4 @@
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'

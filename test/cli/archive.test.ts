@@ -1,9 +1,9 @@
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { type Folder, makeFolder, type Running } from '../support/command.ts'
-import { testOn } from '../support/databases.ts'
 import { account, lockDevice, lockTemplate, trainingSession, world } from '../support/records.ts'
 
 test('several archives are read in turn, each with a table of what was done with its records', async () => {
@@ -151,20 +151,16 @@ test('an export that nobody reads to its end ends quietly', async () => {
   assert.equal(stderr, 'ended with 0\n')
 })
 
-testOn(
-  'sqlite',
-  'an import that is interrupted while it reads ends with code 130, and nothing is written',
-  async () => {
-    await using folder = await makeFolder()
-    await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
-    writeArchive(folder, 'large.ndjson', sessions(60_000))
-    await using running = folder.start(['import', 'large.ndjson'])
-    // It has begun when the database is open.
-    while (!existsSync(folder.file('data/lockstep.db-wal'))) await sleep(10)
-    running.process.kill('SIGINT')
-    await assertInterrupted(folder, running)
-  },
-)
+test('an import that is interrupted while it reads ends with code 130, and nothing is written', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
+  writeArchive(folder, 'large.ndjson', sessions(60_000))
+  await using running = folder.start(['import', 'large.ndjson'])
+  // It has begun when the database is open.
+  while (!existsSync(folder.file('data/lockstep.db-wal'))) await sleep(10)
+  running.process.kill('SIGINT')
+  await assertInterrupted(folder, running)
+})
 
 test('an import that waits for its stdin can be interrupted too', async () => {
   await using folder = await makeFolder()
@@ -174,14 +170,6 @@ test('an import that waits for its stdin can be interrupted too', async () => {
   await new Promise(resolve => running.process.stdin?.write(`${lines(sessions(2000))}\n`, resolve))
   running.process.kill('SIGINT')
   await assertInterrupted(folder, running)
-})
-
-testOn('postgres', 'for a PostgreSQL database, backup names the program that makes one', async () => {
-  await using folder = await makeFolder()
-  await folder.run(['migrate'])
-  const { code, stdout, stderr } = await folder.run(['backup', 'copy.db'])
-  assert.deepEqual([code, stdout], [2, ''])
-  assert.match(stderr, /pg_dump/)
 })
 
 async function assertInterrupted(folder: Folder, running: Running) {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { run } from '../support/command.ts'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { readHelps } from '../support/helps.ts'
+
+let helps: ReadonlyMap<string, string>
+before(async () => {
+  helps = await readHelps()
+})
 
 /** Every command, and the options and arguments that the contract gives it. */
 const commands: Readonly<Record<string, readonly string[]>> = {
@@ -24,8 +31,8 @@ const commands: Readonly<Record<string, readonly string[]>> = {
 }
 
 test('every command has a help that describes it and each of its options, on stdout', async t => {
-  const found = await findCommands([])
-  assert.deepEqual([...found.keys()].toSorted(), Object.keys(commands).toSorted())
+  const found = [...helps].filter(([, help]) => !help.includes('\nCommands:\n'))
+  assert.deepEqual(found.map(([command]) => command).toSorted(), Object.keys(commands).toSorted())
   for (const [command, help] of found) {
     await t.test(command, () => {
       assert.match(help, /^Usage: lockstep .*\n\n[A-Z][^]*?\.\n/, 'a usage line and sentences')
@@ -41,20 +48,29 @@ test('every command has a help that describes it and each of its options, on std
   }
 })
 
-test('the first help names every setting that most people need, and what the exit codes mean', async () => {
-  const { stdout } = await run(['--help'])
-  for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(stdout.includes(word))
-  assert.match(stdout, /0 done, 1 data refused, 2 wrong usage, 3 storage, 130 interrupted/)
+test('the first help names every setting that most people need, and what the exit codes mean', () => {
+  const help = helps.get('') ?? ''
+  for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(help.includes(word))
+  assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 130 interrupted/)
 })
 
-/** The help of every command that does something, by asking for the help of the ones above it. */
-async function findCommands(above: readonly string[]): Promise<Map<string, string>> {
-  const { code, stdout, stderr } = await run([...above, '--help'])
-  assert.equal(code, 0)
-  assert.equal(stderr, '')
-  const [, list] = stdout.split('\nCommands:\n')
-  if (list === undefined) return new Map([[above.join(' '), stdout]])
-  const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(row => row[1] ?? '').filter(name => name !== 'help')
-  const below = await Promise.all(names.map(name => findCommands([...above, name])))
-  return new Map(below.flatMap(found => [...found]))
-}
+test('every command in the docs exists, with every option that the docs give it', () => {
+  const root = join(import.meta.dirname, '../..')
+  const pages = ['.', 'docs'].flatMap(folder =>
+    readdirSync(join(root, folder))
+      .filter(name => name.endsWith('.md'))
+      .map(name => join(folder, name)),
+  )
+  for (const page of pages) {
+    for (const [, line = ''] of readFileSync(join(root, page), 'utf8').matchAll(/\.\/lockstep ([^\n`]+)/g)) {
+      const words = line.split(/\s+/)
+      const [command = '', subcommand = ''] = words
+      if (command === 'help') continue
+      const help = helps.get(`${command} ${subcommand}`) ?? helps.get(command)
+      assert.ok(help !== undefined, `${page}: ${line}`)
+      for (const option of words.filter(word => /^--[a-z]/.test(word))) {
+        assert.ok(help.includes(option.replace(/=.*/, '')), `${page}: ${line}: ${option}`)
+      }
+    }
+  }
+})

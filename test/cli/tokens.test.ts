@@ -1,3 +1,4 @@
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
@@ -72,34 +73,34 @@ test('whatever end was taken, tokens can be listed, /me answers, and an export c
   await using folder = await makeWorld()
   const last = '9999-12-31T23:59:59.999Z'
   const tokens: string[] = []
-  for (const [until, expires] of [
-    ['9999-12-31', '9999-12-31'],
-    [last, last],
-    ['9999-12-31T23:59:59Z', '7900y'],
-    ['2999-12-31', 'never'],
+  for (const [who, until, expires] of [
+    ['ann', '9999-12-31', '9999-12-31'],
+    ['ben', last, last],
+    ['cas', '9999-12-31T23:59:59Z', '7900y'],
+    ['fay', '2999-12-31', 'never'],
   ] as const) {
-    const set = await folder.run(['account', 'set-tier', '--account', 'ann', '--tier', 'ultra', '--until', until])
+    const set = await folder.run(['account', 'set-tier', '--account', who, '--tier', 'ultra', '--until', until])
     assert.equal(set.code, 0, set.stderr)
-    const { stdout } = await folder.run([...create('ann', expires), '--expires', expires])
+    const { stdout } = await folder.run([...create(who, expires), '--expires', expires])
     tokens.push(stdout.trim())
-
-    await using running = folder.start(['serve', '--port', '0'])
-    const [, url = ''] = await running.says(/Listening on (\S+)/)
-    for (const token of tokens) {
-      const me = await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } })
-      assert.equal(me.status, 200, `${until} ${expires}`)
-      const { data } = (await me.json()) as { data: { account: { subscriptionEndsAt: string } } }
-      assert.match(data.account.subscriptionEndsAt, /^\d{4}-/)
-    }
-    const listed = JSON.parse((await folder.run(['token', 'list', '--json'])).stdout) as { expiresAt: string | null }[]
-    assert.equal(listed.length, tokens.length)
-    for (const { expiresAt } of listed) assert.match(expiresAt ?? last, /^\d{4}-/)
-    const { stdout: archive } = await folder.run(['export'])
-    const copy = ['--database', `sqlite:copy-${tokens.length}.db`]
-    const imported = await folder.run(['import', '-', ...copy], { input: archive })
-    assert.equal(imported.code, 0, imported.stderr)
-    assert.equal((await folder.run(['export', ...copy])).stdout, archive)
   }
+
+  await using running = folder.start(['serve', '--port', '0'])
+  const [, url = ''] = await running.says(/Listening on (\S+)/)
+  for (const token of tokens) {
+    const me = await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } })
+    assert.equal(me.status, 200)
+    const { data } = (await me.json()) as { data: { account: { subscriptionEndsAt: string } } }
+    assert.match(data.account.subscriptionEndsAt, /^\d{4}-/)
+  }
+  const listed = JSON.parse((await folder.run(['token', 'list', '--json'])).stdout) as { expiresAt: string | null }[]
+  assert.equal(listed.length, tokens.length)
+  for (const { expiresAt } of listed) assert.match(expiresAt ?? last, /^\d{4}-/)
+  const { stdout: archive } = await folder.run(['export'])
+  const copy = ['--database', 'sqlite:copy.db']
+  const imported = await folder.run(['import', '-', ...copy], { input: archive })
+  assert.equal(imported.code, 0, imported.stderr)
+  assert.equal((await folder.run(['export', ...copy])).stdout, archive)
 })
 
 test('scopes are the ones asked for, in the order of the contract, or both', async () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -25,32 +24,6 @@ test('every setting the docs name exists', () => {
   const known = new Set<string>(Object.values(settings).map(({ env }) => env))
   for (const page of pages) {
     for (const [name] of read(page).matchAll(/\bLOCKSTEP_[A-Z_]+\b/g)) assert.ok(known.has(name), `${page}: ${name}`)
-  }
-})
-
-test('every command the docs name exists, with every option they give it', () => {
-  const helps = new Map<string, string>()
-  const help = (words: readonly string[]) => {
-    const key = words.join(' ')
-    const known = helps.get(key)
-    if (known !== undefined) return known
-    const { stdout, status } = spawnSync(join(root, 'lockstep'), [...words, '--help'], { encoding: 'utf8' })
-    assert.equal(status, 0, key)
-    helps.set(key, stdout)
-    return stdout
-  }
-  for (const page of pages) {
-    for (const [, line = ''] of read(page).matchAll(/\.\/lockstep ([^\n`]+)/g)) {
-      const words = line.split(/\s+/)
-      const [command = '', sub = ''] = words
-      if (command === 'help') continue
-      assert.match(help([]), new RegExp(`^  ${command}\\b`, 'm'), `${page}: ${line}`)
-      const hasSub = new RegExp(`^  ${sub}\\b`, 'm').test(help([command])) && /^[a-z][a-z-]*$/.test(sub)
-      const shown = hasSub ? help([command, sub]) : help([command])
-      for (const option of words.filter(word => /^--[a-z]/.test(word))) {
-        assert.ok(shown.includes(option.replace(/=.*/, '')), `${page}: ${line}: ${option}`)
-      }
-    }
   }
 })
 

@@ -21,8 +21,31 @@ export function testOn(engine: Engine, title: string, work: () => Promise<void>)
 }
 
 export async function newDatabase(): Promise<TestDatabase> {
-  return postgresUrl === undefined ? newSqlite() : newPostgres(postgresUrl)
+  if (postgresUrl === undefined) return newSqlite()
+  const database = emptied.pop() ?? (await newPostgres(postgresUrl))
+  return {
+    url: database.url,
+    async remove() {
+      await ask(database.url, REMOVE_ALL_ROWS)
+      emptied.push(database)
+    },
+  }
 }
+
+/** A server takes long to create a database and its tables, so the tests of a file use one again. It goes away with the server. */
+const emptied: TestDatabase[] = []
+
+const REMOVE_ALL_ROWS = `do $$
+  declare name text;
+  begin
+    for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'migration' order by tablename loop
+      execute format('delete from %I', name);
+    end loop;
+    for name in select sequencename from pg_sequences where schemaname = 'public' loop
+      execute format('alter sequence %I restart', name);
+    end loop;
+  end
+$$`
 
 export function newSqlite(): TestDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Asks until something holds, and fails when it does not although it was asked so long after the start. */
+/** Waits for something that is certain to come, on a slow machine late; fails when it does not come at all. */
+export function until(holds: () => Promise<boolean>): Promise<void> {
+  return within(60_000, holds)
+}
+
+/** Waits for something that is promised within a time: what is asked after that time must find it. */
 export async function within(milliseconds: number, holds: () => Promise<boolean>) {
   const start = performance.now()
   for (;;) {
