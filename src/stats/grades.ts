@@ -1,0 +1,54 @@
+/** Grades, counted by value. */
+export class GradeCounts {
+  count = 0
+  #sum = 0
+  readonly #usual = new Uint32Array(MAX_USUAL + 1)
+  /** Grades that are not percentages from 0 to 100. */
+  readonly #unusual = new Map<number, number>()
+
+  /** Counts an integer. */
+  add(grade: number): void {
+    this.count += 1
+    this.#sum += grade
+    if (grade >= 0 && grade <= MAX_USUAL) this.#usual[grade] = (this.#usual[grade] ?? 0) + 1
+    else this.#addUnusual(grade, 1)
+  }
+
+  merge(other: GradeCounts): void {
+    this.count += other.count
+    this.#sum += other.#sum
+    for (let grade = 0; grade <= MAX_USUAL; grade += 1) {
+      this.#usual[grade] = (this.#usual[grade] ?? 0) + (other.#usual[grade] ?? 0)
+    }
+    for (const [grade, times] of other.#unusual) this.#addUnusual(grade, times)
+  }
+
+  /** The mean with one decimal, rounded half up; null without grades. */
+  mean(): number | null {
+    return roundedRatio(this.#sum * 10, this.count, 10)
+  }
+
+  /** The grade at so many percent of the grades in ascending order, by nearest rank; null without grades. */
+  percentile(share: number): number | null {
+    if (this.count === 0) return null
+    let left = Math.ceil((share * this.count) / 100)
+    const unusual = [...this.#unusual].toSorted(([a], [b]) => a - b)
+    for (const [grade, times] of unusual) if (grade < 0 && (left -= times) <= 0) return grade
+    for (let grade = 0; grade <= MAX_USUAL; grade += 1) if ((left -= this.#usual[grade] ?? 0) <= 0) return grade
+    for (const [grade, times] of unusual) if (grade > 0 && (left -= times) <= 0) return grade
+    return null
+  }
+
+  #addUnusual(grade: number, times: number) {
+    this.#unusual.set(grade, (this.#unusual.get(grade) ?? 0) + times)
+  }
+}
+
+const MAX_USUAL = 100
+
+/** The quotient of two integers, rounded half up, divided by `scale`; null when divided by 0. */
+export function roundedRatio(numerator: number, denominator: number, scale = 1): number | null {
+  if (denominator === 0) return null
+  // Exact where the sum of a quotient and 0.5 would be rounded.
+  return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
+}

@@ -1,0 +1,159 @@
+import { boundariesOf, type Bucket } from './buckets.ts'
+import { roundedRatio } from './grades.ts'
+import type { LockInterval } from './intervals.ts'
+import { type Periods, periodOf } from './periods.ts'
+
+/** What statistics need to know of a lock session. */
+export interface LockTimes {
+  readonly at: number
+  /** When it ended, null while it runs. */
+  readonly endAt: number | null
+  /** Up to its end, or to the present. */
+  readonly stretches: readonly LockInterval[]
+}
+
+export interface LockStatistics {
+  readonly started: number
+  readonly ended: number
+  readonly lockedSeconds: number
+  readonly breakSeconds: number
+  readonly openSeconds: number
+  /** The longest stretch, as far as it lies in the bucket. */
+  readonly longestLockedSeconds: number
+  /** Of the time that has passed, with one decimal; null where none has. */
+  readonly lockedPercent: number | null
+}
+
+/** What a lock is at some time; of several sessions the first of these counts. */
+const STATES = ['locked', 'break', 'open'] as const
+type State = (typeof STATES)[number]
+
+/** A time, in whole seconds since 1970, during which the state does not change. */
+interface StateInterval {
+  readonly state: State
+  readonly start: number
+  readonly end: number
+}
+
+/** The statistics of lock sessions by bucket, and in total. */
+export function lockStatistics(
+  sessions: readonly LockTimes[],
+  buckets: readonly Bucket[],
+  now: number,
+): { readonly total: LockStatistics; readonly buckets: readonly LockStatistics[] } {
+  const boundaries = boundariesOf(buckets)
+  const times = timesByPeriod(stateIntervals(sessions, now), boundaries)
+  const started = countByPeriod(
+    sessions.map(({ at }) => at).filter(at => at <= now),
+    boundaries,
+  )
+  const ended = countByPeriod(
+    sessions.map(({ endAt }) => endAt ?? Infinity).filter(at => at <= now),
+    boundaries,
+  )
+  const parts = buckets.map((bucket, index) =>
+    statisticsOf(times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
+  )
+  const whole = { start: boundaries[0] ?? 0, end: boundaries.at(-1) ?? 0 }
+  const [time = NO_TIME] = timesByPeriod(stateIntervals(sessions, now), [whole.start, whole.end])
+  return { total: statisticsOf(time, sum(started), sum(ended), whole, now), buckets: parts }
+}
+
+/** What all sessions together make of the time, in order: each second once, as locked, else as a break, else as open. */
+function stateIntervals(sessions: readonly LockTimes[], now: number): StateInterval[] {
+  const edges: { readonly at: number; readonly state: number; readonly change: 1 | -1 }[] = []
+  for (const session of sessions) {
+    for (const { start, end, state } of statesOf(session, now)) {
+      edges.push({ at: start, state, change: 1 }, { at: end, state, change: -1 })
+    }
+  }
+  edges.sort((a, b) => a.at - b.at)
+  const running = [0, 0, 0]
+  const intervals: StateInterval[] = []
+  for (const [index, { at, state, change }] of edges.entries()) {
+    running[state] = (running[state] ?? 0) + change
+    const end = edges[index + 1]?.at ?? at
+    const current = STATES[running.findIndex(count => count > 0)]
+    if (end === at || current === undefined) continue
+    const last = intervals.at(-1)
+    if (last !== undefined && last.state === current && last.end === at) {
+      intervals[intervals.length - 1] = { ...last, end }
+    } else intervals.push({ state: current, start: at, end })
+  }
+  return intervals
+}
+
+/** The states of one session, as their places in STATES. Before its first event it is open. */
+function* statesOf({ at, endAt, stretches }: LockTimes, now: number) {
+  const end = seconds(Math.min(endAt ?? now, now))
+  const first = Math.min(seconds(stretches[0]?.start ?? Infinity), end)
+  if (seconds(at) < first) yield { start: seconds(at), end: first, state: 2 }
+  for (const { start, end, locked, kind } of stretches) {
+    if (seconds(start) < seconds(end)) {
+      yield { start: seconds(start), end: seconds(end), state: locked ? 0 : kind === 'break' ? 1 : 2 }
+    }
+  }
+}
+
+interface StateTimes {
+  readonly locked: number
+  readonly break: number
+  readonly open: number
+  readonly longest: number
+}
+
+const NO_TIME: StateTimes = { locked: 0, break: 0, open: 0, longest: 0 }
+
+/** Seconds in each state by period. The boundaries of periods are whole seconds. */
+function timesByPeriod(intervals: readonly StateInterval[], periods: Periods): StateTimes[] {
+  const times = Array.from({ length: Math.max(0, periods.length - 1) }, () => ({ ...NO_TIME }))
+  const [first = Infinity, last = -Infinity] = [periods[0], periods.at(-1)]
+  for (const { state, start, end } of intervals) {
+    if (end * 1000 <= first || start * 1000 >= last) continue
+    let index = periodOf(Math.max(start * 1000, first), periods)
+    for (let period = times[index]; period !== undefined; period = times[++index]) {
+      const from = Math.max(start, seconds(periods[index] ?? 0))
+      const to = Math.min(end, seconds(periods[index + 1] ?? 0))
+      if (from >= to) break
+      period[state] += to - from
+      if (state === 'locked') period.longest = Math.max(period.longest, to - from)
+    }
+  }
+  return times
+}
+
+function statisticsOf(
+  times: StateTimes,
+  started: number,
+  ended: number,
+  { start, end }: Pick<Bucket, 'start' | 'end'>,
+  now: number,
+): LockStatistics {
+  const elapsed = Math.max(0, seconds(Math.min(end, now)) - seconds(start))
+  return {
+    started,
+    ended,
+    lockedSeconds: times.locked,
+    breakSeconds: times.break,
+    openSeconds: times.open,
+    longestLockedSeconds: times.longest,
+    lockedPercent: roundedRatio(times.locked * 1000, elapsed, 10),
+  }
+}
+
+function countByPeriod(instants: readonly number[], periods: Periods): number[] {
+  const counts = Array.from({ length: Math.max(0, periods.length - 1) }, () => 0)
+  for (const at of instants) {
+    const index = periodOf(at, periods)
+    if (index >= 0) counts[index] = (counts[index] ?? 0) + 1
+  }
+  return counts
+}
+
+function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000)
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,174 @@
+import { boundariesOf, type Bucket } from './buckets.ts'
+import { GradeCounts } from './grades.ts'
+import type { ZoneClock } from './zone-clock.ts'
+
+/** The segments of one kind within a session. */
+interface KindResults {
+  readonly kind: string
+  readonly segments: number
+  /** Grades of segments that were graded. */
+  readonly grades: readonly number[]
+  /** How many of the graded segments were passed. */
+  readonly gradedPassed: number
+  readonly reps: number
+  /** Micrometres; null if no segment knows its distance. */
+  readonly distance: number | null
+  /** Seconds. */
+  readonly duration: number
+  readonly points: number
+}
+
+/** What statistics need to know of a training session. */
+export interface TrainingResults {
+  readonly at: number
+  readonly passed: boolean
+  readonly reps: number
+  /** Micrometres; null if unknown. */
+  readonly distance: number | null
+  /** Whether the distance may be estimated. */
+  readonly approximate: boolean
+  readonly kinds: readonly KindResults[]
+}
+
+export interface TrainingStatistics {
+  readonly sessions: number
+  readonly passed: number
+  /** Days with a session. */
+  readonly days: number
+  readonly reps: number
+  /** Micrometres, without those that may be estimated. */
+  readonly distance: number
+  readonly approximateDistance: number
+  /** Sessions whose distance is unknown. */
+  readonly unknownDistances: number
+  /** Seconds. */
+  readonly duration: number
+  readonly points: number
+  /** By kind of segment, in the order of their names; kinds without graded segments are left out. */
+  readonly grades: readonly GradeStatistics[]
+  readonly ungradedSegments: number
+}
+
+/** Counts and grades of graded segments. */
+interface GradeStatistics {
+  readonly kind: string
+  readonly segments: number
+  readonly passed: number
+  readonly mean: number
+  readonly median: number
+  readonly p90: number
+}
+
+/**
+ * The statistics of sessions, the oldest first, by bucket and in total. With a kind, sessions that have a segment of it count, and all
+ * that is summed comes from these segments alone.
+ */
+export function trainingStatistics(
+  sessions: readonly TrainingResults[],
+  buckets: readonly Bucket[],
+  clock: ZoneClock,
+  kind?: string,
+): { readonly total: TrainingStatistics; readonly buckets: readonly TrainingStatistics[] } {
+  const boundaries = boundariesOf(buckets)
+  const sums = buckets.map(() => new TrainingSums())
+  let index = 0
+  for (const session of sessions) {
+    while (session.at >= (boundaries[index + 1] ?? Infinity)) index += 1
+    const bucket = session.at < (boundaries[0] ?? Infinity) ? undefined : sums[index]
+    const part = kind === undefined ? session : ofKind(session, kind)
+    if (bucket !== undefined && part !== undefined) bucket.add(part, clock.dayOf(session.at))
+  }
+  const total = new TrainingSums()
+  for (const bucket of sums) total.merge(bucket)
+  return { total: total.statistics(), buckets: sums.map(bucket => bucket.statistics()) }
+}
+
+/** A session reduced to its segments of one kind; undefined if it has none. */
+export function ofKind<Session extends TrainingResults>(session: Session, kind: string): Session | undefined {
+  const results = session.kinds.find(one => one.kind === kind)
+  return results && { ...session, reps: results.reps, distance: results.distance, kinds: [results] }
+}
+
+class TrainingSums {
+  #sessions = 0
+  #passed = 0
+  #reps = 0
+  #distance = 0
+  #approximateDistance = 0
+  #unknownDistances = 0
+  #duration = 0
+  #points = 0
+  #ungraded = 0
+  #days = 0
+  #lastDay = NaN
+  readonly #grades = new Map<string, { readonly counts: GradeCounts; passed: number }>()
+
+  add(session: TrainingResults, day: number) {
+    this.#sessions += 1
+    this.#passed += session.passed ? 1 : 0
+    if (day !== this.#lastDay) this.#days += 1
+    this.#lastDay = day
+    this.#reps += session.reps
+    if (session.distance === null) this.#unknownDistances += 1
+    else if (session.approximate) this.#approximateDistance += session.distance
+    else this.#distance += session.distance
+    for (const { kind, segments, grades, gradedPassed, duration, points } of session.kinds) {
+      this.#duration += duration
+      this.#points += points
+      this.#ungraded += segments - grades.length
+      if (grades.length === 0) continue
+      const sums = this.#gradesOf(kind)
+      for (const grade of grades) sums.counts.add(grade)
+      sums.passed += gradedPassed
+    }
+  }
+
+  merge(other: TrainingSums) {
+    this.#sessions += other.#sessions
+    this.#passed += other.#passed
+    // A day lies in one bucket.
+    this.#days += other.#days
+    this.#reps += other.#reps
+    this.#distance += other.#distance
+    this.#approximateDistance += other.#approximateDistance
+    this.#unknownDistances += other.#unknownDistances
+    this.#duration += other.#duration
+    this.#points += other.#points
+    this.#ungraded += other.#ungraded
+    for (const [kind, { counts, passed }] of other.#grades) {
+      const sums = this.#gradesOf(kind)
+      sums.counts.merge(counts)
+      sums.passed += passed
+    }
+  }
+
+  statistics(): TrainingStatistics {
+    return {
+      sessions: this.#sessions,
+      passed: this.#passed,
+      days: this.#days,
+      reps: this.#reps,
+      distance: this.#distance,
+      approximateDistance: this.#approximateDistance,
+      unknownDistances: this.#unknownDistances,
+      duration: this.#duration,
+      points: this.#points,
+      grades: [...this.#grades].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(gradeStatistics),
+      ungradedSegments: this.#ungraded,
+    }
+  }
+
+  #gradesOf(kind: string) {
+    const known = this.#grades.get(kind)
+    if (known !== undefined) return known
+    const made = { counts: new GradeCounts(), passed: 0 }
+    this.#grades.set(kind, made)
+    return made
+  }
+}
+
+function gradeStatistics([kind, { counts, passed }]: [string, { counts: GradeCounts; passed: number }]) {
+  // Only kinds with a graded segment get here.
+  const [mean = 0, median = 0, p90 = 0] = [counts.mean(), counts.percentile(50), counts.percentile(90)].map(Number)
+  return { kind, segments: counts.count, passed, mean, median, p90 }
+}

@@ -1,0 +1,123 @@
+/**
+ * The days of a time zone. A day is a number, days since 1970-01-01; it lasts from its first instant to the first instant
+ * of the next one, also where clocks go back over midnight.
+ */
+export interface ZoneClock {
+  /** The day that an instant lies in. */
+  dayOf(at: number): number
+  /** The first instant of a day. A day that the zone skipped starts, and ends, where the next one starts. */
+  startOf(day: number): number
+}
+
+/** The clock of a zone. What is known of a zone is kept: asking for transitions is slow. */
+export function zoneClock(zone: string): ZoneClock {
+  const known = clocks.get(zone)
+  if (known !== undefined) return known
+  const clock = makeClock(usableZone(zone))
+  if (clocks.size >= MAX_CLOCKS) clocks.clear()
+  clocks.set(zone, clock)
+  return clock
+}
+
+/** The day of a date as `YYYY-MM-DD`; undefined if there is no such date. */
+export function parseDate(text: string): number | undefined {
+  const day = Date.parse(`${text}T00:00:00Z`) / DAY_MS
+  return /^\d{4}-\d\d-\d\d$/.test(text) && Number.isInteger(day) && formatDate(day) === text ? day : undefined
+}
+
+/** A day as `YYYY-MM-DD`. */
+export function formatDate(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}
+
+/** The day before, leaving out days that the zone skipped. */
+export function previousDay(clock: ZoneClock, day: number): number {
+  let previous = day - 1
+  while (clock.startOf(previous) === clock.startOf(previous + 1)) previous -= 1
+  return previous
+}
+
+const DAY_MS = 86_400_000
+const MAX_CLOCKS = 100
+const clocks = new Map<string, ZoneClock>()
+
+/** A time during which the offset from UTC does not change. */
+interface OffsetPeriod {
+  readonly start: number
+  readonly offset: number
+  /** The latest day that clocks showed before; a day that began does not end when they go back. */
+  readonly reached: number
+}
+
+/** Transitions are looked up for so many milliseconds at once: somewhat more than a year. */
+const BLOCK_MS = 2 ** 35
+
+/** No zone had a transition before. */
+const FIRST_BLOCK = Math.floor(Date.parse('1840-01-01T00:00:00Z') / BLOCK_MS)
+
+/** Days are searched from instants that are an offset away from them, which is less than a day. */
+const MARGIN_MS = 2 * DAY_MS
+
+function makeClock(zone: string): ZoneClock {
+  const blocks = new Map<number, readonly OffsetPeriod[]>()
+  let latest: { readonly index: number; readonly periods: readonly OffsetPeriod[] } = { index: NaN, periods: [] }
+
+  const periodsAt = (at: number) => {
+    const index = Math.max(FIRST_BLOCK, Math.floor(at / BLOCK_MS))
+    if (index === latest.index) return latest.periods
+    const periods = blocks.get(index) ?? offsetPeriods(zone, index)
+    blocks.set(index, periods)
+    latest = { index, periods }
+    return periods
+  }
+
+  return {
+    dayOf(at) {
+      const periods = periodsAt(at)
+      let index = periods.length - 1
+      while (index > 0 && (periods[index]?.start ?? 0) > at) index -= 1
+      const { offset, reached } = periods[index] ?? UTC
+      return Math.max(reached, Math.floor((at + offset) / DAY_MS))
+    },
+    startOf(day) {
+      const midnight = day * DAY_MS
+      const periods = periodsAt(midnight)
+      for (const [index, { start, offset }] of periods.entries()) {
+        const at = Math.max(midnight - offset, start)
+        if (at < (periods[index + 1]?.start ?? Infinity)) return at
+      }
+      return midnight
+    },
+  }
+}
+
+const UTC: OffsetPeriod = { start: -Infinity, offset: 0, reached: -Infinity }
+
+function offsetPeriods(zone: string, block: number): OffsetPeriod[] {
+  const start = block * BLOCK_MS - MARGIN_MS
+  const end = (block + 1) * BLOCK_MS + MARGIN_MS
+  let clock = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(zone)
+  let last: OffsetPeriod = { start: -Infinity, offset: offsetOf(clock), reached: -Infinity }
+  const periods = [last]
+  for (;;) {
+    const next = clock.getTimeZoneTransition('next')
+    if (next === null || next.epochMilliseconds >= end) return periods
+    const reached = Math.floor((next.epochMilliseconds - 1 + last.offset) / DAY_MS)
+    last = { start: next.epochMilliseconds, offset: offsetOf(next), reached: Math.max(last.reached, reached) }
+    periods.push(last)
+    clock = next
+  }
+}
+
+function offsetOf({ offsetNanoseconds }: Temporal.ZonedDateTime): number {
+  return Math.round(offsetNanoseconds / 1_000_000)
+}
+
+/** The zone of an account may be an old name that only Intl knows. */
+function usableZone(zone: string): string {
+  try {
+    return new Temporal.ZonedDateTime(0n, zone).timeZoneId
+  } catch {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
+  }
+}

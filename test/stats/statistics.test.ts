@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isTimeZone } from '../../src/contract/time-zones.ts'
+import { bucketsOf, countBuckets, rangeBetween } from '../../src/stats/buckets.ts'
+import { GradeCounts } from '../../src/stats/grades.ts'
+import { lockStatistics } from '../../src/stats/lock-statistics.ts'
+import { streaksOf } from '../../src/stats/streaks.ts'
+import { ofKind, trainingStatistics } from '../../src/stats/training-statistics.ts'
+import { formatDate, parseDate, zoneClock } from '../../src/stats/zone-clock.ts'
+import {
+  checkLocksByMinute,
+  checkPartition,
+  checkTraining,
+  dayOf,
+  HARD_ZONES,
+  HOUR,
+  rangesOver,
+  seeded,
+  sum,
+  trainingSessionsWithin,
+  transitionsOf,
+} from '../support/statistics.ts'
+
+const at = (text: string) => Date.parse(text)
+const days = (from: string, to: string) =>
+  ({ unit: 'day', weekStart: 'monday', from: dayOf(from), to: dayOf(to) }) as const
+
+test('a zone is named as the IANA data has it, and never by an offset', () => {
+  for (const name of [
+    ...Intl.supportedValuesOf('timeZone'),
+    'UTC',
+    'Asia/Kathmandu',
+    'Asia/Katmandu',
+    'Etc/GMT+5',
+    'EST',
+  ]) {
+    assert.ok(isTimeZone(name), name)
+  }
+  for (const name of ['', 'utc', 'europe/berlin', 'Europe/Nowhere', '+01:00', '-05', '01:00', 'Europe/Berlin ', 'é']) {
+    assert.ok(!isTimeZone(name), name)
+  }
+})
+
+test('dates are days of the calendar and nothing else', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -700_000, max: 2_900_000 }), day => assert.equal(parseDate(formatDate(day)), day)),
+  )
+  for (const text of ['2026-02-30', '2026-13-01', '2026-2-3', '', '2026-02-03T00:00:00Z', '+002026-01-01']) {
+    assert.equal(parseDate(text), undefined)
+  }
+})
+
+for (const zone of HARD_ZONES) {
+  test(`buckets fill their range and count every minute once in ${zone}`, () => {
+    const random = seeded(7)
+    const years = [2016, 2026] as const
+    for (const range of rangesOver(years)) {
+      checkPartition(range, zone)
+      checkTraining(range, zone, random)
+    }
+    for (const transition of transitionsOf(zone, years).slice(0, 6)) checkLocksByMinute(transition, zone, random)
+    checkLocksByMinute(at('2020-02-29T12:00:00Z'), zone, random)
+  })
+}
+
+test('days have the hours that their zone gives them, and a day that it skipped has no bucket', () => {
+  const hours = (zone: string, from: string, to: string) =>
+    bucketsOf(days(from, to), zoneClock(zone), 0).map(({ day, start, end }) => [formatDate(day), (end - start) / HOUR])
+  assert.deepEqual(hours('Europe/Berlin', '2026-03-29', '2026-03-29'), [['2026-03-29', 23]])
+  assert.deepEqual(hours('Europe/Berlin', '2026-10-25', '2026-10-26'), [
+    ['2026-10-25', 25],
+    ['2026-10-26', 24],
+  ])
+  assert.deepEqual(hours('Australia/Lord_Howe', '2026-04-05', '2026-04-05'), [['2026-04-05', 24.5]])
+  assert.deepEqual(hours('Pacific/Apia', '2011-12-29', '2011-12-31'), [
+    ['2011-12-29', 24],
+    ['2011-12-31', 24],
+  ])
+  // Clocks went back from one minute past midnight: the day that had begun goes on.
+  assert.deepEqual(hours('America/St_Johns', '2010-11-06', '2010-11-07'), [
+    ['2010-11-06', 24],
+    ['2010-11-07', 25],
+  ])
+  // There was no midnight: the day began at one o'clock.
+  assert.deepEqual(hours('America/Sao_Paulo', '2017-10-15', '2017-10-15'), [['2017-10-15', 23]])
+})
+
+test('a week or month that the range cuts is named by its first day, and starts and ends with the range', () => {
+  const range = { unit: 'week', weekStart: 'monday', from: dayOf('2026-03-18'), to: dayOf('2026-03-24') } as const
+  const now = at('2026-03-24T12:00:00Z')
+  assert.deepEqual(bucketsOf(range, zoneClock('UTC'), now), [
+    { day: dayOf('2026-03-16'), start: at('2026-03-18T00:00:00Z'), end: at('2026-03-23T00:00:00Z'), partial: false },
+    { day: dayOf('2026-03-23'), start: at('2026-03-23T00:00:00Z'), end: at('2026-03-25T00:00:00Z'), partial: true },
+  ])
+  const sundays = bucketsOf({ ...range, weekStart: 'sunday' }, zoneClock('UTC'), now)
+  assert.deepEqual(
+    sundays.map(({ day }) => formatDate(day)),
+    ['2026-03-15', '2026-03-22'],
+  )
+  const months = bucketsOf({ ...range, unit: 'month' }, zoneClock('UTC'), now)
+  assert.deepEqual(
+    months.map(({ day }) => formatDate(day)),
+    ['2026-03-01'],
+  )
+})
+
+test('buckets are counted without being made', () => {
+  const day = fc.integer({ min: dayOf('1990-01-01'), max: dayOf('2040-01-01') })
+  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
+  const weekStart = fc.constantFrom<'monday' | 'sunday'>('monday', 'sunday')
+  fc.assert(
+    fc.property(day, fc.integer({ min: 0, max: 300 }), unit, weekStart, (from, length, unit, weekStart) => {
+      const range = { unit, weekStart, from, to: from + length }
+      assert.equal(countBuckets(range), bucketsOf(range, zoneClock('UTC'), 0).length)
+    }),
+  )
+})
+
+test('a range without a start has twelve buckets, and one without an end runs to today', () => {
+  const today = dayOf('2026-03-18')
+  const dates = (unit: 'day' | 'week' | 'month', from: string | undefined, to: string | undefined) => {
+    const day = (date: string | undefined) => (date === undefined ? undefined : dayOf(date))
+    const range = rangeBetween({ unit, weekStart: 'monday', from: day(from), to: day(to) }, today)
+    return [formatDate(range.from), formatDate(range.to), countBuckets(range)]
+  }
+  assert.deepEqual(dates('week', undefined, undefined), ['2025-12-29', '2026-03-18', 12])
+  assert.deepEqual(dates('day', undefined, undefined), ['2026-03-07', '2026-03-18', 12])
+  assert.deepEqual(dates('month', undefined, '2026-02-10'), ['2025-03-01', '2026-02-10', 12])
+  assert.deepEqual(dates('month', '2026-02-10', undefined), ['2026-02-10', '2026-03-18', 2])
+})
+
+test('percentiles are grades that were given, by nearest rank', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -20, max: 120 }), { minLength: 1, maxLength: 60 }), grades => {
+      const counts = new GradeCounts()
+      for (const grade of grades) counts.add(grade)
+      const ascending = grades.toSorted((a, b) => a - b)
+      assert.equal(counts.percentile(50), ascending[Math.ceil(grades.length / 2) - 1])
+      assert.equal(counts.percentile(90), ascending[Math.ceil((grades.length * 9) / 10) - 1])
+      assert.equal(counts.mean(), Math.floor((sum(grades) * 20 + grades.length) / (2 * grades.length)) / 10)
+    }),
+  )
+  assert.equal(new GradeCounts().percentile(50), null)
+  assert.equal(new GradeCounts().mean(), null)
+})
+
+test('with a kind of segment, only sessions that have one count, and only what these segments brought', () => {
+  const random = seeded(3)
+  const clock = zoneClock('Europe/Berlin')
+  const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
+  const sessions = trainingSessionsWithin(at('2026-03-02T00:00:00Z'), at('2026-03-31T00:00:00Z'), 80, random)
+  const { total } = trainingStatistics(sessions, buckets, clock, 'repetition')
+  const withKind = sessions.filter(({ kinds }) => kinds.some(({ kind }) => kind === 'repetition'))
+  const segments = sessions.flatMap(({ kinds }) => kinds).filter(({ kind }) => kind === 'repetition')
+  assert.ok(withKind.length > 0 && withKind.length < sessions.length)
+  assert.equal(total.sessions, withKind.length)
+  assert.equal(total.reps, sum(segments.map(({ reps }) => reps)))
+  assert.equal(total.duration, sum(segments.map(({ duration }) => duration)))
+  assert.equal(total.points, sum(segments.map(({ points }) => points)))
+  assert.equal(total.distance + total.approximateDistance, sum(segments.map(({ distance }) => distance ?? 0)))
+  assert.deepEqual(
+    total.grades.map(({ kind, segments }) => [kind, segments]),
+    [['repetition', sum(segments.map(({ grades }) => grades.length))]],
+  )
+  assert.equal(ofKind({ ...(sessions[0] ?? assert.fail()), kinds: [] }, 'repetition'), undefined)
+})
+
+test('a kind without graded segments has no grades, and its segments are counted as ungraded', () => {
+  const clock = zoneClock('UTC')
+  const part = { segments: 2, reps: 1, distance: null, duration: 1, points: 1 }
+  const session = {
+    at: at('2026-03-02T00:00:00Z'),
+    passed: true,
+    reps: 2,
+    distance: null,
+    approximate: false,
+    kinds: [
+      { ...part, kind: 'freeform', grades: [], gradedPassed: 0 },
+      { ...part, kind: 'bounce', grades: [70], gradedPassed: 1 },
+    ],
+  }
+  const { total } = trainingStatistics([session], bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0), clock)
+  assert.deepEqual(total.grades, [{ kind: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70 }])
+  assert.equal(total.ungradedSegments, 3)
+  assert.equal(total.unknownDistances, 1)
+})
+
+test('time under lock counts once, as locked before a break and a break before open', () => {
+  const clock = zoneClock('UTC')
+  const day = at('2026-03-02T00:00:00Z')
+  const hour = (hours: number) => day + hours * HOUR
+  const sessions = [
+    {
+      at: hour(1),
+      endAt: hour(10),
+      stretches: [
+        { start: hour(2), end: hour(4), locked: true, kind: 'start' },
+        { start: hour(4), end: hour(6), locked: false, kind: 'break' },
+        { start: hour(6), end: hour(10), locked: false, kind: 'unlocked' },
+      ],
+    },
+    { at: hour(3), endAt: null, stretches: [{ start: hour(3), end: hour(5), locked: true, kind: 'start' }] },
+  ]
+  const { total } = lockStatistics(sessions, bucketsOf(days('2026-03-02', '2026-03-02'), clock, 0), hour(10))
+  assert.deepEqual(total, {
+    started: 2,
+    ended: 1,
+    lockedSeconds: 3 * 3600,
+    breakSeconds: 3600,
+    openSeconds: 5 * 3600,
+    longestLockedSeconds: 3 * 3600,
+    lockedPercent: 30,
+  })
+})
+
+test('the longest stretch is cut to its bucket, and the longest of all buckets is no sum', () => {
+  const clock = zoneClock('UTC')
+  const start = at('2026-03-02T20:00:00Z')
+  const end = at('2026-03-03T03:00:00Z')
+  const session = { at: start, endAt: end, stretches: [{ start, end, locked: true, kind: 'start' }] }
+  const now = at('2026-03-03T06:00:00Z')
+  const { total, buckets } = lockStatistics([session], bucketsOf(days('2026-03-02', '2026-03-04'), clock, now), now)
+  assert.deepEqual(
+    buckets.map(({ longestLockedSeconds }) => longestLockedSeconds / 3600),
+    [4, 3, 0],
+  )
+  assert.equal(total.longestLockedSeconds, 7 * 3600)
+  assert.deepEqual(
+    buckets.map(({ lockedPercent }) => lockedPercent),
+    [16.7, 50, null],
+  )
+})
+
+test('a streak is made of days in a row, and today may still come', () => {
+  const clock = zoneClock('UTC')
+  const today = dayOf('2026-03-18')
+  const streaks = (...back: number[]) =>
+    streaksOf(
+      back.map(days => today - days),
+      today,
+      clock,
+    )
+  assert.deepEqual(streaks(), { current: 0, longest: 0, from: null, to: null })
+  assert.deepEqual(streaks(9, 8, 7, 7, 2, 1), { current: 2, longest: 3, from: today - 9, to: today - 7 })
+  assert.deepEqual(streaks(3, 1, 0), { current: 2, longest: 2, from: today - 1, to: today })
+  assert.deepEqual(streaks(3, 2), { current: 0, longest: 2, from: today - 3, to: today - 2 })
+  assert.deepEqual(streaks(0, -1, -2), { current: 1, longest: 1, from: today, to: today })
+})
+
+test('streaks are what counting back day by day finds', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 40 }), back => {
+      const today = dayOf('2026-03-18')
+      const trained = new Set(back.map(days => today - days))
+      let current = 0
+      for (let day = trained.has(today) ? today : today - 1; trained.has(day); day -= 1) current += 1
+      const {
+        current: found,
+        longest,
+        from,
+        to,
+      } = streaksOf(
+        [...trained].toSorted((a, b) => a - b),
+        today,
+        zoneClock('UTC'),
+      )
+      assert.equal(found, current)
+      assert.ok(longest >= current)
+      if (from !== null && to !== null) {
+        assert.equal(to - from + 1, longest)
+        for (let day = from; day <= to; day += 1) assert.ok(trained.has(day))
+        assert.ok(!trained.has(from - 1) && !trained.has(to + 1))
+      }
+    }),
+  )
+})
+
+test('a day that the zone skipped does not end a streak', () => {
+  const trained = ['2011-12-28', '2011-12-29', '2011-12-31'].map(dayOf)
+  assert.equal(streaksOf(trained, dayOf('2011-12-31'), zoneClock('Pacific/Apia')).current, 3)
+  assert.equal(streaksOf(trained.slice(0, 2), dayOf('2011-12-31'), zoneClock('Pacific/Apia')).current, 2)
+  assert.equal(streaksOf(trained, dayOf('2011-12-31'), zoneClock('UTC')).current, 1)
+})

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import {
+  addBuckets,
+  boundariesOf,
+  type BucketRange,
+  bucketsOf,
+  type Unit,
+  type WeekStart,
+} from '../../src/stats/buckets.ts'
+import type { LockEvent } from '../../src/stats/intervals.ts'
+import { lockIntervals } from '../../src/stats/intervals.ts'
+import { type LockTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
+import { periodOf } from '../../src/stats/periods.ts'
+import { type TrainingResults, trainingStatistics } from '../../src/stats/training-statistics.ts'
+import { parseDate, zoneClock } from '../../src/stats/zone-clock.ts'
+
+const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/** Zones with half-hour shifts, days that were skipped, midnights that do not exist or come twice, and rules of their own. */
+export const HARD_ZONES = [
+  'UTC',
+  'Africa/Cairo',
+  'Africa/Casablanca',
+  'America/Havana',
+  'America/New_York',
+  'America/Santiago',
+  'America/Sao_Paulo',
+  'America/Scoresbysund',
+  'America/St_Johns',
+  'Antarctica/Casey',
+  'Antarctica/Troll',
+  'Asia/Beirut',
+  'Asia/Gaza',
+  'Asia/Kathmandu',
+  'Asia/Pyongyang',
+  'Asia/Tehran',
+  'Australia/Lord_Howe',
+  'Europe/Berlin',
+  'Pacific/Apia',
+  'Pacific/Chatham',
+]
+
+const MAX_BUCKETS = 400
+
+/** Ranges of at most 400 buckets that follow each other over some years. */
+export function* rangesOver(years: readonly [first: number, last: number]): Generator<BucketRange> {
+  const first = dayOf(`${years[0]}-01-01`)
+  const end = dayOf(`${years[1]}-12-31`)
+  for (const [unit, weekStart] of [
+    ['day', 'monday'],
+    ['week', 'monday'],
+    ['week', 'sunday'],
+    ['month', 'monday'],
+  ] as const satisfies readonly (readonly [Unit, WeekStart])[]) {
+    for (let from = first; from <= end;) {
+      const next = Math.min(addBuckets(unit, from, MAX_BUCKETS - 1), end + 1)
+      yield { unit, weekStart, from, to: next - 1 }
+      from = next
+    }
+  }
+}
+
+export function dayOf(date: string): number {
+  const day = parseDate(date)
+  assert.ok(day !== undefined, date)
+  return day
+}
+
+/** The first instant of a day, as Temporal has it. */
+function temporalStart(day: number, zone: string): number {
+  return Temporal.PlainDate.from('1970-01-01').add({ days: day }).toZonedDateTime(zone).epochMilliseconds
+}
+
+/** Checks that buckets follow each other, fill the range, and begin where the calendar of the zone says. */
+export function checkPartition(range: BucketRange, zone: string) {
+  const { unit, weekStart, from, to } = range
+  const buckets = bucketsOf(range, zoneClock(zone), Date.now())
+  assert.ok(buckets.length <= MAX_BUCKETS)
+  assert.equal(buckets[0]?.start, temporalStart(from, zone))
+  assert.equal(buckets.at(-1)?.end, temporalStart(to + 1, zone))
+  for (const [index, { day, start, end }] of buckets.entries()) {
+    assert.ok(start < end)
+    assert.equal(end, buckets[index + 1]?.start ?? end)
+    const date = Temporal.PlainDate.from('1970-01-01').add({ days: day })
+    if (unit === 'week') assert.equal(date.dayOfWeek, weekStart === 'monday' ? 1 : 7)
+    if (unit === 'month') assert.equal(date.day, 1)
+    assert.equal(start, temporalStart(Math.max(day, from), zone), `${zone} ${String(date)}`)
+  }
+}
+
+/** The transitions of a zone within some years. */
+export function transitionsOf(zone: string, years: readonly [first: number, last: number]): number[] {
+  const found: number[] = []
+  const end = temporalStart(dayOf(`${years[1]}-12-31`), zone)
+  let clock = Temporal.PlainDate.from(`${years[0]}-01-02`).toZonedDateTime(zone).getTimeZoneTransition('next')
+  while (clock !== null && clock.epochMilliseconds < end) {
+    found.push(clock.epochMilliseconds)
+    clock = clock.getTimeZoneTransition('next')
+  }
+  return found
+}
+
+/** A range of days around an instant, and which of the days each of its minutes lies in, told by the clock on the wall. */
+function minutesAround(at: number, days: number, zone: string) {
+  const clock = zoneClock(zone)
+  const middle = clock.dayOf(at)
+  const range = { unit: 'day', weekStart: 'monday', from: middle - days, to: middle + days } as const
+  const buckets = bucketsOf(range, clock, 0)
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' })
+  const minutes: { readonly at: number; readonly day: number }[] = []
+  let latest = -Infinity
+  // A little more than the range, so that what lies beside it is seen, too.
+  for (let minute = (buckets[0]?.start ?? 0) - HOUR; minute < (buckets.at(-1)?.end ?? 0) + HOUR; minute += MINUTE) {
+    // A day that has begun does not end when clocks go back.
+    latest = Math.max(latest, dayOf(format.format(minute)))
+    minutes.push({ at: minute, day: latest })
+  }
+  return { clock, buckets, minutes }
+}
+
+/** A source of numbers below 1. */
+export type Random = () => number
+
+/** Lock sessions around an instant, some of them at the same time, with events at full minutes. */
+function lockSessionsAround(at: number, span: number, random: Random, now: number): LockTimes[] {
+  const minute = (from: number, length: number) => from + Math.floor((random() * length) / MINUTE) * MINUTE
+  return Array.from({ length: 1 + Math.floor(random() * 5) }, () => {
+    const start = minute(at - span, 2 * span)
+    const end = random() < 0.3 ? null : minute(start, span)
+    const events = Array.from({ length: Math.floor(random() * 6) }, (): LockEvent => {
+      const locked = random() < 0.5
+      return [minute(start, span), locked ? 1 : 0, locked ? 'locked' : random() < 0.5 ? 'break' : 'unlocked']
+    }).toSorted(([a], [b]) => a - b)
+    return { at: start, endAt: end, stretches: lockIntervals(events, end, now) }
+  })
+}
+
+/** Checks the statistics of lock sessions around an instant against counting every minute. */
+export function checkLocksByMinute(at: number, zone: string, random: Random) {
+  const { clock, buckets, minutes } = minutesAround(at, 1, zone)
+  const now = at + Math.floor(random() * 48) * HOUR
+  const sessions = lockSessionsAround(at, 2 * DAY, random, now)
+  const counted = buckets.map(() => ({ locked: 0, break: 0, open: 0, elapsed: 0 }))
+  for (const minute of minutes) {
+    const bucket = counted[buckets.findIndex(({ start }) => clock.dayOf(start) === minute.day)]
+    if (bucket === undefined || minute.at >= now) continue
+    bucket.elapsed += 60
+    const state = stateAt(sessions, minute.at)
+    if (state !== undefined) bucket[state] += 60
+  }
+  const { total, buckets: statistics } = lockStatistics(sessions, buckets, now)
+  for (const [index, bucket] of statistics.entries()) {
+    const { locked, break: onBreak, open, elapsed } = counted[index] ?? assert.fail()
+    assert.deepEqual([bucket.lockedSeconds, bucket.breakSeconds, bucket.openSeconds], [locked, onBreak, open], zone)
+    assert.ok(bucket.longestLockedSeconds <= bucket.lockedSeconds)
+    assert.equal(
+      bucket.lockedPercent,
+      elapsed === 0 ? null : Math.floor((locked * 2000 + elapsed) / (2 * elapsed)) / 10,
+    )
+  }
+  for (const name of ['started', 'ended', 'lockedSeconds', 'breakSeconds', 'openSeconds'] as const) {
+    assert.equal(total[name], sum(statistics.map(bucket => bucket[name])), name)
+  }
+}
+
+function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break' | 'open' | undefined {
+  const running = sessions.filter(session => session.at <= at && at < (session.endAt ?? Infinity))
+  const early = sessions.flatMap(({ stretches }) => stretches).filter(({ start, end }) => start <= at && at < end)
+  if (early.some(({ locked }) => locked)) return 'locked'
+  if (early.some(({ locked, kind }) => !locked && kind === 'break')) return 'break'
+  return running.length > 0 || early.length > 0 ? 'open' : undefined
+}
+
+const KINDS = ['warmup', 'training', 'repetition', 'endurance'] as const
+
+/** Training sessions within some time. */
+export function trainingSessionsWithin(from: number, to: number, count: number, random: Random): TrainingResults[] {
+  return Array.from({ length: count }, () => {
+    const kinds = KINDS.filter(() => random() < 0.5).map(kind => {
+      const segments = 1 + Math.floor(random() * 4)
+      const grades = Array.from({ length: segments }, () => Math.floor(random() * 101)).slice(random() < 0.2 ? 1 : 0)
+      return {
+        kind,
+        segments,
+        grades,
+        gradedPassed: Math.floor(random() * (grades.length + 1)),
+        reps: Math.floor(random() * 500),
+        distance: random() < 0.2 ? null : Math.floor(random() * 1e8),
+        duration: Math.floor(random() * 900),
+        points: Math.floor(random() * 50),
+      }
+    })
+    return {
+      at: Math.floor(from + random() * (to - from)),
+      passed: random() < 0.7,
+      reps: sum(kinds.map(({ reps }) => reps)),
+      distance: random() < 0.2 ? null : Math.floor(random() * 1e9),
+      approximate: random() < 0.2,
+      kinds,
+    }
+  }).toSorted((a, b) => a.at - b.at)
+}
+
+/** Checks that the statistics of training sessions by bucket sum to their total, and count each session on its date. */
+export function checkTraining(range: BucketRange, zone: string, random: Random) {
+  const clock = zoneClock(zone)
+  const buckets = bucketsOf(range, clock, Date.now())
+  const [first = 0, last = 0] = [buckets[0]?.start, buckets.at(-1)?.end]
+  const sessions = trainingSessionsWithin(first - DAY, last + DAY, 60, random)
+  const { total, buckets: statistics } = trainingStatistics(sessions, buckets, clock)
+  const inRange = sessions.filter(({ at }) => at >= first && at < last)
+  assert.equal(total.sessions, inRange.length)
+  const dates = inRange.map(({ at }) =>
+    Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).toPlainDate(),
+  )
+  assert.equal(total.days, new Set(dates.map(String)).size)
+  for (const [index, date] of dates.entries()) {
+    const bucket = periodOf(inRange[index]?.at ?? 0, boundariesOf(buckets))
+    const day = dayOf(String(date))
+    assert.ok(day >= (buckets[bucket]?.day ?? Infinity), `${zone} ${String(date)}`)
+    assert.ok(day < (buckets[bucket + 1]?.day ?? Infinity), `${zone} ${String(date)}`)
+  }
+  for (const name of NUMBERS) assert.equal(total[name], sum(statistics.map(bucket => bucket[name])), name)
+}
+
+const NUMBERS = [
+  'sessions',
+  'passed',
+  'days',
+  'reps',
+  'distance',
+  'approximateDistance',
+  'unknownDistances',
+  'duration',
+  'points',
+  'ungradedSegments',
+] as const
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+/** Numbers that are the same each time. */
+export function seeded(seed: number): Random {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
