@@ -2,8 +2,8 @@ import { currentVersion, migrate, SchemaError, schemaVersion } from './migration
 import { openSqlite } from './sqlite.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 
+export type { Engine } from './engine.ts'
 export {
-  type Engine,
   type OpenOptions,
   type PrimaryHealth,
   type Store,

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { query } from './query.ts'
-import { type Engine, type Store, StoreUnavailableError } from './store.ts'
+import type { Engine } from './engine.ts'
+import { type Store, StoreUnavailableError } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Engine } from './store.ts'
+import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
 
 /**

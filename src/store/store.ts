@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Engine } from './engine.ts'
 import type { Query } from './query.ts'
 import type { Tables } from './tables.ts'
-
-export type Engine = 'sqlite' | 'postgres'
 
 /** An open database. */
 export interface Store {
