@@ -1,9 +1,6 @@
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
-import { api } from '../contract/index.ts'
-import type { Caller } from '../resources/handler.ts'
-import { handlers } from '../resources/index.ts'
-import type { Result, Turn } from '../resources/results.ts'
+import type { Result, PageStart } from '../resources/results.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
 import type { Store } from '../store/index.ts'
 import { type Grant, isEntitled } from '../accounts/tokens.ts'
@@ -12,21 +9,10 @@ import { authenticate, readToken } from './credentials.ts'
 import type { Call } from './request-context.ts'
 import type { Limits } from './limits.ts'
 import { acceptsJson, matchesEtag } from './negotiation.ts'
-import { parseQuery, type Query, readParameters } from './parameters.ts'
+import { parseQuery, type Query } from './parameters.ts'
 import { makeRouter } from './router.ts'
+import { routes } from './routes.ts'
 import type { TokenUsage } from '../accounts/token-usage.ts'
-
-interface Route {
-  readonly endpoint: Endpoint
-  readonly answer: (caller: Caller, asked: never) => Promise<Result | undefined>
-}
-
-/** The one place where promises and answers meet. */
-const routes: readonly Route[] = Object.entries<Endpoint>(api).map(([operation, endpoint]) => ({
-  endpoint,
-  // `answers` has exactly the names of `api`, and what an answer is asked is parsed with its own endpoint.
-  answer: handlers[operation as keyof typeof handlers],
-}))
 
 interface ApiOptions {
   readonly store: Store
@@ -61,7 +47,7 @@ export function makeApi({ store, grants, send, limits, uses, publicUrl, addressO
     const { response, exchange, head, target } = call
     const match = find(target)
     if (match === undefined) throw new ApiError('no_route')
-    const { endpoint, answer } = match.route
+    const { endpoint, handle } = match.route
     exchange.route = endpoint.path
     exchange.scope = endpoint.scope
 
@@ -81,18 +67,16 @@ export function makeApi({ store, grants, send, limits, uses, publicUrl, addressO
     if (endpoint.entitled && !isEntitled(grant, exchange.now)) throw new ApiError('subscription_required')
     if (endpoint.scope !== undefined && !grant.scopes.includes(endpoint.scope)) throw new ApiError('insufficient_scope')
 
-    // Parsed with the parameters of this endpoint, so it is what its answer is asked.
-    const asked = readParameters(endpoint, query, match.id) as never
-    const reply = await answer({ store, grant, now: exchange.now }, asked)
-    if (reply === undefined) throw notFound(endpoint.resourceName ?? 'Record')
+    const result = await handle({ store, grant, now: exchange.now }, query, match.id)
+    if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
-    const etag = `"${reply.etag}"`
-    const link = linkOf(publicUrl, endpoint, query, reply)
+    const etag = `"${result.etag}"`
+    const link = linkOf(publicUrl, endpoint, query, result)
     if (head.ifNoneMatch !== undefined && matchesEtag(head.ifNoneMatch, etag)) {
       limits.refund(allowance, exchange.now)
       send.notModified(response, exchange, etag, link)
     } else {
-      return send.ok(response, exchange, reply.data, etag, link)
+      return send.ok(response, exchange, result.data, etag, link)
     }
   }
 }
@@ -103,14 +87,14 @@ const GUESSES: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked
 function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Result): string | undefined {
   if (next === undefined && previous === undefined) return undefined
   const links: string[] = []
-  if (next !== undefined) links.push(`<${publicUrl}${path}?${turned(query, next)}>; rel="next"`)
-  if (previous !== undefined) links.push(`<${publicUrl}${path}?${turned(query, previous)}>; rel="prev"`)
+  if (next !== undefined) links.push(`<${publicUrl}${path}?${queryAt(query, next)}>; rel="next"`)
+  if (previous !== undefined) links.push(`<${publicUrl}${path}?${queryAt(query, previous)}>; rel="prev"`)
   return links.join(', ')
 }
 
 /** The query that was sent, with its place in the list exchanged. */
-function turned(query: Query, turn: Turn): string {
+function queryAt(query: Query, start: PageStart): string {
   const kept = query.filter(([name]) => name !== 'offset' && name !== 'cursor')
-  const place = Object.entries(turn).map(([name, value]) => [name, String(value)] as const)
+  const place = Object.entries(start).map(([name, value]) => [name, String(value)] as const)
   return [...kept, ...place].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
 }

@@ -1,6 +1,6 @@
-import type { Endpoint } from '../contract/endpoint.ts'
+import type { Endpoint, Params } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, type FieldError } from '../contract/errors.ts'
-import { allowedNamesRule, id as idParameter, REPEATED_RULE } from '../contract/parameters.ts'
+import { allowedNamesRule, id as idParameter, type Parameters, REPEATED_RULE } from '../contract/parameters.ts'
 import { decode } from './target.ts'
 
 /** A query as name and value pairs, percent-decoded. A plus sign is a plus sign; only & separates. */
@@ -18,36 +18,37 @@ export function parseQuery(query: string): Query {
 }
 
 /**
- * What an endpoint is asked: every parameter it has, parsed. Throws one ApiError that names all that is wrong; an
+ * The parameters of a request: every one the endpoint has, parsed. Throws one ApiError that names all that is wrong; an
  * unknown name is not repeated, the ones allowed are.
  */
-export function readParameters(endpoint: Endpoint, query: Query, id: string | undefined): Record<string, unknown> {
-  const parameters = endpoint.query
-  const asked: Record<string, unknown> = {}
-  for (const name in parameters) asked[name] = parameters[name]?.defaultValue
-  const found = new Findings()
+export function readParameters<E extends Endpoint>(endpoint: E, query: Query, id: string | undefined): Params<E> {
+  const parameters: Parameters = endpoint.query
+  const params: Record<string, unknown> = {}
+  for (const name in parameters) params[name] = parameters[name]?.defaultValue
+  const findings = new Findings()
 
   if (id !== undefined) {
-    asked['id'] = PATH_ID.parse(id)
-    if (asked['id'] === undefined) found.add('invalid_parameter', 'id', PATH_ID.rule)
+    params['id'] = PATH_ID.parse(id)
+    if (params['id'] === undefined) findings.add('invalid_parameter', 'id', PATH_ID.rule)
   }
   const seen = new Set<string>()
   for (const [name, value] of query) {
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined
     if (parameter === undefined) {
-      found.add('unknown_parameter', 'query', allowedNamesRule(Object.keys(parameters)))
+      findings.add('unknown_parameter', 'query', allowedNamesRule(Object.keys(parameters)))
     } else if (seen.has(name)) {
-      found.add('repeated_parameter', name, REPEATED_RULE)
+      findings.add('repeated_parameter', name, REPEATED_RULE)
     } else {
       seen.add(name)
-      asked[name] = parameter.parse(value)
-      if (asked[name] === undefined) found.add('invalid_parameter', name, parameter.rule)
+      params[name] = parameter.parse(value)
+      if (params[name] === undefined) findings.add('invalid_parameter', name, parameter.rule)
     }
   }
-  const together = endpoint.check(asked, name => found.has(name))
-  for (const { field, message } of together) found.add('invalid_parameter', field, message)
-  found.throwIfAny()
-  return asked
+  const together = endpoint.check(params, name => findings.has(name))
+  for (const { field, message } of together) findings.add('invalid_parameter', field, message)
+  findings.throwIfAny()
+  // Every parameter of the endpoint is there, as its own `parse` or `defaultValue` gives it.
+  return params as Params<E>
 }
 
 const NOTHING: Query = []

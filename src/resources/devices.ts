@@ -1,29 +1,27 @@
 import { devices } from '../contract/devices.ts'
-import { ownersOf, rowById } from '../accounts/access.ts'
+import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
-import { byIdentifier } from './list-queries.ts'
-import { identifierPage } from './lists.ts'
+import { recordPage } from './lists.ts'
+import { recordById } from './record-queries.ts'
 import { one } from './results.ts'
 
-const lockDevices = byIdentifier('lock_device')
-const lockDeviceById = rowById('lock_device')
-const trainingDevices = byIdentifier('training_device')
-const trainingDeviceById = rowById('training_device')
+const lockDevices = { table: 'lock_device', order: 'id' } as const
+const trainingDevices = { table: 'training_device', order: 'id' } as const
 
 export const handlers: Handlers<typeof devices> = {
-  listLockDevices: ({ store, grant }, asked) =>
-    identifierPage(store, lockDevices, ownersOf(grant, asked.ownerId), asked, devices.listLockDevices),
-
-  async getLockDevice({ store, grant: { owners } }, { id }) {
-    const [device] = await store.read(lockDeviceById(owners), { owners, id })
-    return device && one(device)
+  listLockDevices({ store, grant }, params) {
+    return recordPage(store, lockDevices, accessTo(grant, params.ownerId), params, devices.listLockDevices)
   },
 
-  listTrainingDevices: ({ store, grant }, asked) =>
-    identifierPage(store, trainingDevices, ownersOf(grant, asked.ownerId), asked, devices.listTrainingDevices),
+  async getLockDevice({ store, grant }, { id }) {
+    return one(await recordById(store, lockDevices, accessTo(grant), id))
+  },
 
-  async getTrainingDevice({ store, grant: { owners } }, { id }) {
-    const [device] = await store.read(trainingDeviceById(owners), { owners, id })
-    return device && one(device)
+  listTrainingDevices({ store, grant }, params) {
+    return recordPage(store, trainingDevices, accessTo(grant, params.ownerId), params, devices.listTrainingDevices)
+  },
+
+  async getTrainingDevice({ store, grant }, { id }) {
+    return one(await recordById(store, trainingDevices, accessTo(grant), id))
   },
 }

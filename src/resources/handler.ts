@@ -3,7 +3,7 @@ import type { Store } from '../store/index.ts'
 import type { Grant } from '../accounts/tokens.ts'
 import type { Result } from './results.ts'
 
-/** What an answer works with. */
+/** What a handler works with. */
 export interface Caller {
   readonly store: Store
   readonly grant: Grant
@@ -11,13 +11,10 @@ export interface Caller {
   readonly now: number
 }
 
-/**
- * Keeps the promise of an endpoint. Undefined when there is nothing the caller may see at that identifier; throws
- * ApiError for what is refused.
- */
-type Handler<E extends Endpoint> = (caller: Caller, asked: Params<E>) => Promise<Result | undefined>
+/** Answers an endpoint. Undefined where the caller may see nothing at that identifier; throws ApiError to refuse. */
+export type Handler<E extends Endpoint> = (caller: Caller, params: Params<E>) => Promise<Result | undefined>
 
-/** An answer for each endpoint of a resource, by the same name. */
+/** A handler for each endpoint of a resource, by the same name. */
 export type Handlers<Resource extends Readonly<Record<string, Endpoint>>> = {
   readonly [Name in keyof Resource]: Handler<Resource[Name]>
 }

@@ -7,7 +7,7 @@ import { handlers as people } from './people.ts'
 import { handlers as trainingSessions } from './training-sessions.ts'
 import { handlers as trainingTemplates } from './training-templates.ts'
 
-/** How each promise of the contract is kept. A promise without an answer does not compile. */
+/** The handlers of the whole API. An endpoint without one does not compile. */
 export const handlers: Handlers<Api> = {
   ...lockTemplates,
   ...lockSessions,

@@ -1,84 +1,68 @@
+import type { Access } from '../accounts/access.ts'
 import type { End } from '../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../store/index.ts'
-import { EVER, type IdRange, type ListQueries, CHUNK_CHARACTERS, type ListRange } from './list-queries.ts'
-import { type PageParams, longPageOf, pageOf, type Result } from './results.ts'
+import type { RecordName } from '../store/tables.ts'
+import { CHUNK_CHARACTERS, type PageQueries } from './page-queries.ts'
+import { pageOfRecords, type RecordList } from './record-lists.ts'
+import { longPageResult, type PageParams, pageResult, type Result } from './results.ts'
 
 /** A list as its endpoint describes it. */
-interface List {
+interface ListEndpoint {
   readonly listOf: (values: object) => string
 }
 
-interface AskedOfNewest extends PageParams {
+interface RangeParams extends PageParams {
   readonly from?: number | undefined
   readonly to?: End | undefined
 }
 
-/** A page of rows, newest first; `filter` is what the filter column of the queries must equal. */
-export function newestPage(
+/** A page of records. */
+export function recordPage<Table extends RecordName>(
   store: Store,
-  queries: ListQueries<ListRange>,
-  owners: readonly number[],
-  asked: AskedOfNewest,
-  list: List,
-  filter: string | number = '',
+  list: RecordList<Table>,
+  access: Access,
+  params: RangeParams,
+  endpoint: ListEndpoint,
 ): Promise<Result> {
-  const { cursor, from = EVER.from, to } = asked
-  const after = cursor === undefined || cursor === 'start' ? undefined : cursor
-  const stretch = {
-    owners,
-    from,
-    // A cursor stands within the list, so never after its end.
-    beforeAt: after?.at ?? to?.before ?? EVER.beforeAt,
-    beforeId: after?.id ?? EVER.beforeId,
-    filter,
-    limit: asked.limit + 1,
-    offset: asked.offset ?? 0,
-  }
-  return readPage(store, queries, stretch, asked, list)
+  const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
+  const { queries, values } = pageOfRecords(list, access, range)
+  return readPage(store, queries, values, params, endpoint)
 }
 
-/** A page of rows by identifier. */
-export function identifierPage(
-  store: Store,
-  queries: ListQueries<IdRange>,
-  owners: readonly number[],
-  asked: PageParams,
-  list: List,
-): Promise<Result> {
-  return readPage(store, queries, { owners, ...stretchById(asked) }, asked, list)
+function timeRangeOf({ limit, offset = 0, cursor, from, to }: RangeParams) {
+  // A cursor is a position in the list, so never after its end.
+  const before = cursor === undefined || cursor === 'start' ? { at: to?.before, id: 0 } : cursor
+  return { from, beforeAt: before.at, beforeId: before.id, limit: limit + 1, offset }
 }
 
-/** Where a page by identifier begins, and how many rows tell whether it is the last. */
-export function stretchById({ limit, offset = 0, cursor }: PageParams) {
+/** The range of a page by identifier. One row more than the page holds tells whether another page follows. */
+export function idRangeOf({ limit, offset = 0, cursor }: PageParams) {
   return { after: cursor === undefined || cursor === 'start' ? 0 : cursor.id, limit: limit + 1, offset }
 }
 
 /** A page of a list, whatever the length of its rows. */
 export async function readPage<Values extends object>(
   store: Store,
-  queries: ListQueries<Values>,
+  queries: PageQueries<Values>,
   values: Values,
-  asked: PageParams,
-  list: List,
+  params: PageParams,
+  endpoint: ListEndpoint,
 ): Promise<Result> {
-  const withCursor = asked.cursor !== undefined
+  const list = endpoint.listOf(params)
   try {
-    const [page] = await store.read(queries.page(values, withCursor), values)
-    if (page === undefined || page.documents !== null || page.etags === null) {
-      return pageOf(page, asked, list.listOf(asked))
-    }
+    const [page] = await store.read(params.cursor === undefined ? queries.page : queries.pageWithCursor, values)
+    if (page === undefined || page.documents !== null || page.etags === null) return pageResult(page, params, list)
   } catch (error) {
     if (!(error instanceof TooLongError)) throw error
   }
-  const [page] = await store.read(queries.rowSizes(values), values)
-  const chunk = queries.chunk(values)
-  return longPageOf(page, asked, list.listOf(asked), async function* (id, { etag, bytes }) {
-    for (let from = 1, sent = 0; sent < bytes; from += CHUNK_CHARACTERS) {
-      const [found] = await store.read(chunk, { ...values, id, from })
-      // The length of the answer has been said.
-      if (found?.etag !== etag) throw new StoreUnavailableError('a row changed while its page was sent')
-      sent += Buffer.byteLength(found.text)
-      yield found.text
+  const [sizes] = await store.read(queries.rowSizes, values)
+  return longPageResult(sizes, params, list, async function* (id, { etag, bytes }) {
+    for (let start = 1, sent = 0; sent < bytes; start += CHUNK_CHARACTERS) {
+      const [chunk] = await store.read(queries.chunk, { ...values, id, start })
+      // The length of the response has been sent already.
+      if (chunk?.etag !== etag) throw new StoreUnavailableError('a row changed while its page was sent')
+      sent += Buffer.byteLength(chunk.text)
+      yield chunk.text
     }
   })
 }

@@ -3,8 +3,8 @@ import { accountText, people } from '../contract/people.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { query, type Params } from '../store/query.ts'
 import type { Handlers } from './handler.ts'
-import { listQueries } from './list-queries.ts'
-import { readPage, stretchById } from './lists.ts'
+import { idRangeOf, readPage } from './lists.ts'
+import { pageQueries } from './page-queries.ts'
 import { made, one } from './results.ts'
 
 interface Person {
@@ -25,8 +25,8 @@ const person = <Values extends { caller: number; id: number }>(param: Params<Val
 
 const personById = query<{ caller: number; id: number }, Person>(person)
 
-// Three stretches of indexes that are merged: whoever asks for a page does not cause all accounts to be looked at.
-const persons = listQueries<{ caller: number; after: number; limit: number; offset: number }>({
+// Three ranges of indexes that the engine merges, so that a page does not read all accounts.
+const persons = pageQueries<{ caller: number; after: number; limit: number; offset: number }>({
   rows: param => sql`
     select document, etag, octet_length(document) as size, '0.' || position.id as position
     from (
@@ -37,11 +37,7 @@ const persons = listQueries<{ caller: number; after: number; limit: number; offs
     join account on account.id = position.id
     order by position.id`,
   row: person,
-  make: query,
-  family: build => {
-    const only = build(1)
-    return () => only
-  },
+  onlyRecords: false,
 })
 
 const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
@@ -65,13 +61,14 @@ interface AccountAndToken {
 }
 
 export const handlers: Handlers<typeof people> = {
-  listUsers({ store, grant }, asked) {
-    return readPage(store, persons, { caller: grant.accountId, ...stretchById(asked) }, asked, people.listUsers)
+  listUsers({ store, grant }, params) {
+    const values = { caller: grant.accountId, ...idRangeOf(params) }
+    return readPage(store, persons, values, params, people.listUsers)
   },
 
   async getUser({ store, grant }, { id }) {
     const [person] = await store.read(personById, { caller: grant.accountId, id })
-    return person && one(person)
+    return one(person)
   },
 
   async getMe({ store, grant }) {

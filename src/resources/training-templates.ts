@@ -1,25 +1,24 @@
 import { trainingTemplates } from '../contract/training-templates.ts'
-import { newestOf, ownersOf, rowById } from '../accounts/access.ts'
+import { accessTo, accessToOne } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
-import { newestFirst } from './list-queries.ts'
-import { newestPage } from './lists.ts'
-import { none, one } from './results.ts'
+import { recordPage } from './lists.ts'
+import { newestRecord, recordById } from './record-queries.ts'
+import { one, oneOrNull } from './results.ts'
 
-const templateById = rowById('training_template', { orPublic: true })
-const summaries = newestFirst('training_template', { show: 'summary' })
-const activeTemplate = newestOf('training_template', 'is_active')
+const table = 'training_template'
+const summaries = { table, text: 'summary', order: 'newest' } as const
 
 export const handlers: Handlers<typeof trainingTemplates> = {
-  listTrainingTemplates: ({ store, grant }, asked) =>
-    newestPage(store, summaries, ownersOf(grant, asked.ownerId), asked, trainingTemplates.listTrainingTemplates),
-
-  async getActiveTrainingTemplate({ store, grant }) {
-    const [template] = await store.read(activeTemplate, { owner: grant.accountId })
-    return template === undefined ? none : one(template)
+  listTrainingTemplates({ store, grant }, params) {
+    const access = accessTo(grant, params.ownerId)
+    return recordPage(store, summaries, access, params, trainingTemplates.listTrainingTemplates)
   },
 
-  async getTrainingTemplate({ store, grant: { owners } }, { id }) {
-    const [template] = await store.read(templateById(owners), { owners, id })
-    return template && one(template)
+  async getActiveTrainingTemplate({ store, grant }) {
+    return oneOrNull(await newestRecord(store, { table, isActive: true }, accessToOne(grant)))
+  },
+
+  async getTrainingTemplate({ store, grant }, { id }) {
+    return one(await recordById(store, { table, orPublic: true }, accessTo(grant), id))
   },
 }

@@ -114,25 +114,25 @@ interface SessionRow {
 const sessionById = query<{ owners: readonly number[]; id: number }, SessionRow>(
   param => sql`
     select owner_id, template_id, is_active, ended_at, events, document from lock_session
-    where owner_id in ${param.rows('owners')} and id = ${param('id')}`,
+    where owner_id in ${param.rows(values => values.owners)} and id = ${param('id')}`,
 )
 
 const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
   param => sql`
     select id, document from lock_session
-    where owner_id = ${param('owner')} and id in ${param.rows('ids')}`,
+    where owner_id = ${param('owner')} and id in ${param.rows(values => values.ids)}`,
 )
 
 const templatesOf = query<{ owners: readonly number[] }, { id: number; owner_id: number; document: string }>(
   param => sql`
     select id, owner_id, document from lock_template
-    where owner_id in ${param.rows('owners')}
+    where owner_id in ${param.rows(values => values.owners)}
     order by at desc, id desc`,
 )
 
 const usesByTemplate = query<{ owners: readonly number[] }, { template: number; sessions: number; last: number }>(
   param => sql`
     select template_id as template, count(*) as sessions, max(at) as last from lock_session
-    where owner_id in ${param.rows('owners')} and template_id is not null
+    where owner_id in ${param.rows(values => values.owners)} and template_id is not null
     group by template_id`,
 )

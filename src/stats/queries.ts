@@ -172,7 +172,7 @@ const sessionById = query<
 >(
   param => sql`
     select ${figures}, owner_id, document from training_session
-    where owner_id in ${param.rows('owners')} and id = ${param('id')}`,
+    where owner_id in ${param.rows(values => values.owners)} and id = ${param('id')}`,
 )
 
 const sessionBefore = neighbour('<', 'desc')
@@ -199,14 +199,14 @@ const usesByProgram = query<{ owner: number }, ProgramUse>(
 const programsByOwner = query<{ owners: readonly number[] }, { summary: string }>(
   param => sql`
     select summary from training_template
-    where owner_id in ${param.rows('owners')}
+    where owner_id in ${param.rows(values => values.owners)}
     order by at desc, id desc`,
 )
 
 const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
   param => sql`
     select id, document from training_session
-    where owner_id = ${param('owner')} and id in ${param.rows('ids')}`,
+    where owner_id = ${param('owner')} and id in ${param.rows(values => values.ids)}`,
 )
 
 interface LockRow {

@@ -71,7 +71,7 @@ function* addresses(most: number): Generator<string> {
 }
 
 /** A step of a plan that reads all of something: fine for the page once it is found, and for rows made of constants. */
-const SCAN = /^SCAN (?!(?:position|shown|CONSTANT ROW|\d+ CONSTANT ROWS)$)/
+const SCAN = /^SCAN (?!(?:position|page|CONSTANT ROW|\d+ CONSTANT ROWS)$)/
 const SORT = /USE TEMP B-TREE/
 
 for (const analyzed of [false, true]) {
@@ -117,25 +117,25 @@ const byIndex: readonly { address: string; step: string }[] = [
     address: '/lkbx/sessions?lockState=completed&from=1970-01-01&to=1970-01-02',
     step: 'SEARCH lock_session USING COVERING INDEX lock_session_by_state (owner_id=? AND lock_state=? AND at>? AND at<?)',
   },
-  { address: '/lkbx/sessions/latest', step: 'SEARCH lock_session USING INDEX lock_session_by_time (owner_id=?)' },
+  { address: '/lkbx/sessions/latest', step: 'SEARCH record USING INDEX lock_session_by_time (owner_id=?)' },
   {
     address: '/lkbx/session/current',
-    step: 'SEARCH lock_session USING INDEX lock_session_active (owner_id=? AND is_active=?)',
+    step: 'SEARCH record USING INDEX lock_session_active (owner_id=? AND is_active=?)',
   },
   {
     address: '/lkbx/templates/active',
     step: 'SEARCH lock_session USING INDEX lock_session_active (owner_id=? AND is_active=?)',
   },
-  { address: '/lkbx/sessions/1', step: 'SEARCH lock_session USING INTEGER PRIMARY KEY (rowid=?)' },
+  { address: '/lkbx/sessions/1', step: 'SEARCH record USING INTEGER PRIMARY KEY (rowid=?)' },
   {
     address: '/dtt/templates',
     step: 'SEARCH training_template USING COVERING INDEX training_template_by_time (owner_id=?)',
   },
   {
     address: '/dtt/templates/active',
-    step: 'SEARCH training_template USING INDEX training_template_active (owner_id=? AND is_active=?)',
+    step: 'SEARCH record USING INDEX training_template_active (owner_id=? AND is_active=?)',
   },
-  { address: '/dtt/templates/1', step: 'SEARCH training_template USING INTEGER PRIMARY KEY (rowid=?)' },
+  { address: '/dtt/templates/1', step: 'SEARCH record USING INTEGER PRIMARY KEY (rowid=?)' },
   {
     address: '/dtt/sessions?from=1970-01-01&to=1970-01-02',
     step: 'SEARCH training_session USING COVERING INDEX training_session_by_time (owner_id=? AND at>? AND at<?)',
@@ -146,9 +146,9 @@ const byIndex: readonly { address: string; step: string }[] = [
   },
   {
     address: '/dtt/sessions/latest',
-    step: 'SEARCH training_session USING INDEX training_session_by_time (owner_id=?)',
+    step: 'SEARCH record USING INDEX training_session_by_time (owner_id=?)',
   },
-  { address: '/dtt/sessions/1', step: 'SEARCH training_session USING INTEGER PRIMARY KEY (rowid=?)' },
+  { address: '/dtt/sessions/1', step: 'SEARCH record USING INTEGER PRIMARY KEY (rowid=?)' },
   { address: '/lkbx', step: 'SEARCH lock_device USING COVERING INDEX lock_device_by_owner (owner_id=? AND id>?)' },
   {
     address: '/dtt',
@@ -168,7 +168,7 @@ test('filters are conditions on an index, once for each account', async () => {
       // One account's stretch is read as it is; several are merged by what the index has of them.
       const expected =
         isList && width === 1
-          ? step.replace(/SEARCH (\w+_(?:session|template)) USING COVERING/, 'SEARCH found USING')
+          ? step.replace(/SEARCH (\w+_(?:session|template)) USING COVERING/, 'SEARCH record USING')
           : step
       assert.equal(steps.filter(one => one === expected).length, isList ? width : 1, `${address}\n${steps.join('\n')}`)
     }

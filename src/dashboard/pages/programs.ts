@@ -1,6 +1,6 @@
 import { notFound } from '../../contract/errors.ts'
 import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../contract/training-templates.ts'
-import { rowById } from '../../accounts/access.ts'
+import { recordById } from '../../resources/record-queries.ts'
 import { chart } from '../charts.ts'
 import { type ListedProgram, type ProgramUse, programUses, trainingsWith } from '../../stats/queries.ts'
 import { type SessionFigures, totalsOf } from '../../stats/training.ts'
@@ -87,12 +87,10 @@ function stateMarks({ isActive, isPublic }: ListedProgram): Part {
   return html`<span class="marks">${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}</span>`
 }
 
-const programById = rowById('training_template')
-
 async function showProgram(visit: Visit) {
   const { store, viewer, id, path, query, baseUrl, now } = visit
   const owners = viewer.readable.map(person => person.id)
-  const [row] = await store.read(programById(owners), { owners, id })
+  const row = await recordById(store, { table: 'training_template' }, { owners }, id)
   if (row === undefined) throw notFound('Training program')
   // The archive wrote it in the form of the contract.
   const program = JSON.parse(row.document) as TrainingTemplate

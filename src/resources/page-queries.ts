@@ -1,0 +1,98 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Engine } from '../store/index.ts'
+import { type Params, type Query, query } from '../store/query.ts'
+
+/** How a page is read: as one long text, or in chunks where that text would be too long to hold. */
+export interface PageQueries<Values> {
+  readonly page: Query<Values, PageRow>
+  readonly pageWithCursor: Query<Values, PageRow>
+  readonly rowSizes: Query<Values, RowSizes>
+  readonly chunk: Query<Values & Chunk, ChunkRow>
+}
+
+/**
+ * Rows of a list, joined by the engine: one long text costs much less than an object for each row. The texts are null
+ * when there are none. No document has a line break in it, so one stands between two of them.
+ */
+export interface PageRow {
+  /** On PostgreSQL also null where it would be too long; SQLite throws TooLong then. */
+  readonly documents: string | null
+  /** Separated by commas. */
+  readonly etags: string | null
+  /** `<at>.<id>` of each row, separated by commas; only with a cursor. `at` is 0 in lists by identifier. */
+  readonly positions: string | null
+}
+
+/** The same rows without their texts. */
+export interface RowSizes extends Omit<PageRow, 'documents'> {
+  /** Bytes of each text, separated by commas. */
+  readonly sizes: string | null
+}
+
+/** Where a chunk of a text begins, in characters; the first is 1. */
+interface Chunk {
+  readonly id: number
+  readonly start: number
+}
+
+interface ChunkRow {
+  readonly text: string
+  readonly etag: string
+}
+
+/** Garbage of this size is collected with the young generation and does not pile up. */
+export const CHUNK_CHARACTERS = 60 * 1024
+
+export const DOCUMENT_SEPARATOR = ',\n'
+
+/** What a list of any rows is read by. */
+export interface RowSource<Values> {
+  /** A query of rows that have `document`, `etag`, `size` and `position`, in their order. */
+  readonly rows: (param: Params<Values>) => RawBuilder<unknown>
+  /** The row with an identifier; it has `document` and `etag`. */
+  readonly row: (param: Params<Values & Chunk>) => RawBuilder<unknown>
+  /** Whether a replica has the rows. */
+  readonly onlyRecords: boolean
+}
+
+/**
+ * Joins rows in their order: both engines aggregate a sorted subquery in its order, where asking for it again would cost
+ * a sort. The tests of paging hold both to it.
+ */
+export function pageQueries<Values>({ rows, row, onlyRecords }: RowSource<Values>): PageQueries<Values> {
+  const etags = sql`string_agg(etag, ',') as etags`
+  const positions = sql`string_agg(position, ',') as positions`
+  const page = (places: RawBuilder<unknown>) =>
+    query<Values, PageRow>(
+      param => sql`
+        select ${documents(param.engine)} as documents, ${etags}, ${places} from (${rows(param)}) as page`,
+      onlyRecords,
+    )
+  return {
+    page: page(sql`null as positions`),
+    pageWithCursor: page(positions),
+    rowSizes: query(
+      param => sql`
+        select ${etags}, ${positions}, string_agg(cast(size as text), ',') as sizes from (${rows(param)}) as page`,
+      onlyRecords,
+    ),
+    chunk: query(
+      param => sql`
+        select substr(document, ${param('start')}, ${sql.lit(CHUNK_CHARACTERS)}) as text, etag
+        from (${row(param)}) as page`,
+      onlyRecords,
+    ),
+  }
+}
+
+/** From so many bytes on, PostgreSQL does not join a text to others. */
+const LONG_TEXT_BYTES = 64 * 1024
+
+function documents(engine: Engine): RawBuilder<unknown> {
+  const separator = sql.lit(DOCUMENT_SEPARATOR)
+  // SQLite has a limit for texts of its own, set where it is opened.
+  if (engine === 'sqlite') return sql`string_agg(document, ${separator})`
+  const longest = sql.lit(LONG_TEXT_BYTES)
+  return sql`case when max(size) <= ${longest}
+    then string_agg(case when size <= ${longest} then document end, ${separator}) end`
+}

@@ -1,0 +1,39 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { RecordName } from '../store/tables.ts'
+
+/** What an endpoint shows of the rows of a table. */
+export interface RecordView {
+  readonly table: RecordName
+  /** The column that holds the JSON text; `document` unless given. */
+  readonly text?: 'document' | 'summary'
+  /** Fields that follow those of the text because the caller asked for them. */
+  readonly added?: readonly AddedField[]
+}
+
+type AddedField = keyof typeof addedFields
+
+/** The columns that hold the values of added fields. */
+const addedFields = {
+  ownerId: sql`cast(record.owner_id as text)`,
+}
+
+/** The text of a row of `record`, its validator, and its length in bytes of UTF-8. */
+export function recordColumns({ text = 'document', added = [] }: RecordView) {
+  const column = sql.ref(`record.${text}`)
+  if (added.length === 0) return { document: column, etag: sql`record.etag`, size: sql`octet_length(${column})` }
+  const fields = concatenate(added.map(name => sql`${sql.lit(`,"${name}":`)} || ${addedFields[name]}`))
+  return {
+    document: sql`substr(${column}, 1, length(${column}) - 1) || ${fields} || '}'`,
+    etag: sql`record.etag || '-' || ${concatenate(added.map(name => addedFields[name]))}`,
+    size: sql`octet_length(${column}) + octet_length(${fields})`,
+  }
+}
+
+/** Names a view, so that what is built for it can be kept. */
+export function nameOf({ table, text = 'document', added = [] }: RecordView): string {
+  return `${table} ${text} ${added.join()}`
+}
+
+function concatenate(texts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join(texts, sql` || `)
+}

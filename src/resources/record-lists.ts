@@ -1,0 +1,166 @@
+import { type RawBuilder, sql } from 'kysely'
+import { type Access, isReadable, isReadableByOwner, type OwnerCount, ownerCountOf } from '../accounts/access.ts'
+import type { Params } from '../store/query.ts'
+import type { RecordName, Tables } from '../store/tables.ts'
+import { type PageQueries, pageQueries, type RowSource } from './page-queries.ts'
+import { nameOf, recordColumns, type RecordView } from './record-columns.ts'
+
+/** A list of the records of a table. */
+export interface RecordList<Table extends RecordName = RecordName> extends RecordView {
+  readonly table: Table
+  readonly order: 'newest' | 'id'
+  readonly filters?: Filters<Table>
+}
+
+/** Values that columns must equal; undefined does not filter. */
+type Filters<Table extends RecordName> = {
+  readonly [Column in FilterColumn<Table>]?: NonNullable<Tables[Table][Column]> | undefined
+}
+
+type FilterColumn<Table extends RecordName> = Exclude<
+  keyof Tables[Table] & string,
+  'id' | 'owner_id' | 'at' | 'document' | 'summary' | 'etag'
+>
+
+type FilterValue = string | number
+
+/** Which part of a list a page shows. */
+export interface ListRange {
+  /** Of a list that is newest first: rows not before `from`, and before (`beforeAt`, `beforeId`). */
+  readonly from?: number | undefined
+  readonly beforeAt?: number | undefined
+  readonly beforeId?: number
+  /** Of a list by identifier: rows after this one. */
+  readonly after?: number
+  readonly limit: number
+  readonly offset: number
+}
+
+/** The values of a page of records. */
+interface ListValues extends Access {
+  readonly from: number
+  readonly beforeAt: number
+  readonly beforeId: number
+  readonly after: number
+  readonly limit: number
+  readonly offset: number
+  /** The values of the filters, in the order of their columns. */
+  readonly filters: readonly FilterValue[]
+}
+
+/**
+ * What reads a page of records: queries that are built once for each form of a list, and the values of this page. The
+ * form is the table, the columns shown and filtered, the order, whether it is bounded, and the number of owners.
+ */
+export function pageOfRecords(list: RecordList, access: Access, range: ListRange) {
+  const { from = EVER.from, beforeAt = EVER.beforeAt, beforeId = 0, after = 0, limit, offset } = range
+  const filters = Object.entries<FilterValue | undefined>(list.filters ?? {}).filter(isSet)
+  const form: ListForm = {
+    view: list,
+    order: list.order,
+    filtered: filters.map(([column]) => column),
+    isBounded: from !== EVER.from || beforeAt !== EVER.beforeAt,
+    owners: ownerCountOf(access),
+  }
+  const name = `${nameOf(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${form.owners}`
+  const bounds = { from, beforeAt, beforeId, after, limit, offset }
+  const values: ListValues = { ...access, ...bounds, filters: filters.map(([, value]) => value) }
+  return { queries: recordLists.getOrInsertComputed(name, () => pageQueries(recordsOf(form))), values }
+}
+
+/** All of a list that decides its queries. */
+interface ListForm {
+  readonly view: RecordView
+  readonly order: 'newest' | 'id'
+  readonly filtered: readonly string[]
+  /** Whether the instants of a list have bounds; without any, no row is compared with them. */
+  readonly isBounded: boolean
+  readonly owners: OwnerCount
+}
+
+function isSet(filter: [string, FilterValue | undefined]): filter is [string, FilterValue] {
+  return filter[1] !== undefined
+}
+
+const EVER = { from: Number.MIN_SAFE_INTEGER, beforeAt: Number.MAX_SAFE_INTEGER }
+
+const recordLists = new Map<string, PageQueries<ListValues>>()
+
+function recordsOf(form: ListForm): RowSource<ListValues> {
+  const { view, owners } = form
+  const { document, etag } = recordColumns(view)
+  return {
+    rows: param => {
+      const isOneRange = param.engine === 'sqlite' && owners === 1 && form.order === 'newest'
+      return isOneRange ? rowsOfOne(form, param) : mergedRows(form, param)
+    },
+    row: param => sql`
+      select ${document} as document, ${etag} as etag from ${sql.table(view.table)} as record
+      where ${isReadable(param, owners)} and id = ${param('id')}`,
+    onlyRecords: true,
+  }
+}
+
+/** The rows of one owner, along an index. SQLite reads no row that the offset skips. */
+function rowsOfOne(form: ListForm, param: Params<ListValues>): RawBuilder<unknown> {
+  const { view } = form
+  return sql`
+    select ${shownColumns(view)}, at || '.' || id as position
+    from ${sql.table(view.table)} as record ${selection(form, param, isReadable(param, 1))}
+    limit ${param('limit')} offset ${param('offset')}`
+}
+
+/**
+ * The rows of several owners. Those of each are read along an index that is in order already, so the engine merges them:
+ * a page costs what it shows, whatever the accounts hold.
+ */
+function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unknown> {
+  const { view, order, owners } = form
+  const table = sql.table(view.table)
+  const keys = order === 'newest' ? sql`at, id, owner_id` : sql`id, owner_id`
+  const isSame =
+    param.engine === 'sqlite'
+      ? sql`record.id = position.id`
+      : sql`record.owner_id = position.owner_id and record.id = position.id`
+  // PostgreSQL merges only rows that come in order, and rows of another server should end with the page.
+  const enough =
+    param.engine === 'postgres' && owners !== 1
+      ? sql`limit cast(${param('limit')} as bigint) + cast(${param('offset')} as bigint)`
+      : sql``
+  const arms = isReadableByOwner(param, owners).map(
+    readable =>
+      sql`select * from (select ${keys} from ${table} ${selection(form, param, readable)} ${enough}) as owned`,
+  )
+  return sql`
+    select ${shownColumns(view)}, ${order === 'newest' ? sql`position.at` : sql`'0'`} || '.' || position.id as position
+    from (${sql.join(arms, sql` union all `)}
+      order by ${ordering(order)} limit ${param('limit')} offset ${param('offset')}) as position
+    join ${table} as record on ${isSame}
+    order by ${ordering(order, 'position.')}`
+}
+
+/** The rows that belong to the list, in its order. */
+function selection(
+  { order, filtered, isBounded }: ListForm,
+  param: Params<ListValues>,
+  readable: RawBuilder<boolean>,
+): RawBuilder<unknown> {
+  const values = param.each(({ filters }) => filters, filtered.length)
+  const conditions = [
+    readable,
+    ...filtered.map((column, index) => sql`${sql.ref(column)} = ${values[index]}`),
+    ...(order === 'id' ? [sql`id > ${param('after')}`] : []),
+    ...(isBounded ? [sql`at >= ${param('from')}`, sql`(at, id) < (${param('beforeAt')}, ${param('beforeId')})`] : []),
+  ]
+  return sql`where ${sql.join(conditions, sql` and `)} order by ${ordering(order)}`
+}
+
+function ordering(order: 'newest' | 'id', table: '' | 'position.' = ''): RawBuilder<unknown> {
+  const id = sql.ref(`${table}id`)
+  return order === 'newest' ? sql`${sql.ref(`${table}at`)} desc, ${id} desc` : id
+}
+
+function shownColumns(view: RecordView): RawBuilder<unknown> {
+  const { document, etag, size } = recordColumns(view)
+  return sql`${document} as document, ${etag} as etag, ${size} as size`
+}
