@@ -8,7 +8,20 @@ const files = {
   'style.css': ours('style.css'),
   'history.css': ours('history.css'),
   'dashboard.js': ours('dashboard.js'),
+  'copy.js': ours('copy.js'),
+  'dialogs.js': ours('dialogs.js'),
+  'events.js': ours('events.js'),
+  'key-test.js': ours('key-test.js'),
   'charts.js': ours('charts.js'),
+  'chart-bars.js': ours('chart-bars.js'),
+  'chart-draw.js': ours('chart-draw.js'),
+  'chart-format.js': ours('chart-format.js'),
+  'chart-grade.js': ours('chart-grade.js'),
+  'chart-rates.js': ours('chart-rates.js'),
+  'chart-segments.js': ours('chart-segments.js'),
+  'chart-table.js': ours('chart-table.js'),
+  'chart-targets.js': ours('chart-targets.js'),
+  'chart-timeline.js': ours('chart-timeline.js'),
   'favicon.svg': ours('favicon.svg'),
   'd3.js': theirs(import.meta.resolve('d3'), 'd3.min.js'),
   'plot.js': theirs(import.meta.resolve('@observablehq/plot'), '../dist/plot.umd.min.js'),
@@ -34,7 +47,8 @@ const loaded = new Map<AssetName, Asset>()
 export function asset(name: AssetName): Asset {
   const known = loaded.get(name)
   if (known !== undefined) return known
-  const body = readFileSync(files[name])
+  const file = readFileSync(files[name])
+  const body = extname(name) === '.js' ? withVersions(file) : file
   const made = {
     type: types[extname(name)] ?? 'application/octet-stream',
     body,
@@ -42,6 +56,16 @@ export function asset(name: AssetName): Asset {
   }
   loaded.set(name, made)
   return made
+}
+
+/** A module that imports others by addresses with a version, which browsers may cache for good. */
+function withVersions(file: Buffer): Buffer {
+  return Buffer.from(
+    file.toString().replaceAll(/^((?:import|\} from) .*')\.\/([a-z-]+\.js)'$/gm, (_, start: string, name: string) => {
+      if (!isAsset(name)) throw new Error(`${name} is imported, but not listed as an asset`)
+      return `${start}${assetUrl(name)}'`
+    }),
+  )
 }
 
 /** Where a page finds an asset. The address changes with its content, so a browser may keep it. */

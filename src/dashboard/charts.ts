@@ -1,61 +1,63 @@
 import { html, type Html, nothing, type Part } from './html.ts'
 
 /**
- * A chart is first of all a table. assets/charts.js draws the picture from what stands in it: each column says under
- * which `key` its cells are known, and a cell whose text is for people holds its `value` beside it. Instants are values
- * on the clock of the account (`wallClock` in figures/periods.ts), so that pictures need to know no zone.
+ * A chart is a table, which assets/charts.js draws. The heading of a column has its `key`; a cell whose text is written
+ * for people also has its `value`. Instants are values on the clock of the account (`wallClock` in stats/periods.ts), so
+ * the browser needs no time zone. All averages and limits are computed here, none in the browser.
  */
 export interface Column<Row> {
-  /** What the picture calls it; without one, it is for readers of the table only. */
+  /** The name of the column in the drawing; a column without one is only read. */
   readonly key?: string
   readonly title: string
   readonly cell: (row: Row) => Part
-  /** Where it is not the text of the cell; empty for none. */
+  /** Null for none; without it, the text of the cell. */
   readonly value?: (row: Row) => string | number | null
-  /** Whether what the cell holds was passed, where pictures tell. */
+  /** Whether what a cell with a value shows was passed. */
   readonly passed?: (row: Row) => boolean
-  /** How the bars made of this column look; columns with a look are stacked. */
+  /** The moving average at a cell with a value. */
+  readonly average?: (row: Row) => number | null
+  /** The look of the bars made of this column; columns with a look are stacked. */
   readonly series?: 'solid' | 'open' | 'approximate'
   readonly numeric?: boolean
 }
 
-/** The pictures that assets/charts.js can draw, and the keys of the columns each one reads. */
-type Picture =
+/** The charts that assets/charts.js draws, and the keys of the columns that each one reads. */
+type ChartType =
   /** `at`, `grade`, `passed` (0 or 1), `average` */
   | 'grade'
-  /** `at`, and `kind-…` with the grade of each kind */
+  /** `at`, and `kind-…` with the grade of each kind, whether it was passed, and its average */
   | 'grade-by-kind'
-  /** `start`, `end`, `label`, `current` (0 or 1), and columns with `series` */
+  /** `start`, `end`, `current` (0 or 1), and columns with `series` */
   | 'bars'
-  /** `label`, `passed`, `total` */
+  /** `label`, `passed`, `total`, `rate` */
   | 'rates'
   /** `label`, `seconds`, `seconds-target`, `reps`, `reps-target`, `passed` (0 or 1) */
   | 'targets'
   /** `label`, `seconds` or `reps`, `repeat`, `graded` (0 or 1) */
   | 'segments'
-  /** `start`, `end`, `locked` (0 or 1), `label`; ticks from `at` of the table whose id `data.events` gives */
+  /** `start`, `end`, `locked` (0 or 1), `label`; ticks from `at` of the table whose id is `data.events` */
   | 'timeline'
 
 export interface Chart<Row> {
-  readonly picture: Picture
+  readonly chartType: ChartType
   readonly title: string
-  /** One sentence that reads it. */
-  readonly reading: Part
+  /** One sentence that sums it up. */
+  readonly summary: Part
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** What the picture says when it has nothing to show. */
+  /** The text where there is nothing to draw. */
   readonly empty: string
-  readonly key?: readonly Mark[]
-  /** What else the picture wants to know: `unit`, `average`, `from`, `to`, `now`, `events`. */
+  readonly legend?: readonly LegendItem[]
+  /** What else is drawn: `unit`, `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `events`. */
   readonly data?: Readonly<Record<string, string | number | undefined>>
-  /** Two charts may share one table: this one draws from the chart of that id. */
-  readonly from?: string
+  /** The id of another chart, whose table this one is drawn from. */
+  readonly source?: string
   readonly id?: string
   readonly wide?: boolean
 }
 
-/** What a look in a picture means. */
-type Mark = readonly [
+/** What a look in a chart means. */
+type LegendItem = readonly [
   look:
     | 'filled'
     | 'hollow'
@@ -66,7 +68,6 @@ type Mark = readonly [
     | 'open'
     | 'so-far'
     | 'approximate'
-    | 'target'
     | 'few'
     | 'tick'
     | 'now',
@@ -74,29 +75,29 @@ type Mark = readonly [
 ]
 
 export function chart<Row>(chart: Chart<Row>): Html {
-  const { picture, title, reading, columns, rows, empty, key = [], data = {}, from, id, wide = false } = chart
+  const { chartType, title, summary, columns, rows, empty, legend = [], data = {}, source, id, wide = false } = chart
   return html`
-    <section class="card chart${wide ? ' wide' : ''}" data-chart="${picture}" data-empty="${empty}"${
+    <section class="card chart${wide ? ' wide' : ''}" data-chart="${chartType}" data-empty="${empty}"${
       id === undefined ? nothing : html` id="${id}"`
-    }${from === undefined ? nothing : html` data-source="${from}"`}${Object.entries(data).map(([name, value]) =>
+    }${source === undefined ? nothing : html` data-source="${source}"`}${Object.entries(data).map(([name, value]) =>
       value === undefined ? nothing : html` data-${name}="${value}"`,
     )}>
       <h2>${title}</h2>
-      <p class="reading">${reading}</p>
-      <div class="plot plot-${picture}"></div>
+      <p class="summary">${summary}</p>
+      <div class="plot plot-${chartType}"></div>
       ${
-        key.length === 0
+        legend.length === 0
           ? nothing
-          : html`<ul class="key">${key.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`
+          : html`<ul class="legend">${legend.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`
       }
-      ${from === undefined ? tableOf(title, columns, rows, empty) : nothing}
+      ${source === undefined ? tableOf(title, columns, rows, empty) : nothing}
     </section>
   `
 }
 
 function tableOf<Row>(title: string, columns: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
   return html`
-    <details class="behind">
+    <details class="chart-table">
       <summary>Table<span class="hidden"> of ${title}</span></summary>
       <div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
         <table class="compact">
@@ -115,9 +116,12 @@ function heading<Row>({ key, title, series, numeric = false }: Column<Row>): Htm
   }${series === undefined ? nothing : html` data-series="${series}"`}>${title}</th>`
 }
 
-function cellOf<Row>({ cell, value, passed, numeric = false }: Column<Row>, row: Row): Html {
+/** The names of attributes are short, as a table may have thousands of cells. */
+function cellOf<Row>({ cell, value, passed, average, numeric = false }: Column<Row>, row: Row): Html {
   const held = value?.(row)
   return html`<td${numeric ? html` class="number"` : nothing}${
     held === undefined ? nothing : html` data-v="${held ?? ''}"`
-  }${passed === undefined ? nothing : html` data-p="${passed(row) ? 1 : 0}"`}>${cell(row)}</td>`
+  }${passed === undefined || held === null ? nothing : html` data-p="${passed(row) ? 1 : 0}"`}${
+    average === undefined || held === null ? nothing : html` data-a="${average(row) ?? ''}"`
+  }>${cell(row)}</td>`
 }

@@ -118,6 +118,6 @@ function formatIn(timeZone: string, form: keyof typeof forms): Intl.DateTimeForm
   return made
 }
 
-function round1(value: number): number {
+export function round1(value: number): number {
   return Math.round(value * 10) / 10
 }

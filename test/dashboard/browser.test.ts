@@ -259,18 +259,4 @@ describe('in a browser', needsChromium, () => {
       )
     })
   }
-
-  test('first load is under 60 KB of script before charts', async () => {
-    await using service = await sampleService()
-    await using browser = await openPage()
-    const { page } = browser
-    let bytes = 0
-    page.on('response', response => {
-      if (!/\/assets\/.*\.js/.test(response.url()) || /\/(d3|plot)\.js/.test(response.url())) return
-      bytes += Number(response.headers()['content-length'] ?? 0)
-    })
-    await signIn(page, service.url)
-    await page.goto(`${service.url}/training`)
-    assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes`)
-  })
 })

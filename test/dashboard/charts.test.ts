@@ -65,9 +65,21 @@ describe('charts', needsChromium, () => {
       const charts = page.locator('[data-chart]')
       assert.ok((await charts.count()) > 0, `${path} has no chart`)
       for (const chart of await charts.all()) await chart.locator('.plot svg').first().waitFor({ timeout: 5000 })
-      assert.equal(await page.locator('.without-picture').count(), 0, path)
+      assert.equal(await page.locator('.chart.failed').count(), 0, path)
       assert.deepEqual(browser.problems, [], path)
     }
+  })
+
+  test('a chart that cannot be drawn opens its table and reports why', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await page.route('**/assets/plot.js*', route => route.abort())
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/programs/13`)
+    await page.locator('.chart.failed').first().waitFor()
+    assert.ok(await page.getByRole('region', { name: 'Segments, as a table' }).isVisible())
+    assert.ok(browser.problems.some(problem => problem.startsWith('console: The chart "segments" cannot be drawn')))
   })
 
   test('each picture is drawn from the table in the page: as many marks as rows, in both themes and widths', async () => {
@@ -135,7 +147,7 @@ describe('charts', needsChromium, () => {
     const one = await shows('/training', 'Grade over time', '100')
     assert.equal(await one.locator('[data-mark=dot] circle').count(), 1)
     assert.equal(await one.locator('[data-mark=line]').count(), 0)
-    assert.match((await one.locator('.reading').textContent()) ?? '', /^One session, with a grade of 80/)
+    assert.match((await one.locator('.summary').textContent()) ?? '', /^One session, with a grade of 80/)
     await shows('/training?range=all', 'Grade over time', '100')
     await shows('/training?program=7', 'Grade over time', 'No sessions in this time')
     await shows('/training?program=7', 'Repetitions per week', 'No repetitions in this time')
@@ -213,21 +225,26 @@ describe('charts', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('before a chart comes into view, pages load less than 60 KB of script; without charts, never more', async () => {
+  test('before a chart comes into view, a browser loads less than 60 KB of script; on pages without charts, never more', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width: 1280, height: 200 } })
     const { page, requests } = browser
-    const scripts: { name: string; bytes: number }[] = []
+    // By address: a script is loaded once, as its address has its version.
+    const scripts = new Map<string, number>()
     page.on('response', response => {
-      const name = new URL(response.url()).pathname
-      if (name.endsWith('.js')) scripts.push({ name, bytes: Number(response.headers()['content-length']) })
+      const { pathname } = new URL(response.url())
+      if (pathname.endsWith('.js')) scripts.set(response.url(), Number(response.headers()['content-length']))
     })
     await signIn(page, service.url)
     await page.goto(`${service.url}/training/180`, { waitUntil: 'networkidle' })
     await page.goto(`${service.url}/programs`, { waitUntil: 'networkidle' })
-    const isPlot = ({ name }: { name: string }) => /plot|d3/.test(name)
-    const bytes = scripts.filter(script => !isPlot(script)).reduce((sum, { bytes }) => sum + bytes, 0)
-    assert.ok(bytes > 0 && bytes < 60 * 1024, `${bytes} bytes of script`)
+    const own = [...scripts].filter(([url]) => !/\/(d3|plot)\.js/.test(url))
+    const bytes = own.reduce((sum, [, length]) => sum + length, 0)
+    assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes of script`)
+    assert.ok(
+      own.every(([url]) => url.includes('?v=')),
+      'every address has a version',
+    )
     const before = requests.length
     await page.goto(`${service.url}/`, { waitUntil: 'networkidle' })
     assert.ok(!requests.slice(before).some(request => /plot|d3|charts/.test(new URL(request).pathname)))

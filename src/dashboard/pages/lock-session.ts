@@ -66,13 +66,13 @@ function personOf({ readable, subject }: Viewer, id: number) {
 function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number): Html {
   const { timeZone } = viewer
   return chart<(typeof stretches)[number]>({
-    picture: 'timeline',
+    chartType: 'timeline',
     title: 'Locked and open',
-    reading: timelineReading(viewer, stretches),
+    summary: timelineSummary(viewer, stretches),
     empty: 'No events, so nothing is known of this session',
     wide: true,
     data: { events: 'events', now: endAt === null ? wallClock(now, timeZone) : undefined },
-    key: [
+    legend: [
       ['solid', 'Locked'],
       ['open', 'Open'],
       ['tick', 'Event'],
@@ -108,7 +108,7 @@ function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number
   })
 }
 
-function timelineReading(viewer: Viewer, stretches: LockDetails['stretches']): string {
+function timelineSummary(viewer: Viewer, stretches: LockDetails['stretches']): string {
   const locked = stretches.filter(stretch => stretch.locked)
   const [first] = locked
   if (first === undefined) return 'Nothing is known of a time under lock.'

@@ -113,13 +113,13 @@ function monthChart(viewer: Viewer, history: readonly LockFigures[], now: number
   const average = whole.reduce((sum, { locked }) => sum + locked, 0) / Math.max(1, whole.length)
   const current = months.find(({ isCurrent }) => isCurrent)
   return chart<(typeof months)[number]>({
-    picture: 'bars',
+    chartType: 'bars',
     title: 'Locked time by month (h)',
-    reading: `${durationText(average / 1000)} in an average month of the last ${whole.length}, ${durationText((current?.locked ?? 0) / 1000)} this month so far.`,
+    summary: `${durationText(average / 1000)} in an average month of the last ${whole.length}, ${durationText((current?.locked ?? 0) / 1000)} this month so far.`,
     empty: 'No locked time in these months',
     wide: true,
     data: { average: hours(average), unit: 'h' },
-    key: [
+    legend: [
       ['solid', 'Locked'],
       ['open', 'Breaks'],
       ['so-far', 'This month so far'],
@@ -174,7 +174,7 @@ function calendar(viewer: Viewer, history: readonly LockFigures[], now: number):
   return html`
     <section class="card">
       <div class="card-head"><h2>Days</h2></div>
-      <p class="reading">${countText(under, 'day')} with time under lock in ${WEEKS} weeks.</p>
+      <p class="summary">${countText(under, 'day')} with time under lock in ${WEEKS} weeks.</p>
       ${calendarTable('Days under lock', weeks, ({ date, start, end, locked }) => {
         const session = history.findLast(({ stretches }) =>
           stretches.some(one => one.locked && one.start < end && one.end > start),
@@ -187,7 +187,7 @@ function calendar(viewer: Viewer, history: readonly LockFigures[], now: number):
           to: session === undefined ? undefined : `/locks/${session.id}`,
         }
       })}
-      <ul class="key">
+      <ul class="legend">
         <li><i class="day one"></i>Part of the day</li>
         <li><i class="day more"></i>Nearly all of it</li>
       </ul>

@@ -19,7 +19,7 @@ import { card, emptyState, resultMark } from '../components.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { sparkLine } from '../spark.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
-import { percentText } from './training-readings.ts'
+import { percentText } from './training-summaries.ts'
 import { distanceOf } from './training-table.ts'
 
 export const overviewPages: readonly Page[] = [{ path: '/', answer: showOverview }]
@@ -184,9 +184,9 @@ function activity(
   return card(
     'Activity',
     html`
-      <p class="reading">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} under lock.</p>
+      <p class="summary">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} under lock.</p>
       ${calendarTable('Activity by day', weeks, day => lookOf(day, locks))}
-      <ul class="key always">
+      <ul class="legend always">
         <li><i class="day one"></i>One session</li>
         <li><i class="day more"></i>Two or more</li>
         <li><i class="day none under"></i>Under lock</li>

@@ -12,7 +12,7 @@ import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText, timeAgo } from '../text.ts'
 import { gradeChart } from './training-charts.ts'
-import { percentText } from './training-readings.ts'
+import { percentText } from './training-summaries.ts'
 import { sessionColumns } from './training-table.ts'
 
 export const programPages: readonly Page[] = [
@@ -151,13 +151,13 @@ function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Html {
   const rows: Placed[] = Segment.map((segment, index) => ({ ...segment, place: index + 1 }))
   const has = (field: keyof TemplateSegment) => Segment.some(segment => segment[field] !== undefined)
   return chart<Placed>({
-    picture: 'segments',
+    chartType: 'segments',
     title: 'Segments',
-    reading: segmentsReading(Segment),
+    summary: segmentsSummary(Segment),
     empty: 'No segments',
     ...(has('passFailEnabled')
       ? {
-          key: [
+          legend: [
             ['solid', 'Graded as passed or not'],
             ['approximate', 'Not graded'],
           ] as const,
@@ -212,7 +212,7 @@ function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Html {
   })
 }
 
-function segmentsReading(segments: readonly TemplateSegment[]): string {
+function segmentsSummary(segments: readonly TemplateSegment[]): string {
   if (segments.length === 0) return 'This program has no segments.'
   let seconds = 0
   let reps = 0
@@ -247,7 +247,7 @@ function sessionsWith(
     ${card(
       'Sessions with it',
       html`
-        <p class="reading">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
+        <p class="summary">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
         ${table('Sessions with this program', sessionColumns(viewer, undefined), newest)}
         ${
           sessions.length > newest.length

@@ -87,11 +87,11 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Html
   const rows = segments.map((segment, index) => ({ ...segment, name: segmentName(viewer, segment, index + 1) }))
   type Row = (typeof rows)[number]
   return chart<Row>({
-    picture: 'targets',
+    chartType: 'targets',
     title: 'Measured against target',
-    reading: targetsReading(segments),
+    summary: targetsSummary(segments),
     empty: 'No segments',
-    key: [
+    legend: [
       ['solid', 'Passed'],
       ['outline', 'Not passed'],
       ['tick', 'Target'],
@@ -137,7 +137,7 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Html
   })
 }
 
-function targetsReading(segments: readonly TrainerSegment[]): string {
+function targetsSummary(segments: readonly TrainerSegment[]): string {
   const sum = (field: 'durationMeasured' | 'durationTarget' | 'repsMeasured' | 'repsTarget', of = segments) =>
     of.reduce((total, segment) => total + segment[field], 0)
   if (segments.length === 0) return 'This session has no segments.'

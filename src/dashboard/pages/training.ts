@@ -9,17 +9,10 @@ import { emptyState } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, NONE } from '../text.ts'
 import { type TrainingQuery, filterBar, ranges, readTrainingQuery, type Span, spanOf } from './training-filters.ts'
-import {
-  distanceChart,
-  gradeChart,
-  kindCharts,
-  rateChart,
-  repetitionsChart,
-  type Shown,
-  weeksOf,
-} from './training-charts.ts'
+import { gradeByKindChart, gradeChart, rateChart, type Shown } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
-import { percentText } from './training-readings.ts'
+import { percentText } from './training-summaries.ts'
+import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
 
 export const trainingPages: readonly Page[] = [
   { path: '/training', answer: showTraining },
@@ -119,7 +112,7 @@ function charts({ viewer }: Visit, { kind }: TrainingQuery, shown: Shown): Html 
   return html`
     <div class="charts">
       ${gradeChart(viewer, shown, kinds)}
-      ${kindCharts(viewer, shown, kinds)}
+      ${gradeByKindChart(viewer, shown, kinds)}
       ${repetitionsChart(viewer, weeks)}
       ${distanceChart(viewer, weeks)}
       ${rateChart(viewer, totals)}

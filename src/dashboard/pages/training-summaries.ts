@@ -15,7 +15,7 @@ export function percentText(part: number, whole: number): string {
   return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0}\u00a0%`
 }
 
-export function weekReading(
+export function weekSummary(
   average: number | null,
   current: number | undefined,
   text: (value: number) => string,
@@ -28,7 +28,7 @@ export function weekReading(
   return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
 }
 
-export function gradeReading(sessions: readonly SessionFigures[], averages: readonly (number | null)[]): string {
+export function gradeSummary(sessions: readonly SessionFigures[], averages: readonly (number | null)[]): string {
   const grades = sessions.flatMap(({ grade }) => (grade === null ? [] : [grade]))
   const [only] = grades
   if (only === undefined) return `${NO_SESSIONS}.`
@@ -43,7 +43,7 @@ export function gradeReading(sessions: readonly SessionFigures[], averages: read
   return `${whole}; the average over seven ${change}.`
 }
 
-export function kindReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
+export function kindSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
   const graded = kinds.filter(({ grade }) => grade !== null).toSorted((a, b) => (b.grade ?? 0) - (a.grade ?? 0))
   const [best] = graded
   const last = graded.at(-1)
@@ -53,7 +53,7 @@ export function kindReading(viewer: Viewer, kinds: readonly KindTotals[]): strin
   return `Highest on average is ${named(best)}, lowest ${named(last)}.`
 }
 
-export function rateReading(viewer: Viewer, kinds: readonly KindTotals[]): string {
+export function rateSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
   const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
   const [least] = enough
   if (kinds.length === 0) return 'No segments in this time.'

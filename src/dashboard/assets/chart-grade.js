@@ -1,0 +1,143 @@
+import { ACCENT, addPanels, CARD, draw, emptyNote, INK, LINE, TIP } from './chart-draw.js'
+import { dateTimeText } from './chart-format.js'
+import { parseInstant, readColumns } from './chart-table.js'
+
+/**
+ * @import { Chart, ChartType, Plot } from './chart-draw.js'
+ * @import { Column, Row } from './chart-table.js'
+ */
+
+const HEIGHT = 240
+const PANEL_HEIGHT = 140
+const DAY_MS = 86_400_000
+
+/**
+ * Grades over time with their moving average: a filled dot for passed, a hollow one for not passed.
+ *
+ * @type {ChartType}
+ */
+export const grade = {
+  height: () => HEIGHT,
+  draw(plot, host, chart) {
+    const points = chart.rows
+      .filter(row => row.number('grade') !== null)
+      .map(row => point(row, row.number('grade') ?? 0, row.number('average') ?? 0, row.flag('passed')))
+    drawGrades(plot, host, chart, { title: chart.title, height: HEIGHT, points })
+  },
+}
+
+/**
+ * A panel for each kind, as kinds measure different things.
+ *
+ * @type {ChartType}
+ */
+export const gradeByKind = {
+  height(table) {
+    const kinds = kindsOf(readColumns(table))
+    return kinds.length === 0 ? PANEL_HEIGHT : kinds.map(({ title }) => ({ title, height: PANEL_HEIGHT }))
+  },
+  draw(plot, host, chart) {
+    const kinds = kindsOf(chart.columns)
+    if (kinds.length === 0) {
+      drawGrades(plot, host, chart, { title: chart.title, height: PANEL_HEIGHT, points: [] })
+      return
+    }
+    const panels = addPanels(
+      host,
+      kinds.map(({ title }) => title),
+    )
+    for (const [index, panel] of panels.entries()) {
+      const { key = '', title = '' } = kinds[index] ?? {}
+      const points = chart.rows
+        .filter(row => row.number(key) !== null)
+        .map(row => point(row, row.number(key) ?? 0, row.average(key), row.passed(key)))
+      drawGrades(plot, panel, chart, { title: `${title}: grade over time`, height: PANEL_HEIGHT, points })
+    }
+  },
+}
+
+/** @param {readonly Column[]} columns */
+function kindsOf(columns) {
+  return columns.filter(({ key }) => key.startsWith('kind-'))
+}
+
+/** @typedef {ReturnType<typeof point>} Point */
+
+/**
+ * @param {Row} row
+ * @param {number} grade
+ * @param {number} average
+ * @param {boolean} passed
+ */
+function point(row, grade, average, passed) {
+  const at = row.instant('at')
+  return {
+    at,
+    grade,
+    average,
+    href: row.href,
+    fill: passed ? ACCENT : CARD,
+    opacity: passed ? 0.85 : 1,
+    tip: `${dateTimeText(at)}\n${grade} % · ${passed ? 'Passed' : 'Not passed'}`,
+  }
+}
+
+/**
+ * @param {Plot} plot
+ * @param {HTMLElement} host
+ * @param {Chart} chart
+ * @param {{ title: string; height: number; points: readonly Point[] }} panel
+ */
+function drawGrades(plot, host, { data, empty }, { title, height, points }) {
+  const [start, end] = domainOf(points, data)
+  draw(plot, host, {
+    title,
+    height,
+    x: {
+      type: 'utc',
+      domain: [start, end],
+      label: null,
+      // Hours on the axis would say nothing.
+      ticks: end.getTime() - start.getTime() < 14 * DAY_MS ? 'day' : Math.max(2, host.clientWidth / 90),
+    },
+    y: { domain: [0, 100], ticks: [0, 25, 50, 75, 100], grid: true, label: null },
+    marks: [
+      plot.ruleY([0], { stroke: LINE }),
+      points.length === 0 ? emptyNote(plot, empty) : null,
+      plot.dot(points, {
+        x: 'at',
+        y: 'grade',
+        r: radiusFor(points.length / host.clientWidth),
+        fill: 'fill',
+        fillOpacity: 'opacity',
+        stroke: ACCENT,
+        strokeWidth: 1.25,
+      }),
+      points.length > 1
+        ? plot.lineY(points, { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
+        : null,
+      plot.tip(points, plot.pointer({ ...TIP, x: 'at', y: 'grade', title: 'tip' })),
+    ],
+  })
+}
+
+/** @param {number} density in points a pixel */
+function radiusFor(density) {
+  if (density > 0.5) return 1.75
+  return density > 0.2 ? 2.5 : 3.5
+}
+
+/**
+ * @param {readonly Point[]} points
+ * @param {DOMStringMap} data
+ * @returns {[Date, Date]}
+ */
+function domainOf(points, data) {
+  const [from, to] = [parseInstant(data.from), parseInstant(data.to)]
+  if (from !== undefined && to !== undefined) return [from, to]
+  const times = points.map(({ at }) => at.getTime())
+  const [first, last] = times.length === 0 ? [Date.now(), Date.now()] : [Math.min(...times), Math.max(...times)]
+  // A single point is drawn in the middle of a day, as an axis needs a length.
+  const margin = first === last ? DAY_MS / 2 : 0
+  return [new Date(first - margin), new Date(last + margin)]
+}

@@ -1,0 +1,199 @@
+import { ACCENT, CARD, draw, emptyNote, INK, LINE, OPEN_PATTERN, TIP, WARN } from './chart-draw.js'
+import { clockText, dateTimeText, dayText } from './chart-format.js'
+import { parseInstant, readTable } from './chart-table.js'
+
+/**
+ * @import { ChartType, Plot } from './chart-draw.js'
+ * @import { Row } from './chart-table.js'
+ */
+
+const EMPTY_HEIGHT = 80
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/**
+ * Locked and open intervals on one line, or on one line for each day where they take more than 24 hours.
+ *
+ * @type {ChartType}
+ */
+export const timeline = {
+  height: table => heightOf(layOut(readTable(table).rows)),
+  draw(plot, host, { rows, title, data, empty }) {
+    const layout = layOut(rows)
+    if (layout === undefined) {
+      draw(plot, host, {
+        title,
+        height: EMPTY_HEIGHT,
+        x: { axis: null },
+        marks: [plot.frame({ stroke: LINE }), emptyNote(plot, empty)],
+      })
+      return
+    }
+    const { days, wraps, place } = layout
+    const blocks = rows.flatMap(row => blocksOf(row, layout))
+    const events = eventTimes(data.events, rows).map(place)
+    draw(plot, host, {
+      title,
+      height: heightOf(layout),
+      marginTop: 4,
+      marginLeft: wraps ? 84 : 12,
+      marginRight: 24,
+      x: xAxis(layout, host.clientWidth),
+      y: {
+        type: 'band',
+        domain: days,
+        axis: wraps ? 'left' : null,
+        tickFormat: dayText,
+        tickSize: 0,
+        label: null,
+        padding: 0.25,
+      },
+      marks: [
+        plot.rect(blocks, {
+          x1: 'x1',
+          x2: 'x2',
+          y: 'day',
+          fill: 'fill',
+          stroke: ACCENT,
+          strokeWidth: 'strokeWidth',
+        }),
+        plot.tickX(events, { x: 'x', y: 'day', stroke: INK, strokeWidth: 1.5, inset: -2 }),
+        ...nowMarks(plot, layout, parseInstant(data.now)),
+        plot.tip(blocks, plot.pointer({ ...TIP, x: 'middle', y: 'day', title: 'tip' })),
+      ],
+    })
+  },
+}
+
+/**
+ * @typedef {object} Layout
+ * @property {Date} first
+ * @property {Date} last
+ * @property {boolean} wraps Whether each day has a line of its own, with hours as positions; otherwise instants are.
+ * @property {readonly Date[]} days
+ * @property {(time: Date) => Place} place
+ */
+
+/** @typedef {{ readonly day: Date; readonly x: Date | number }} Place */
+
+/**
+ * The lines of a timeline; undefined without intervals.
+ *
+ * @param {readonly Row[]} rows
+ * @returns {Layout | undefined}
+ */
+function layOut(rows) {
+  const first = rows[0]?.instant('start')
+  const last = rows.at(-1)?.instant('end')
+  if (first === undefined || last === undefined) return undefined
+  const wraps = last.getTime() - first.getTime() > DAY_MS
+  if (!wraps) {
+    const day = startOfDay(first)
+    return { first, last, wraps, days: [day], place: time => ({ day, x: time }) }
+  }
+  const days = []
+  for (let day = startOfDay(first); day < last; day = nextDay(day)) days.push(day)
+  const place = (/** @type {Date} */ time) => {
+    const day = startOfDay(time)
+    return { day, x: (time.getTime() - day.getTime()) / HOUR_MS }
+  }
+  return { first, last, wraps, days, place }
+}
+
+/** @param {Date} time */
+function startOfDay(time) {
+  return new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS)
+}
+
+/** @param {Date} day */
+function nextDay(day) {
+  return new Date(day.getTime() + DAY_MS)
+}
+
+/** @param {Layout | undefined} layout */
+function heightOf(layout) {
+  return layout === undefined ? EMPTY_HEIGHT : layout.days.length * (layout.wraps ? 22 : 44) + 32
+}
+
+/**
+ * The blocks of an interval: one, or one for each day it touches.
+ *
+ * @param {Row} row
+ * @param {Layout} layout
+ */
+function blocksOf(row, { wraps, place }) {
+  const end = row.instant('end')
+  const look = row.flag('locked') ? { fill: ACCENT, strokeWidth: 0 } : { fill: OPEN_PATTERN, strokeWidth: 0.75 }
+  const tip = `${row.text('label')}\n${dateTimeText(row.instant('start'))} – ${dateTimeText(end)}`
+  const blocks = []
+  for (let start = row.instant('start'); start < end;) {
+    const midnight = nextDay(startOfDay(start))
+    const stop = wraps && midnight < end ? midnight : end
+    const { day, x: x1 } = place(start)
+    // A block that ends at midnight ends on its own line.
+    const x2 = wraps ? (stop.getTime() - day.getTime()) / HOUR_MS : stop
+    const middle = place(new Date((start.getTime() + stop.getTime()) / 2)).x
+    blocks.push({ day, x1, x2, middle, tip, ...look })
+    start = stop
+  }
+  return blocks
+}
+
+/**
+ * The times of the events: from their own table, or the starts of the intervals where there is none.
+ *
+ * @param {string | undefined} id
+ * @param {readonly Row[]} rows
+ */
+function eventTimes(id, rows) {
+  const table = id === undefined ? null : document.querySelector(`table#${CSS.escape(id)}`)
+  return table instanceof HTMLTableElement
+    ? readTable(table).rows.map(row => row.instant('at'))
+    : rows.map(row => row.instant('start'))
+}
+
+/**
+ * @param {Layout} layout
+ * @param {number} width
+ */
+function xAxis({ first, last, wraps }, width) {
+  if (!wraps) {
+    const ticks = Math.max(2, width / 100)
+    return /** @type {const} */ ({ type: 'utc', domain: [first, last], label: null, ticks, tickFormat: clockText })
+  }
+  return {
+    domain: [0, 24],
+    ticks: width < 400 ? [0, 12, 24] : [0, 6, 12, 18, 24],
+    tickFormat: (/** @type {number} */ hour) => `${String(hour).padStart(2, '0')}:00`,
+    label: null,
+    grid: true,
+  }
+}
+
+/**
+ * A tick with a label where the time is now, while the session runs.
+ *
+ * @param {Plot} plot
+ * @param {Layout} layout
+ * @param {Date | undefined} now
+ */
+function nowMarks(plot, { last, wraps, place }, now) {
+  if (now === undefined || last.getTime() !== now.getTime()) return []
+  // The instant before belongs to the last line also at midnight.
+  const { day } = place(new Date(now.getTime() - 1))
+  const x = wraps ? (now.getTime() - day.getTime()) / HOUR_MS : now
+  const isAtEnd = typeof x !== 'number' || x > 20
+  return [
+    plot.tickX([{ day, x }], { x: 'x', y: 'day', stroke: WARN, strokeWidth: 2.5, inset: -4 }),
+    plot.text([{ day, x }], {
+      x: 'x',
+      y: 'day',
+      text: () => 'now',
+      dx: wraps && isAtEnd ? -6 : 6,
+      textAnchor: isAtEnd ? 'end' : 'start',
+      fill: INK,
+      stroke: CARD,
+      strokeWidth: 4,
+    }),
+  ]
+}

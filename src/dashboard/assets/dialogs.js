@@ -1,0 +1,86 @@
+/** Opens pages that consist of one form as dialogs over the page that links to them. */
+
+import { elementAt, formFields, onClick } from './events.js'
+
+export function enableDialogs() {
+  document.addEventListener('click', onDialogClick)
+  onClick('[data-fill]', button => {
+    const field = button.closest('form')?.elements.namedItem(button.dataset.fill ?? '')
+    if (!(field instanceof HTMLInputElement)) return
+    field.value = button.textContent
+    field.focus()
+  })
+}
+
+/** @param {MouseEvent} event */
+function onDialogClick(event) {
+  if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return
+  const element = elementAt(event)
+  const opener = element?.closest('a[data-dialog]')
+  if (opener instanceof HTMLAnchorElement) {
+    event.preventDefault()
+    void openDialog(opener)
+    return
+  }
+  const dialog = element?.closest('dialog')
+  if (element === undefined || dialog == null) return
+  if (element.closest('[data-close]') !== null) {
+    event.preventDefault()
+    dialog.close()
+  } else if (element.closest('[data-done]') !== null) {
+    event.preventDefault()
+    location.assign('/keys')
+  }
+}
+
+/** @param {HTMLAnchorElement} opener */
+async function openDialog(opener) {
+  const dialog = document.createElement('dialog')
+  dialog.setAttribute('aria-labelledby', 'dialog-title')
+  if (!(await fill(dialog, await fetch(opener.href)))) return
+  document.body.append(dialog)
+  dialog.addEventListener('cancel', event => {
+    // A key that is shown once must not be closed by accident.
+    if (dialog.querySelector('[data-once]') !== null) event.preventDefault()
+  })
+  dialog.addEventListener('close', () => {
+    dialog.remove()
+    opener.focus()
+  })
+  dialog.addEventListener('submit', event => {
+    event.preventDefault()
+    if (event.target instanceof HTMLFormElement) void sendForm(dialog, event.target, event.submitter)
+  })
+  dialog.showModal()
+}
+
+/**
+ * @param {HTMLDialogElement} dialog
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement | null} submitter
+ */
+async function sendForm(dialog, form, submitter) {
+  const body = formFields(form, submitter)
+  if (submitter instanceof HTMLButtonElement) submitter.disabled = true
+  await fill(dialog, await fetch(form.action, { method: 'POST', body, headers: { Accept: 'text/html' } }))
+  const field = dialog.querySelector('[autofocus]')
+  if (field instanceof HTMLElement) field.focus()
+}
+
+/**
+ * Shows what a page has for a dialog. A page that has nothing for one is opened instead.
+ *
+ * @param {HTMLDialogElement} dialog
+ * @param {Response} response
+ */
+async function fill(dialog, response) {
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html')
+  const body = page.querySelector('[data-dialog-body]')
+  if (body === null) {
+    location.assign(response.url)
+    return false
+  }
+  dialog.replaceChildren(...body.childNodes)
+  if (body.hasAttribute('data-once')) dialog.firstElementChild?.setAttribute('data-once', '')
+  return true
+}

@@ -1,0 +1,142 @@
+import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
+import { type Totals, totalsByPeriod } from '../../stats/training.ts'
+import { chart, type Column } from '../charts.ts'
+import type { Html } from '../html.ts'
+import type { Viewer } from '../page.ts'
+import { countText, dateText, distanceIn, distanceText, numberText } from '../text.ts'
+import type { Shown } from './training-charts.ts'
+import { weekSummary } from './training-summaries.ts'
+
+/** Charts of training by week. */
+
+interface Week extends Totals {
+  readonly start: number
+  readonly end: number
+  readonly isCurrent: boolean
+}
+
+/** Sums by week over the time that is shown. */
+export function weeksOf({ sessions, from, to, now }: Shown, { timeZone }: Viewer): Week[] {
+  const periods: Periods = periodsBetween('week', from, to - 1, timeZone)
+  return totalsByPeriod(sessions, periods).map((totals, index) => {
+    const [start = 0, end = 0] = periods.slice(index, index + 2)
+    return { ...totals, start, end, isCurrent: start <= now && now < end }
+  })
+}
+
+export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Html {
+  const average = averageOf(weeks, ({ reps }) => reps)
+  const current = weeks.find(({ isCurrent }) => isCurrent)
+  return chart<Week>({
+    chartType: 'bars',
+    title: 'Repetitions per week',
+    summary: weekSummary(average, current?.reps, value => countText(value, 'repetition')),
+    empty: 'No repetitions in this time',
+    data: { average: average === null ? undefined : Math.round(average) },
+    legend: weekLegend(average === null ? null : numberText(Math.round(average))),
+    columns: [
+      ...weekColumns<Week>(viewer),
+      {
+        key: 'reps',
+        title: 'Repetitions',
+        numeric: true,
+        series: 'solid',
+        cell: ({ reps }) => numberText(reps),
+        value: ({ reps }) => reps,
+      },
+    ],
+    rows: weeks,
+  })
+}
+
+export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Html {
+  const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
+  const [, unit] = inUnits(0)
+  const average = averageOf(weeks, ({ measured, approximate }) => measured + approximate)
+  const current = weeks.find(({ isCurrent }) => isCurrent)
+  const isApproximate = weeks.some(({ approximate }) => approximate > 0)
+  const textOf = (micrometres: number) => distanceText(viewer, micrometres)
+  const summary = weekSummary(
+    average,
+    current === undefined ? undefined : current.measured + current.approximate,
+    textOf,
+  )
+  return chart<Week>({
+    chartType: 'bars',
+    title: `Distance per week (${unit})`,
+    summary: isApproximate ? `${summary} Hatched light: distances that may have been estimated.` : summary,
+    empty: 'No distance known in this time',
+    data: { average: average === null ? undefined : inUnits(average)[0], unit },
+    legend: [
+      ...weekLegend(average === null ? null : textOf(average)),
+      ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
+    ],
+    columns: [
+      ...weekColumns<Week>(viewer),
+      {
+        key: 'measured',
+        title: isApproximate ? `Measured (${unit})` : `Distance (${unit})`,
+        numeric: true,
+        series: 'solid',
+        cell: ({ measured }) => numberText(inUnits(measured)[0]),
+        value: ({ measured }) => inUnits(measured)[0],
+      },
+      ...(isApproximate
+        ? [
+            {
+              key: 'approximate',
+              title: `Approximate (${unit})`,
+              numeric: true,
+              series: 'approximate' as const,
+              cell: ({ approximate }: Week) => numberText(inUnits(approximate)[0]),
+              value: ({ approximate }: Week) => inUnits(approximate)[0],
+            },
+          ]
+        : []),
+    ],
+    rows: weeks,
+  })
+}
+
+function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
+  const { timeZone } = viewer
+  return [
+    {
+      key: 'start',
+      title: 'Week of',
+      cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
+      value: ({ start }) => wallClock(start, timeZone),
+    },
+    // For the picture; what readers want to know of a week is when it begins.
+    {
+      key: 'end',
+      title: 'Until',
+      cell: ({ end }) => dateText(viewer, end - 1),
+      value: ({ end }) => wallClock(end, timeZone),
+    },
+    {
+      key: 'current',
+      title: 'Sessions',
+      numeric: true,
+      cell: ({ sessions }) => numberText(sessions),
+      value: ({ isCurrent }) => (isCurrent ? 1 : 0),
+    },
+  ]
+}
+
+function weekLegend(average: string | null) {
+  return [
+    ['so-far', 'This week so far'],
+    ...(average === null ? [] : ([['average', `Average of whole weeks: ${average}`]] as const)),
+  ] as const
+}
+
+/** Of whole weeks: one that is not over would pull it down. */
+function averageOf(weeks: readonly Week[], value: (week: Week) => number): number | null {
+  const whole = weeks.filter(({ isCurrent }) => !isCurrent)
+  // Weeks before the first session are none without one.
+  const first = whole.findIndex(({ sessions }) => sessions > 0)
+  if (first === -1) return null
+  const counted = whole.slice(first)
+  return counted.reduce((sum, week) => sum + value(week), 0) / counted.length
+}
