@@ -1,9 +1,9 @@
 import type { Store } from '../store/index.ts'
-import { InvalidError, isObject, type JsonObject } from './canonical.ts'
-import { writeLine } from './export.ts'
+import { InvalidError } from './canonical.ts'
+import { UnfinishedError } from './kinds.ts'
+import { type Line, readLines } from './lines.ts'
+import { DroppedFields, parseLine, readRow, recordOf } from './records.ts'
 import { ImportStaging } from './staging.ts'
-import { type Kind, kinds, type Row, UnfinishedError } from './kinds.ts'
-import { isTooLong, type Line, readLines } from './lines.ts'
 import { Errors, type ImportReport, MAX_LISTED, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
@@ -26,18 +26,26 @@ export async function importArchive(
   { onConflict = 'fail', progress, signal }: ImportOptions = {},
 ): Promise<ImportReport> {
   return store.db.connection().execute(async db => {
-    const incoming = new ImportStaging(db, store.engine)
+    const errors = new Errors()
+    const incoming = new ImportStaging({
+      db,
+      engine: store.engine,
+      rejects: errors,
+      onConflict,
+      tiers: false,
+      isArchive: true,
+    })
+    await incoming.discard()
     await incoming.prepare()
     try {
-      const errors = new Errors()
       const passedOver = await readArchive(incoming, watch(chunks, progress, signal), errors)
       progress?.(undefined)
-      await incoming.compareLines(errors)
+      await incoming.compareLines()
       signal?.throwIfAborted()
       const finish = async () => {
-        await incoming.compareWithStore(onConflict, errors)
+        await incoming.compareWithStore()
         errors.throwIfAny()
-        return incoming.moveIntoStore(onConflict)
+        return incoming.moveIntoStore()
       }
       // Where something is wrong already, all that is left is to tell what else is, and that needs no lock.
       const reports = errors.count > 0 ? await finish() : await store.locked(db, finish)
@@ -88,61 +96,16 @@ async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer
 }
 
 /** Throws Invalid or Unfinished. */
-function stage({ number, text, fault }: Line, incoming: ImportStaging, dropped: DroppedFields) {
-  if (text === undefined) throw new InvalidError(fault ?? 'cannot be read')
-  const record = parse(text)
-  if (!isObject(record)) throw new InvalidError('must be an object with kind and data')
-  const kind = typeof record['kind'] === 'string' ? kindsByName.get(record['kind']) : undefined
-  if (kind === undefined) throw new InvalidError(`must be one of ${[...kindsByName.keys()].join(', ')}`, 'kind')
-  const { data } = record
-  if (!isObject(data)) throw new InvalidError('must be an object', 'data')
+function stage(line: Line, incoming: ImportStaging, dropped: DroppedFields) {
+  const record = recordOf(parseLine(line))
+  const { kind, data } = record
   try {
-    incoming.add(kind, number, readRow(kind, data, record, dropped))
+    incoming.add(kind, line.number, readRow(record, dropped))
   } catch (error) {
     if (error instanceof UnfinishedError) incoming.passOver(kind)
     // The records of an account are not wrong because its own line is.
     if (kind.name === 'account' && Number.isSafeInteger(data['id']))
-      incoming.add(kind, number, { id: Number(data['id']) })
+      incoming.add(kind, line.number, { id: Number(data['id']) })
     throw error
-  }
-}
-
-function readRow(kind: Kind, data: JsonObject, record: JsonObject, dropped: DroppedFields): Row {
-  const keys = ['kind', 'data', ...kind.beside]
-  if (!Object.keys(record).every(key => keys.includes(key))) {
-    throw new InvalidError(`must have no other keys than ${keys.join(', ')}`)
-  }
-  const row = kind.read(data, record, field => dropped.count(kind.name, field))
-  // Numbers can be longer than they were, and what is exported must be accepted again.
-  if (isTooLong(writeLine(kind, row)))
-    throw new InvalidError('is longer than 1 MiB when its numbers are written in full')
-  return row
-}
-
-const kindsByName = new Map(kinds.map(kind => [kind.name, kind]))
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's own message quotes the line.
-    throw new InvalidError('is not valid JSON')
-  }
-}
-
-class DroppedFields {
-  readonly #entries = new Map<string, { kind: string; field: string; count: number }>()
-
-  count(kind: string, field: string) {
-    // Names come from the file: only plain ones are shown, and only so many.
-    const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(field) && this.#entries.size < MAX_LISTED ? field : '(other)'
-    const key = `${kind}.${shown}`
-    const entry = this.#entries.get(key)
-    if (entry === undefined) this.#entries.set(key, { kind, field: shown, count: 1 })
-    else entry.count += 1
-  }
-
-  list() {
-    return [...this.#entries.values()]
   }
 }

@@ -32,18 +32,34 @@ export interface Kind {
   readonly beside: readonly string[]
   /** The columns that `read` fills, in the order they are stored. */
   readonly columns: readonly string[]
+  /** What `read` fills beside them: columns of the staging table alone. */
+  readonly staged: Readonly<Record<string, 'text' | 'integer'>>
   /** The columns that name a row. */
   readonly key: readonly string[]
   /** The columns that tell whether two rows of the same key are the same; all else is derived from them. */
   readonly identity: readonly string[]
   /** The columns that name accounts. */
   readonly accounts: readonly string[]
+  /** The columns of the identifier and of the account it belongs to. */
+  readonly recordColumn: string
+  readonly ownerColumn: string
   /** Whether a row is a record of the account `owner_id`, which on PostgreSQL is part of its primary key. */
   readonly isOwned: boolean
+  /** How a row takes over from the stored one what its line does not tell. */
+  readonly merge?: Merge
   /** Makes the row of a line. Throws Invalid, or Unfinished for a session that is not to be stored. */
   readonly read: (data: JsonObject, beside: JsonObject, dropped: Dropped) => Row
   /** Writes the line of a row, without the newline. */
   readonly write: (row: Row) => string
+}
+
+export interface Merge {
+  /** SQL: which rows, `incoming` beside `stored`, are concerned. */
+  readonly condition: string
+  /** Whether a line of an archive tells all there is, so that only rows from elsewhere are merged. */
+  readonly unlessArchive: boolean
+  /** The new values of the columns of the incoming row. */
+  readonly row: (incoming: Row, stored: Row, options: { readonly tiers: boolean }) => Row
 }
 
 /** A session without a result yet. It is no error, and it is not stored. */
@@ -60,12 +76,21 @@ export const account: Kind = {
   name: 'account',
   table: 'account',
   beside: [],
-  columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag'],
+  columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag', 'extra', 'as_of'],
+  staged: { given: 'text' },
   key: ['id'],
   identity: ['etag', 'subscription_ends_at'],
   accounts: [],
+  recordColumn: 'id',
+  ownerColumn: 'id',
   isOwned: false,
-  read: (data, _beside, dropped) => readAccount(data, dropped),
+  read: (data, _beside, dropped) => ({ ...readAccount(data, dropped), given: givenFields(data) }),
+  merge: {
+    condition:
+      'incoming.etag <> stored.etag or incoming.subscription_ends_at is distinct from stored.subscription_ends_at',
+    unlessArchive: false,
+    row: mergeAccount,
+  },
   write: row => {
     const ends = row['subscription_ends_at'] ?? null
     return line('account', accountText(String(row['document']), ends === null ? null : Number(ends)))
@@ -76,10 +101,13 @@ const partnership: Kind = {
   name: 'partnership',
   table: 'partnership',
   beside: [],
-  columns: ['owner_id', 'partner_id'],
+  columns: ['owner_id', 'partner_id', 'extra'],
+  staged: {},
   key: ['owner_id', 'partner_id'],
   identity: [],
   accounts: ['owner_id', 'partner_id'],
+  recordColumn: 'partner_id',
+  ownerColumn: 'owner_id',
   isOwned: false,
   read: (data, _beside, dropped) => {
     const row = { owner_id: identifier(data, 'ownerId'), partner_id: identifier(data, 'partnerId') }
@@ -139,6 +167,12 @@ const lockSession = record('lock-session', {
   beside: ['templateId'],
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
   identity: ['etag', 'template_id'],
+  staged: { tells_template: 'integer' },
+  merge: {
+    condition: 'incoming.tells_template = 0',
+    unlessArchive: true,
+    row: (_incoming, stored) => ({ template_id: stored['template_id'] ?? null }),
+  },
   read: (data, beside, dropped) => {
     const templateId = optionalInteger(beside, 'templateId')
     const document = writers.lockSession(data, dropped)
@@ -148,6 +182,7 @@ const lockSession = record('lock-session', {
       lock_state: text(data, 'lockState'),
       is_active: flag(data, 'isActive'),
       template_id: templateId,
+      tells_template: beside['templateId'] === undefined ? 0 : 1,
       ended_at: optionalInstant(data, 'endDate'),
       events: lockEvents(data),
       ...stored(document),
@@ -166,6 +201,16 @@ const trainingSession = record('training-session', {
   columns: ['at', 'passed', ...SESSION_FIGURES],
   // The owner is not in the document.
   identity: ['etag', 'owner_id'],
+  staged: { tells_upload: 'integer' },
+  merge: {
+    condition: 'incoming.tells_upload = 0 and incoming.approximate = 0 and stored.approximate = 1',
+    unlessArchive: true,
+    row: incoming => ({
+      approximate: 1,
+      // The mark is the last field of a document.
+      ...stored(`${String(incoming['document']).slice(0, -1)},"distanceApproximate":true}`),
+    }),
+  },
   read: (data, beside, dropped) => {
     const id = identifier(data, 'id')
     const ownerId = identifier(beside, 'ownerId')
@@ -181,6 +226,7 @@ const trainingSession = record('training-session', {
       owner_id: ownerId,
       at: instant(data, 'created_at'),
       passed: flag(data, 'passed'),
+      tells_upload: beside['legacyUpload'] === undefined ? 0 : 1,
       ...sessionFigures(session),
       ...stored(document),
     }
@@ -219,6 +265,29 @@ export function readAccount(data: JsonObject, dropped: Dropped) {
     subscription_tier: user.subscriptionTier as string | null,
     subscription_ends_at: optionalInstant(data, 'subscriptionEndsAt'),
     ...stored(document),
+  }
+}
+
+/** What a line says of an account, as JSON: enough to make its row again beside what is stored. */
+function givenFields(data: JsonObject): string {
+  return JSON.stringify(Object.fromEntries(ACCOUNT_FIELDS.flatMap(name => (name in data ? [[name, data[name]]] : []))))
+}
+
+const ACCOUNT_FIELDS = [...Object.keys(User.properties), 'subscriptionEndsAt']
+
+/** An account keeps the fields that a line does not have, and its tier unless that is to be taken. */
+function mergeAccount(incoming: Row, stored: Row, { tiers }: { readonly tiers: boolean }): Row {
+  // Both are JSON of an object: a document, and what `givenFields` wrote.
+  const before = JSON.parse(String(stored['document'])) as JsonObject
+  const given = JSON.parse(String(incoming['given'])) as JsonObject
+  const merged = readAccount(
+    { ...before, ...given, ...(tiers ? {} : { subscriptionTier: before['subscriptionTier'] }) },
+    ignore,
+  )
+  const takesEnd = tiers && 'subscriptionEndsAt' in given
+  return {
+    ...merged,
+    subscription_ends_at: takesEnd ? merged.subscription_ends_at : (stored['subscription_ends_at'] ?? null),
   }
 }
 
@@ -263,7 +332,7 @@ const writers = {
 /** What the kinds of record have in common. */
 function record(
   name: string,
-  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'beside' | 'columns' | 'identity' | 'write'>>,
+  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'beside' | 'columns' | 'staged' | 'identity' | 'merge' | 'write'>>,
 ): Kind {
   return {
     name,
@@ -272,10 +341,13 @@ function record(
     key: ['id'],
     identity: ['etag'],
     accounts: ['owner_id'],
+    recordColumn: 'id',
+    ownerColumn: 'owner_id',
+    staged: {},
     isOwned: true,
     write: row => line(name, String(row['document'])),
     ...own,
-    columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag'],
+    columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
   }
 }
 

@@ -2,6 +2,9 @@
 export type OnConflict = 'fail' | 'skip' | 'replace'
 export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
 
+/** What became of a record. */
+export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'set-aside'
+
 export interface ImportReport {
   /** Of each kind, in the order of an export. */
   readonly kinds: readonly KindReport[]

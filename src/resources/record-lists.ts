@@ -19,7 +19,7 @@ type Filters<Table extends RecordName> = {
 
 type FilterColumn<Table extends RecordName> = Exclude<
   keyof Tables[Table] & string,
-  'id' | 'owner_id' | 'at' | 'document' | 'summary' | 'etag'
+  'id' | 'owner_id' | 'at' | 'document' | 'summary' | 'etag' | 'extra'
 >
 
 type FilterValue = string | number

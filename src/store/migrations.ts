@@ -136,6 +136,30 @@ const migrations: readonly Migration[] = [
       'drop index training_device_by_owner',
     ],
   },
+  {
+    name: 'extra fields, as of, rows set aside',
+    statements: [
+      ...['account', 'partnership', ...RECORDS].map(name => `alter table ${name} add column extra text`),
+      'alter table account add column as_of integer',
+      `create table set_aside (
+        id identity,
+        source text not null,
+        row_key text not null,
+        kind text not null,
+        record_id integer,
+        owner_id integer,
+        account_id integer references account (id) on delete cascade,
+        reason text not null,
+        raw text not null,
+        encoding text not null,
+        first_seen_at integer not null,
+        last_seen_at integer not null,
+        unique (source, row_key)
+      ) strict`,
+      'create index set_aside_by_key on set_aside (row_key)',
+      'create index set_aside_by_account on set_aside (account_id)',
+    ],
+  },
 ]
 
 /** The version this program works with. */

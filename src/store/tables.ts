@@ -18,6 +18,7 @@ export interface Tables {
   note: NoteTable
   browser_session: BrowserSessionTable
   preference: PreferenceTable
+  set_aside: SetAsideTable
 }
 
 interface AccountTable {
@@ -28,12 +29,16 @@ interface AccountTable {
   document: string
   etag: string
   password_hash: Generated<string | null>
+  extra: Generated<string | null>
+  /** Up to when its records are known; null when that is not known. */
+  as_of: Generated<number | null>
 }
 
 /** `owner_id` lets `partner_id` read. */
 interface PartnershipTable {
   owner_id: number
   partner_id: number
+  extra: Generated<string | null>
 }
 
 interface TokenTable {
@@ -55,6 +60,8 @@ interface RecordTable {
   owner_id: number
   document: string
   etag: string
+  /** What the source had beyond the wire format, as JSON: RFC 6901 pointers into the document and their values. */
+  extra: Generated<string | null>
 }
 
 interface DatedTable extends RecordTable {
@@ -124,6 +131,26 @@ interface PreferenceTable {
   /** An IANA name; empty until it is known. */
   time_zone: string
   units: string
+}
+
+/** A row that came in and could not be stored as a record. */
+interface SetAsideTable {
+  id: Generated<number>
+  /** Where it came from: the name of an archive, or the origin of a server. */
+  source: string
+  /** What it is: kind, identifier and owner where they are known, else a hash of its bytes. */
+  row_key: string
+  kind: string
+  record_id: number | null
+  /** The owner that the row names; there need not be such an account. */
+  owner_id: number | null
+  account_id: number | null
+  reason: string
+  /** Its bytes, as text if `encoding` is `utf-8`, else in `base64`. */
+  raw: string
+  encoding: 'utf-8' | 'base64'
+  first_seen_at: number
+  last_seen_at: number
 }
 
 export type AccountRow = Selectable<AccountTable>

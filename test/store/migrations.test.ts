@@ -238,8 +238,19 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
   await store.close()
 }
 
-/** Makes the database as the program left it before there was a third step. */
+/** Makes the database as the program left it before there was a fourth step. */
+async function toThirdVersion(url: string) {
+  await change(url, 'drop table set_aside', 'any')
+  for (const table of ['account', 'partnership', ...RECORDS]) {
+    await change(url, `alter table ${table} drop column extra`, 'any')
+  }
+  await change(url, 'alter table account drop column as_of', 'any')
+  await change(url, 'delete from migration where version > 3', 'any')
+}
+
+/** The same, before there was a third. */
 async function toSecondVersion(url: string) {
+  await toThirdVersion(url)
   if (url.startsWith('postgres')) {
     for (const table of RECORDS) {
       await change(url, `alter table ${table} drop constraint ${table}_pkey, add primary key (id)`, 'any')

@@ -53,6 +53,7 @@ export async function openStore(archive: readonly Line[] | Buffer = []): Promise
     async [Symbol.asyncDispose]() {
       // Whatever is stored belongs to an account. A new database takes a while to make, so this one is used again.
       await store.db.deleteFrom('account').execute()
+      await store.db.deleteFrom('set_aside').execute()
       emptyStores.push(empty)
     },
   }
