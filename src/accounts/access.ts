@@ -44,3 +44,8 @@ export function isReadableByOwner(param: Params<Access>, count: OwnerCount): Raw
   if (count === 'many') return [isReadable(param)]
   return param.each(({ owners }) => owners, count).map(owner => sql`owner_id = ${owner}`)
 }
+
+/** The condition that a row of one account, which the caller may read, may be shown. */
+export function isReadableOf(param: Params<{ owner: number }>): RawBuilder<boolean> {
+  return sql`owner_id = ${param('owner')}`
+}

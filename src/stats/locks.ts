@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
+import { type Access, isReadable, isReadableOf } from '../accounts/access.ts'
 import { query } from '../store/query.ts'
 import { type LockInterval, lockIntervals, type LockEvent, lockEnd, parseEvents } from './intervals.ts'
 import { type Periods, timeByPeriod } from './periods.ts'
@@ -111,28 +112,28 @@ interface SessionRow {
   readonly document: string
 }
 
-const sessionById = query<{ owners: readonly number[]; id: number }, SessionRow>(
+const sessionById = query<Access & { id: number }, SessionRow>(
   param => sql`
     select owner_id, template_id, is_active, ended_at, events, document from lock_session
-    where owner_id in ${param.rows(values => values.owners)} and id = ${param('id')}`,
+    where ${isReadable(param)} and id = ${param('id')}`,
 )
 
 const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
   param => sql`
     select id, document from lock_session
-    where owner_id = ${param('owner')} and id in ${param.rows(values => values.ids)}`,
+    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
-const templatesOf = query<{ owners: readonly number[] }, { id: number; owner_id: number; document: string }>(
+const templatesOf = query<Access, { id: number; owner_id: number; document: string }>(
   param => sql`
     select id, owner_id, document from lock_template
-    where owner_id in ${param.rows(values => values.owners)}
+    where ${isReadable(param)}
     order by at desc, id desc`,
 )
 
-const usesByTemplate = query<{ owners: readonly number[] }, { template: number; sessions: number; last: number }>(
+const usesByTemplate = query<Access, { template: number; sessions: number; last: number }>(
   param => sql`
     select template_id as template, count(*) as sessions, max(at) as last from lock_session
-    where owner_id in ${param.rows(values => values.owners)} and template_id is not null
+    where ${isReadable(param)} and template_id is not null
     group by template_id`,
 )

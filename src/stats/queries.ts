@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import type { Store } from '../store/index.ts'
+import { type Access, isReadable, isReadableOf } from '../accounts/access.ts'
 import { query } from '../store/query.ts'
 import { lockIntervals, lockEnd, type LockInterval, type LockEvent, parseEvents } from './intervals.ts'
 import type { KindFigures, SessionFigures } from './training.ts'
@@ -148,31 +149,28 @@ const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, dis
 const sessionsBetween = query<{ owner: number; from: number; to: number }, SessionRow>(
   param => sql`
     select ${figures} from training_session
-    where owner_id = ${param('owner')} and at >= ${param('from')} and at < ${param('to')}
+    where ${isReadableOf(param)} and at >= ${param('from')} and at < ${param('to')}
     order by at, id`,
 )
 
 const newestSessions = query<{ owner: number; limit: number }, SessionRow>(
   param => sql`
     select ${figures} from training_session
-    where owner_id = ${param('owner')}
+    where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
 )
 
 const sessionsOfProgram = query<{ owner: number; program: number }, SessionRow>(
   param => sql`
     select ${figures} from training_session
-    where owner_id = ${param('owner')} and settings_id = ${param('program')}
+    where ${isReadableOf(param)} and settings_id = ${param('program')}
     order by at, id`,
 )
 
-const sessionById = query<
-  { owners: readonly number[]; id: number },
-  SessionRow & { owner_id: number; document: string }
->(
+const sessionById = query<Access & { id: number }, SessionRow & { owner_id: number; document: string }>(
   param => sql`
     select ${figures}, owner_id, document from training_session
-    where owner_id in ${param.rows(values => values.owners)} and id = ${param('id')}`,
+    where ${isReadable(param)} and id = ${param('id')}`,
 )
 
 const sessionBefore = neighbour('<', 'desc')
@@ -183,7 +181,7 @@ function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
   return query<{ owner: number; id: number; at: number }, SessionRow>(
     param => sql`
       select ${figures} from training_session
-      where owner_id = ${param('owner')} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
+      where ${isReadableOf(param)} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
       order by at ${direction}, id ${direction} limit 1`,
   )
 }
@@ -192,21 +190,21 @@ const usesByProgram = query<{ owner: number }, ProgramUse>(
   param => sql`
     select settings_id as program, count(*) as sessions, cast(sum(passed) as bigint) as passed, max(at) as last
     from training_session
-    where owner_id = ${param('owner')}
+    where ${isReadableOf(param)}
     group by settings_id`,
 )
 
-const programsByOwner = query<{ owners: readonly number[] }, { summary: string }>(
+const programsByOwner = query<Access, { summary: string }>(
   param => sql`
     select summary from training_template
-    where owner_id in ${param.rows(values => values.owners)}
+    where ${isReadable(param)}
     order by at desc, id desc`,
 )
 
 const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
   param => sql`
     select id, document from training_session
-    where owner_id = ${param('owner')} and id in ${param.rows(values => values.ids)}`,
+    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
 interface LockRow {
@@ -239,20 +237,20 @@ const lockColumns = sql.raw('id, at, lock_state, is_active, template_id, ended_a
 const locksSince = query<{ owner: number; from: number }, LockRow>(
   param => sql`
     select ${lockColumns} from lock_session
-    where owner_id = ${param('owner')} and (ended_at is null or ended_at >= ${param('from')})
+    where ${isReadableOf(param)} and (ended_at is null or ended_at >= ${param('from')})
     order by at, id`,
 )
 
 const newestLockSessions = query<{ owner: number; limit: number }, LockRow>(
   param => sql`
     select ${lockColumns} from lock_session
-    where owner_id = ${param('owner')}
+    where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
 )
 
 const activeLockSession = query<{ owner: number }, LockRow & { document: string }>(
   param => sql`
     select ${lockColumns}, document from lock_session
-    where owner_id = ${param('owner')} and is_active = 1
+    where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
