@@ -34,7 +34,8 @@ function assertClean({ requests, problems }: Watched, { url }: TestService) {
 }
 
 async function assertAccessible(page: Page, what: string) {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+  // The other mode looks into frames of other origins, of which there are none, and takes twice as long.
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze()
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   assert.deepEqual(
     serious.map(
@@ -213,29 +214,30 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
-  for (const theme of ['light', 'dark'] as const) {
-    for (const discreet of ['0', '1']) {
-      test(`axe finds nothing serious on any page: ${theme}${discreet === '1' ? ', discreet' : ''}`, async () => {
-        await using service = await sampleService()
-        await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
-        const { page } = browser
-        await page.context().addCookies([
-          { name: 'theme', value: theme, url: service.url },
-          { name: 'discreet', value: discreet, url: service.url },
-        ])
-        await page.goto(`${service.url}/signin`)
-        await assertAccessible(page, '/signin')
-        await signIn(page, service.url)
-        for (const path of paths) {
-          await page.goto(service.url + path)
-          await drawCharts(page)
-          await assertAccessible(page, path)
-          const scheme = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-          assert.equal(scheme, theme === 'dark' ? 'rgb(20, 24, 26)' : 'rgb(247, 247, 245)', path)
-        }
-        assertClean(browser, service)
-      })
-    }
+  for (const { theme, discreet } of [
+    { theme: 'light', discreet: '0' },
+    { theme: 'dark', discreet: '1' },
+  ] as const) {
+    test(`axe finds nothing serious on any page: ${theme}${discreet === '1' ? ', discreet' : ''}`, async () => {
+      await using service = await sampleService()
+      await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+      const { page } = browser
+      await page.context().addCookies([
+        { name: 'theme', value: theme, url: service.url },
+        { name: 'discreet', value: discreet, url: service.url },
+      ])
+      await page.goto(`${service.url}/signin`)
+      await assertAccessible(page, '/signin')
+      await signIn(page, service.url)
+      for (const path of paths) {
+        await page.goto(service.url + path)
+        await drawCharts(page)
+        await assertAccessible(page, path)
+        const scheme = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+        assert.equal(scheme, theme === 'dark' ? 'rgb(20, 24, 26)' : 'rgb(247, 247, 245)', path)
+      }
+      assertClean(browser, service)
+    })
   }
 
   for (const width of [320, 768, 1440]) {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { after } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
 const PATH = '/usr/bin/chromium'
 
@@ -10,7 +11,7 @@ const PATH = '/usr/bin/chromium'
 export const needsChromium =
   existsSync(PATH) || process.env['CI'] === 'true' ? {} : { skip: `there is no Chromium at ${PATH}` }
 
-/** A page in a browser of its own, and what happened on it. */
+/** A page that shares nothing with other pages, and what happened on it. */
 export interface Watched extends AsyncDisposable {
   readonly page: Page
   /** Every address that was asked for, also where it was refused before it left the browser. */
@@ -20,11 +21,13 @@ export interface Watched extends AsyncDisposable {
 }
 
 export async function openPage(options: BrowserContextOptions = {}): Promise<Watched> {
-  const browser = await chromium.launch({
+  browser ??= chromium.launch({
     executablePath: PATH,
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
-  const context = await browser.newContext(options)
+  const context = await (await browser).newContext(options)
+  // Waiting for what does come fails no test on a slow machine.
+  context.setDefaultTimeout(60_000)
   const requests: string[] = []
   const problems: string[] = []
   context.on('request', request => requests.push(request.url()))
@@ -44,6 +47,10 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
     page: await context.newPage(),
     requests,
     problems,
-    [Symbol.asyncDispose]: () => browser.close(),
+    [Symbol.asyncDispose]: () => context.close(),
   }
 }
+
+/** Started once for the tests of a file. */
+let browser: Promise<Browser> | undefined
+after(async () => (await browser)?.close())
