@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../src/config.ts'
 import { makeLog } from '../src/http/log.ts'
-import { startServer } from '../src/http/server.ts'
+import { startService } from '../src/cli/service.ts'
 import { open } from '../src/store/index.ts'
 import { fill } from './data.ts'
 
@@ -26,7 +26,7 @@ const depth = Number(flags.depth)
 const [token = ''] = (await fill(url, { accounts: 1, sessions: 0, templates: depth + 100 }, 1)).values()
 const store = await open(url, { busyTimeoutMs: 5000, statementTimeoutMs: 4000 })
 const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_RATE_LIMIT: '0' })
-const service = await startServer({ store, config, log: makeLog(() => {}, false) })
+const service = await startService({ store, config, log: makeLog(() => {}, false) })
 try {
   const list = `${service.url}/api/v1/lkbx/templates?limit=50`
   const pages: readonly (readonly [name: string, url: string])[] = [

@@ -1,9 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { ImportError } from './archive/import.ts'
-import { addAccountCommands } from './cli/accounts.ts'
+import { addAccountCommands, addLinkCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommand } from './cli/backup.ts'
-import { addLinkCommands } from './cli/links.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
@@ -13,18 +12,18 @@ import { StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
 
-/** The exit codes for what can go wrong. */
+/** What a command ends with. */
 const EXIT = { refused: 1, usage: 2, storage: 3, interrupted: 130 }
 
 const program = new Command('lockstep')
   .description('A self-hosted read API for lock and training history.')
   .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
-  .showHelpAfterError('(add --help for usage)')
+  .showHelpAfterError('(add --help to see what there is)')
   .exitOverride()
   .addHelpText(
     'after',
     `
-Settings are environment variables; the most common are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
+Settings come from the environment; the most used are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
 Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 130 interrupted.`,
   )
 
@@ -36,7 +35,7 @@ addLinkCommands(program)
 addTokenCommands(program)
 
 process.stdout.on('error', error => {
-  // The reader closed the pipe, as `head` does: no error.
+  // Whoever read our output has seen enough.
   process.exit('code' in error && error.code === 'EPIPE' ? 0 : EXIT.storage)
 })
 
@@ -44,27 +43,27 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
-  // The channel to its supervisor would keep a worker alive.
+  // The channel to the process that supervises it would keep a worker alive.
   if (isWorker) process.exit()
 }
 
-/** Prints the error and returns its exit code. */
+/** Says what went wrong and returns the exit code for it. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
-  if (error instanceof InterruptedError) return fail(error, EXIT.interrupted)
-  if (error instanceof RefusedError || error instanceof ImportError) return fail(error, EXIT.refused)
-  if (error instanceof UsageError || error instanceof ConfigError) return fail(error, EXIT.usage)
+  if (error instanceof InterruptedError) return tell(error, EXIT.interrupted)
+  if (error instanceof RefusedError || error instanceof ImportError) return tell(error, EXIT.refused)
+  if (error instanceof UsageError || error instanceof ConfigError) return tell(error, EXIT.usage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
-    return fail(error, EXIT.storage)
+    return tell(error, EXIT.storage)
   }
-  // An error of the database or of the system, such as a full disk or a missing file.
+  // Of the database itself, or of the system: a disk that is full, a file that went away.
   if (error instanceof Error && ('errcode' in error || 'severity' in error || 'syscall' in error)) {
-    return fail(error, EXIT.storage)
+    return tell(error, EXIT.storage)
   }
   throw error
 }
 
-function fail({ message }: Error, code: number): number {
+function tell({ message }: Error, code: number): number {
   say(`lockstep: ${message}`)
   return code
 }

@@ -1,19 +1,19 @@
 import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { fillColumns } from '../archive/fill-columns.ts'
 import { importArchive } from '../archive/import.ts'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { scopes } from '../contract/endpoint.ts'
-import type { SampleAccount } from '../dashboard/routes.ts'
+import type { SampleAccount } from '../dashboard/options.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { Metrics, MetricsListener } from '../http/metrics.ts'
-import { type Service, type ServiceOptions, startServer, urlOf } from '../http/server.ts'
+import { type Service, urlOf } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
+import { type FullServiceOptions, startService } from './service.ts'
 import {
   databaseOption,
   openStore,
@@ -56,7 +56,7 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
-          const steps = await migrate(store, Date.now(), fillColumns)
+          const steps = await migrate(store, Date.now())
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
         },
@@ -188,10 +188,10 @@ async function start(
   return service
 }
 
-async function listen(options: ServiceOptions, tries: number): Promise<Service> {
+async function listen(options: FullServiceOptions, tries: number): Promise<Service> {
   const { config } = options
   try {
-    return await startServer(options)
+    return await startService(options)
   } catch (error) {
     if (codeOf(error) === 'EADDRINUSE' && tries > 1) {
       return listen({ ...options, config: { ...config, port: config.port + 1 } }, tries - 1)

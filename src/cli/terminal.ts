@@ -2,18 +2,17 @@ import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
-import { fillColumns } from '../archive/fill-columns.ts'
 import { readConfig, settings } from '../config.ts'
 import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
 
-/** What all commands share: opening the store, printing and asking. */
+/** What every command shares: where it works, what it says, and what it asks. */
 
-/** The command was called in a wrong way; the message says what to do instead. */
+/** The words of the command line do not fit together; the message says what to do instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The person interrupted the command or declined. */
+/** The person said stop. */
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError'
 }
@@ -30,14 +29,13 @@ export interface StoreOptions {
   readonly database?: string
 }
 
-/** Opens the store that the options or the settings name, runs the work on it and closes it. */
+/** Works on the store that the options or the settings name, with the patience of somebody who waits for one command. */
 export async function withStore<Result>(
   { database }: StoreOptions,
   work: (store: Store) => Promise<Result>,
   how: Partial<OpenOptions> = {},
 ): Promise<Result> {
   const store = await openStore(database ?? readConfig(process.env).databaseUrl, {
-    // A command runs once and alone, so it can wait for longer than a server may.
     busyTimeoutMs: 60_000,
     create: false,
     schema: how.create === true ? 'migrate' : 'current',
@@ -50,22 +48,22 @@ export async function withStore<Result>(
   }
 }
 
-/** Opens a store. Throws StoreError that says what to do. */
+/** Opens a store. Throws StoreError, with what to do about it. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   try {
-    return await open(url, { fillColumns, ...options })
+    return await open(url, options)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
   }
 }
 
-/** Writes data, to stdout. */
+/** Data goes to stdout, for people or programs to read. */
 export function print(text: string) {
   process.stdout.write(`${text}\n`)
 }
 
-/** Writes everything else, to stderr. */
+/** All else goes to stderr. */
 export function say(text: string) {
   process.stderr.write(`${text}\n`)
 }
@@ -94,7 +92,7 @@ function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-/** Asks before something that cannot be undone. Throws UsageError if there is no terminal to ask on. */
+/** Asks before something that cannot be undone. Throws UsageError where nobody can be asked. */
 export async function confirmOr(flag: string, question: string): Promise<void> {
   if (!isInteractive()) throw new UsageError(`this cannot be undone: add ${flag} to go ahead without a question`)
   const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
@@ -104,7 +102,7 @@ export async function confirmOr(flag: string, question: string): Promise<void> {
   }
 }
 
-/** A password: asked for twice on a terminal, else the first line of stdin. */
+/** A password: asked for twice on a terminal, else the first line of stdin. Never an argument, which others can see. */
 export async function askPassword(): Promise<string> {
   if (!isInteractive()) return firstLine()
   const first = await password({
@@ -117,7 +115,7 @@ export async function askPassword(): Promise<string> {
   return first
 }
 
-/** Aborts on SIGINT. */
+/** Aborted when the person interrupts. */
 export function interruption(): AbortSignal {
   const controller = new AbortController()
   process.once('SIGINT', () =>
@@ -126,25 +124,25 @@ export function interruption(): AbortSignal {
   return controller.signal
 }
 
-/** Adds options to a command. */
+/** Adds the options that most commands have. */
 export function withOptions(command: Command, ...options: Option[]): Command {
   for (const option of options) command.addOption(option)
   return command
 }
 
-/** Where the value comes from if an option is not given, for the help of that option. */
+/** Where a setting comes from when no option gives it, for the help of that option. */
 export function sourceOf({ env, fallback }: { readonly env: string; readonly fallback: string }): string {
   return `${env}, else ${fallback}`
 }
 
-const STORE_HINT = `(--database or ${settings.databaseUrl.env} set the location; serve, import and account add create a new one)`
+const STORE_HINT = `(--database or ${settings.databaseUrl.env} say where it is; serve, import and account add make a new one)`
 
 async function firstLine(): Promise<string> {
   try {
     for await (const line of createInterface({ input: process.stdin })) return line
     return ''
   } finally {
-    // The writer may keep the pipe open, which would keep this process alive.
+    // Whoever pipes it in may keep the pipe open.
     process.stdin.destroy()
   }
 }

@@ -154,24 +154,33 @@ interface Details {
   readonly retryAfter?: number
 }
 
-/** A refusal a caller may see. Its message never holds anything taken from the request. */
-export class ApiError extends Error {
-  readonly code: ErrorCode
+/** An error that a caller may see. Its message never holds anything taken from the request. */
+export class HttpError extends Error {
+  readonly code: string
   readonly status: number
   readonly fieldErrors: readonly FieldError[] | undefined
   readonly retryAfter: number | undefined
 
-  constructor(code: ErrorCode, message: string = errors[code].text, { fieldErrors, retryAfter }: Details = {}) {
-    // A refusal is no accident: nobody reads where it was raised, and finding that out costs more than the answer.
+  constructor(code: string, status: number, message: string, { fieldErrors, retryAfter }: Details = {}) {
+    // Nobody reads the stack of a refusal, and capturing it costs more than the response.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message)
     Error.stackTraceLimit = stackTraceLimit
-    this.name = 'ApiError'
     this.code = code
-    this.status = errors[code].status
+    this.status = status
     this.fieldErrors = fieldErrors
     this.retryAfter = retryAfter
+  }
+}
+
+/** An error of the table. */
+export class ApiError extends HttpError {
+  override readonly name = 'ApiError'
+  declare readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string = errors[code].text, details: Details = {}) {
+    super(code, errors[code].status, message, details)
   }
 }
 

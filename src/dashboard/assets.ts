@@ -2,8 +2,10 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { FastifyReply } from 'fastify'
+import { matchesEtag } from '../contract/etags.ts'
 
-/** Everything a page loads beside itself, by the name it has below /assets/. A file that is not named here is not served. */
+/** The files that pages load, by their name below /assets/. Others are not served. */
 const files = {
   'style.css': ours('style.css'),
   'history.css': ours('history.css'),
@@ -29,11 +31,26 @@ const files = {
 
 export type AssetName = keyof typeof files
 
+/** Content that stays the same while the service runs. */
 export interface Asset {
   readonly type: string
-  readonly body: Buffer
-  readonly version: string
+  readonly body: Uint8Array
+  readonly etag: string
 }
+
+export function makeAsset(type: string, content: string | Uint8Array): Asset {
+  const body = typeof content === 'string' ? Buffer.from(content) : content
+  return { type, body, etag: `"${hash('sha1', body, 'base64url').slice(0, 16)}"` }
+}
+
+/** Sends an asset, unless the browser has it. One whose address names its version need not be asked for again. */
+export function sendAsset(reply: FastifyReply, { type, body, etag }: Asset, version?: string | null) {
+  reply.headers({ ETag: etag, 'Cache-Control': version === versionOf(etag) ? IMMUTABLE : 'no-cache' })
+  const kept = reply.request.headers['if-none-match']
+  return kept !== undefined && matchesEtag(kept, etag) ? reply.code(304).send() : reply.type(type).send(body)
+}
+
+const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -43,19 +60,16 @@ const types: Readonly<Record<string, string>> = {
 
 const loaded = new Map<AssetName, Asset>()
 
-/** An asset as it is while the service runs. */
+/** The asset of a page; its file is read once. */
 export function asset(name: AssetName): Asset {
-  const known = loaded.get(name)
-  if (known !== undefined) return known
-  const file = readFileSync(files[name])
-  const body = extname(name) === '.js' ? withVersions(file) : file
-  const made = {
-    type: types[extname(name)] ?? 'application/octet-stream',
-    body,
-    version: hash('sha1', body, 'hex').slice(0, 12),
+  let found = loaded.get(name)
+  if (found === undefined) {
+    const file = readFileSync(files[name])
+    const body = extname(name) === '.js' ? withVersions(file) : file
+    found = makeAsset(types[extname(name)] ?? 'application/octet-stream', body)
+    loaded.set(name, found)
   }
-  loaded.set(name, made)
-  return made
+  return found
 }
 
 /** A module that imports others by addresses with a version, which browsers may cache for good. */
@@ -70,11 +84,15 @@ function withVersions(file: Buffer): Buffer {
 
 /** Where a page finds an asset. The address changes with its content, so a browser may keep it. */
 export function assetUrl(name: AssetName): string {
-  return `/assets/${name}?v=${asset(name).version}`
+  return `/assets/${name}?v=${versionOf(asset(name).etag)}`
 }
 
 export function isAsset(name: string): name is AssetName {
   return Object.hasOwn(files, name)
+}
+
+function versionOf(etag: string): string {
+  return etag.slice(1, -1)
 }
 
 function ours(name: string): string {

@@ -1,41 +1,31 @@
-/** Counts tries by name, each in a window of its own from the first one on. Memory is bounded, whoever tries. */
+import { RateWindows } from '../accounts/windows.ts'
+
+/** An attempt to give a password. */
+interface Attempt {
+  /** How long to wait before the next one, in milliseconds; 0 if this one may be made. */
+  readonly waitMs: number
+  /** Takes the attempt back, because it was no guess. */
+  refund(): void
+}
+
+/** Limits attempts to give a password, for each account and each network. */
 export class Attempts {
-  readonly #windows = new Map<string, { ends: number; used: number }>()
-  readonly #most: number
-  readonly #length: number
+  readonly #windows = new RateWindows<string>(WINDOW_MS)
 
-  /** `most` tries in `length` milliseconds. */
-  constructor(most: number, length: number) {
-    this.#most = most
-    this.#length = length
-  }
-
-  /** How long this name must wait, in milliseconds; 0 when it may try. */
-  wait(name: string, now: number): number {
-    const window = this.#windows.get(name)
-    return window !== undefined && window.ends > now && window.used >= this.#most ? window.ends - now : 0
-  }
-
-  count(name: string, now: number) {
-    const window = this.#windows.get(name)
-    if (window !== undefined && window.ends > now) {
-      window.used += 1
-      return
+  /** Counts an attempt for each key before the password is checked: otherwise many at once would all pass. */
+  begin(...keys: readonly string[]): Attempt {
+    const now = performance.now()
+    const windows = keys.map(key => this.#windows.get(key, now))
+    const full = windows.filter(({ used }) => used >= MAX_ATTEMPTS)
+    if (full.length === 0) for (const window of windows) window.used += 1
+    return {
+      waitMs: Math.max(0, ...full.map(({ endsAt }) => endsAt - now)),
+      refund: () => {
+        for (const window of windows) this.#windows.refund(window, now)
+      },
     }
-    // Taken out first, so that windows stand in the order in which they end.
-    this.#windows.delete(name)
-    this.#windows.set(name, { ends: now + this.#length, used: 1 })
-    for (const [other, { ends }] of this.#windows) {
-      if (ends > now && this.#windows.size <= MAX_NAMES) break
-      this.#windows.delete(other)
-    }
-  }
-
-  /** Takes a try back, for one that was no guess. */
-  forgive(name: string) {
-    const window = this.#windows.get(name)
-    if (window !== undefined) window.used -= 1
   }
 }
 
-const MAX_NAMES = 50_000
+const MAX_ATTEMPTS = 10
+const WINDOW_MS = 15 * 60_000

@@ -1,5 +1,7 @@
-/** The ways a form can fail that the API, which takes no bodies, does not have. */
-const faults = {
+import { HttpError } from '../contract/errors.ts'
+
+/** Errors of forms; the API takes no bodies. */
+const errors = {
   body_too_large: { status: 413, text: 'What was sent is larger than a form can be' },
   unsupported_media_type: { status: 415, text: 'A form is sent as application/x-www-form-urlencoded' },
   cross_site_request: {
@@ -8,13 +10,10 @@ const faults = {
   },
 } as const
 
-export class FormError extends Error {
-  readonly code: keyof typeof faults
-  readonly status: number
-  constructor(code: keyof typeof faults) {
-    super(faults[code].text)
-    this.name = 'FormError'
-    this.code = code
-    this.status = faults[code].status
+export class FormError extends HttpError {
+  override readonly name = 'FormError'
+
+  constructor(code: keyof typeof errors) {
+    super(code, errors[code].status, errors[code].text)
   }
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Config } from '../config.ts'
-import { clientAddress } from '../http/addresses.ts'
+import { clientAddress } from '../accounts/addresses.ts'
 import { FormError } from './form-errors.ts'
+import type { PageContext } from './page-context.ts'
 
 /** How the browser reaches the dashboard, which decides on cookies, forms and whether a password may be sent at all. */
 export interface Reached {
@@ -17,8 +18,9 @@ export interface Reached {
   readonly trustworthy: boolean
 }
 
-export function reachedAt(request: IncomingMessage, host: string, config: Config): Reached {
+export function reachedAt({ request, target }: PageContext, config: Config): Reached {
   const { publicUrl, insecureHttp, trustedProxies } = config
+  const { host = 'localhost' } = target
   const baseUrl = publicUrl === '' ? `http://${host}` : publicUrl
   const { origin, protocol, hostname } = new URL(baseUrl)
   const secure = protocol === 'https:'

@@ -16,19 +16,14 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
-import type { Config } from '../config.ts'
-import { ApiError } from '../contract/errors.ts'
-import type { Call } from '../http/request-context.ts'
-import type { Log } from '../http/log.ts'
-import { matchesEtag } from '../http/negotiation.ts'
 import { findSession } from '../accounts/browser-sessions.ts'
-import { type Store, StoreUnavailableError } from '../store/index.ts'
-import { asset, isAsset } from './assets.ts'
+import { ApiError } from '../contract/errors.ts'
+import { READ_METHODS } from '../contract/responses.ts'
+import { asset, isAsset, sendAsset } from './assets.ts'
 import { parseCookies } from './cookies.ts'
-import { readDisplay } from './display.ts'
-import { FormError } from './form-errors.ts'
-import { html, type Html, nothing } from './html.ts'
-import { page as drawPage, plainPage } from './layout.ts'
+import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
+import { page as drawPage } from './layout.ts'
+import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, reachedAt } from './origin.ts'
 import type { Answer, Page, Visit } from './page.ts'
 import { displayPages } from './pages/display.ts'
@@ -57,81 +52,45 @@ const pages: readonly Page[] = [
   ...displayPages,
 ]
 
-/** Whom the sign-in page fills in, where all data is a sample. */
-export interface SampleAccount {
-  readonly username: string
-  readonly password: string
-}
-
 export interface Dashboard {
-  /** Answers somebody who looks for a page where there is none; false where no page is asked for. */
+  /** Sends an error page for an unknown path; false if the client does not want a page. */
   readonly answerUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
 }
 
-export interface DashboardOptions {
-  readonly store: Store
-  readonly config: Config
-  readonly callOf: (reply: FastifyReply) => Call | undefined
-  /** Answers a failure as the API would, and logs what is ours. */
-  readonly refuse: (reply: FastifyReply, error: unknown) => void
-  readonly log: Log
-  readonly sample?: SampleAccount | undefined
-}
-
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
-  const { store, config, callOf, refuse, log } = options
+  const { config, leave, log } = options
   const signIn = makeSignIn(options)
 
   void app.register((scope, _options, done) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
-      (_request, body, parsed) => parsed(null, new URLSearchParams(String(body))),
-    )
-
+    acceptForms(scope)
     scope.addHook('onRequest', async (request, reply) => {
-      const reached = reachedAt(request.raw, hostOf(reply), config)
+      const reached = reachedAt(request.context, config)
       // Without a referrer, browsers hide the origin of forms as well, and over plain HTTP they tell nothing else.
       if (!reached.trustworthy) reply.header('Referrer-Policy', 'same-origin')
-      reply.headers({ ...HEADERS, 'Content-Security-Policy': policy(false) })
+      reply.headers(PAGE_HEADERS)
       if (request.method === 'POST') {
         checkSameOrigin(request.raw, reached)
         if (request.headers.expect !== undefined) reply.raw.writeContinue()
       }
     })
-
     scope.setErrorHandler((error, request, reply) => {
-      const seen = seenAs(error)
-      const call = callOf(reply)
-      if (seen.status >= 500 && seen !== error && call !== undefined) log.failure(error, call.exchange.requestId)
-      if (seen instanceof ApiError && call !== undefined) call.exchange.code = seen.code
-      if (!wantsPage(request)) return seen instanceof ApiError ? refuse(reply, seen) : sendFault(reply, seen)
-      return sendFaultPage(request, reply, seen, call?.exchange.requestId)
+      const { context } = request
+      const shown = toShownError(error)
+      if (shown.status >= 500 && shown !== error) log.failure(error, context.requestId)
+      return wantsPage(request) ? sendErrorPage(request, reply, shown) : leave(request, reply, shown)
     })
-
     scope.get('/assets/:name', (request, reply) => {
       const { name } = request.params as { name: string }
       if (!isAsset(name)) throw new ApiError('no_route')
-      const { type, body, version } = asset(name)
-      const asked = new URLSearchParams(callOf(reply)?.target.query).get('v')
-      const etag = `"${version}"`
-      reply.headers({
-        ETag: etag,
-        'Cache-Control': asked === version ? 'public, max-age=31536000, immutable' : 'no-cache',
-      })
-      const kept = request.headers['if-none-match']
-      return kept !== undefined && matchesEtag(kept, etag) ? reply.code(304).send() : reply.type(type).send(body)
+      return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
-
     signIn.register(scope)
-
     for (const { path, method = 'GET', answer } of pages) {
       scope.route({
         method,
         url: path,
         handler: async (request, reply) => {
-          const visit = await visitOf(request, reply)
+          const visit = await visitOf(options, request)
           if (visit === undefined) return signIn.ask(request, reply)
           return send(reply, visit, await answer(visit))
         },
@@ -141,52 +100,46 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   })
 
   return {
-    answerUnknown(request: FastifyRequest, reply: FastifyReply): boolean {
-      if (!['GET', 'HEAD'].includes(request.method) || !wantsPage(request)) return false
-      const error = new ApiError('no_route')
-      const call = callOf(reply)
-      if (call !== undefined) call.exchange.code = error.code
-      reply.headers({ ...HEADERS, 'Content-Security-Policy': policy(false) })
-      void sendFaultPage(request, reply, error)
+    answerUnknown(request, reply) {
+      if (!READ_METHODS.includes(request.method) || !wantsPage(request)) return false
+      void sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'))
       return true
     },
   }
+}
 
-  /** Undefined when nobody is signed in. */
-  async function visitOf(request: FastifyRequest, reply: FastifyReply): Promise<Visit | undefined> {
-    const call = callOf(reply)
-    if (call === undefined) throw new Error('a page was asked for past the server')
-    const { target, exchange } = call
-    const reached = reachedAt(request.raw, hostOf(reply), config)
-    const cookies = parseCookies(request.headers.cookie)
-    const secret = cookies.get(sessionCookieName(reached))
-    const session =
-      secret === undefined || !reached.maySignIn ? undefined : await findSession(store, secret, exchange.now)
-    if (session === undefined) return undefined
-    const { id = '' } = request.params as { id?: string }
-    return {
-      store,
-      viewer: await viewerOf(store, session, cookies),
-      now: exchange.now,
-      path: target.path,
-      id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
-      query: new URLSearchParams(target.query),
-      form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
-      baseUrl: reached.baseUrl,
-      secure: reached.secure,
-    }
-  }
-
-  function hostOf(reply: FastifyReply): string {
-    return callOf(reply)?.target.host ?? 'localhost'
-  }
+/** Makes forms the only bodies that are read. */
+function acceptForms(scope: FastifyInstance) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
+    (_request, body, parsed) => parsed(null, new URLSearchParams(String(body))),
+  )
 }
 
 const MAX_FORM_BYTES = 64 * 1024
 
-const HEADERS = {
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'X-Robots-Tag': 'noindex',
+/** The visit that a request is; undefined if nobody is signed in. */
+async function visitOf({ store, config }: DashboardOptions, request: FastifyRequest): Promise<Visit | undefined> {
+  const { target, now } = request.context
+  const reached = reachedAt(request.context, config)
+  const cookies = parseCookies(request.headers.cookie)
+  const secret = cookies.get(sessionCookieName(reached))
+  const session = secret === undefined || !reached.maySignIn ? undefined : await findSession(store, secret, now)
+  if (session === undefined) return undefined
+  const { id = '' } = request.params as { id?: string }
+  return {
+    store,
+    viewer: await viewerOf(store, session, cookies),
+    now,
+    path: target.path,
+    id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
+    query: new URLSearchParams(target.query),
+    form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
+    baseUrl: reached.baseUrl,
+    secure: reached.secure,
+  }
 }
 
 function policy(charts: boolean): string {
@@ -203,13 +156,19 @@ function policy(charts: boolean): string {
   ].join('; ')
 }
 
+const PAGE_HEADERS = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'X-Robots-Tag': 'noindex',
+  'Content-Security-Policy': policy(false),
+}
+
 function send(reply: FastifyReply, { viewer, path, query }: Visit, answer: Answer) {
   switch (answer.kind) {
     case 'view': {
       if (answer.charts === true) reply.header('Content-Security-Policy', policy(true))
       if (answer.status !== undefined) reply.code(answer.status)
       const back = query.size === 0 ? path : `${path}?${query}`
-      return sendPage(reply, drawPage(viewer, answer, back))
+      return reply.type('text/html; charset=utf-8').send(drawPage(viewer, answer, back).toString())
     }
     case 'redirect': {
       for (const cookie of answer.cookies ?? []) reply.header('Set-Cookie', cookie)
@@ -225,49 +184,4 @@ function send(reply: FastifyReply, { viewer, path, query }: Visit, answer: Answe
     default:
       return answer satisfies never
   }
-}
-
-function sendPage(reply: FastifyReply, page: Html) {
-  return reply.type('text/html; charset=utf-8').send(page.toString())
-}
-
-type Seen = ApiError | FormError
-
-function seenAs(error: unknown): Seen {
-  if (error instanceof ApiError || error instanceof FormError) return error
-  if (error instanceof StoreUnavailableError) return new ApiError('unavailable')
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new FormError('body_too_large')
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new FormError('unsupported_media_type')
-  return new ApiError('internal_error')
-}
-
-function wantsPage({ headers }: FastifyRequest): boolean {
-  return headers.accept?.includes('text/html') ?? false
-}
-
-function sendFaultPage(request: FastifyRequest, reply: FastifyReply, seen: Seen, requestId = '') {
-  if (seen.status === 503) reply.header('Retry-After', '1')
-  return sendPage(reply.code(seen.status), faultPage(request, seen, requestId))
-}
-
-function faultPage(request: FastifyRequest, { code, status, message }: Seen, requestId: string): Html {
-  return plainPage(
-    readDisplay(parseCookies(request.headers.cookie)),
-    'Not shown',
-    html`
-      <div class="card stack">
-        <h1>${status === 404 ? 'There is nothing here' : 'That did not work'}</h1>
-        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : message}.</p>
-        <p><a class="button" href="/">Back to the overview</a></p>
-        ${status >= 500 ? html`<p class="muted">The log has the cause under <code>${requestId}</code>.</p>` : nothing}
-      </div>
-    `,
-  )
-}
-
-/** A fault of a form in the shape that refusals of the API have. */
-function sendFault(reply: FastifyReply, { code, status, message }: FormError) {
-  const requestId = reply.getHeader('X-Request-Id')
-  return reply.code(status).send({ ok: false, error: message, code, status, requestId })
 }

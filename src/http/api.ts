@@ -1,14 +1,18 @@
+import type { BlockList } from 'node:net'
 import type { Endpoint } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
 import type { Result, PageStart } from '../resources/results.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
 import type { Store } from '../store/index.ts'
 import { type Grant, isEntitled } from '../accounts/tokens.ts'
+import { clientAddress } from '../accounts/addresses.ts'
+import { matchesEtag } from '../contract/etags.ts'
+import { READ_METHODS } from '../contract/responses.ts'
 import type { Responder } from './respond.ts'
 import { authenticate, readToken } from './credentials.ts'
-import type { Call } from './request-context.ts'
+import type { Handle, RequestContext } from './request-context.ts'
 import type { Limits } from './limits.ts'
-import { acceptsJson, matchesEtag } from './negotiation.ts'
+import { acceptsJson } from './negotiation.ts'
 import { parseQuery, type Query } from './parameters.ts'
 import { makeRouter } from './router.ts'
 import { routes } from './routes.ts'
@@ -17,71 +21,74 @@ import type { TokenUsage } from '../accounts/token-usage.ts'
 interface ApiOptions {
   readonly store: Store
   readonly grants: GrantCache
-  readonly send: Responder
+  readonly responder: Responder
   readonly limits: Limits
-  readonly uses: TokenUsage
+  readonly usage: TokenUsage
   /** Where links start; empty for links without a host. */
   readonly publicUrl: string
-  readonly addressOf: (call: Call) => string
+  /** Whose X-Forwarded-For is believed. */
+  readonly trustedProxies: BlockList
   readonly isOverloaded: () => boolean
 }
 
 /**
- * Answers requests below /api/v1. The order of the steps is the order in which a request is judged; the first that
- * refuses, by an ApiError, decides. Before the credentials nothing is asked of the store.
+ * Answers requests below /api/v1. The order of the steps is part of the contract: the first ApiError wins. Nothing is
+ * read from the store before the credentials are checked.
  */
-export function makeApi({ store, grants, send, limits, uses, publicUrl, addressOf, isOverloaded }: ApiOptions) {
+export function makeApi(options: ApiOptions): Handle {
+  const { store, grants, responder, limits, usage, publicUrl, trustedProxies, isOverloaded } = options
   const find = makeRouter(routes)
 
-  const identify = async (call: Call, query: Query): Promise<Grant> => {
-    const { head, target, exchange } = call
+  const identify = async (context: RequestContext, query: Query): Promise<Grant> => {
+    const { headers, target, now, startedAt, request } = context
     try {
-      return await authenticate(grants, readToken(head.authorization, target, query), exchange.now)
+      return await authenticate(grants, readToken(headers.authorization, target, query), now)
     } catch (error) {
-      if (error instanceof ApiError && GUESSES.has(error.code)) limits.countFailure(addressOf(call), exchange.now)
+      if (error instanceof ApiError && GUESSES.has(error.code)) {
+        limits.countFailure(clientAddress(request, trustedProxies), startedAt)
+      }
       throw error
     }
   }
 
-  return async (call: Call): Promise<void> => {
-    const { response, exchange, head, target } = call
+  return async context => {
+    const { method, headers, target, now, startedAt } = context
     const match = find(target)
     if (match === undefined) throw new ApiError('no_route')
     const { endpoint, handle } = match.route
-    exchange.route = endpoint.path
-    exchange.scope = endpoint.scope
+    context.route = endpoint.path
+    context.scope = endpoint.scope
 
-    if (exchange.method === 'OPTIONS') return send.options(response, exchange)
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw new ApiError('method_not_allowed')
-    if (!acceptsJson(head.accept)) throw new ApiError('not_acceptable')
+    if (method === 'OPTIONS') return responder.options(context)
+    if (!READ_METHODS.includes(method)) throw new ApiError('method_not_allowed')
+    if (!acceptsJson(headers.accept)) throw new ApiError('not_acceptable')
     if (isOverloaded()) throw new ApiError('unavailable')
 
     const query = parseQuery(target.query)
-    const grant = await identify(call, query)
-    exchange.tokenId = grant.tokenId
-    uses.recordUse(grant.tokenId, exchange.now)
-    const allowance = limits.admit(grant.tokenId, exchange.now)
-    exchange.allowance = allowance
-    exchange.admitted = true
+    const grant = await identify(context, query)
+    context.tokenId = grant.tokenId
+    usage.recordUse(grant.tokenId, now)
+    const window = limits.admit(grant.tokenId, startedAt)
+    context.rateWindow = window
+    context.isActive = true
 
-    if (endpoint.entitled && !isEntitled(grant, exchange.now)) throw new ApiError('subscription_required')
+    if (endpoint.entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
     if (endpoint.scope !== undefined && !grant.scopes.includes(endpoint.scope)) throw new ApiError('insufficient_scope')
 
-    const result = await handle({ store, grant, now: exchange.now }, query, match.id)
+    const result = await handle({ store, grant, now }, query, match.id)
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     const etag = `"${result.etag}"`
     const link = linkOf(publicUrl, endpoint, query, result)
-    if (head.ifNoneMatch !== undefined && matchesEtag(head.ifNoneMatch, etag)) {
-      limits.refund(allowance, exchange.now)
-      send.notModified(response, exchange, etag, link)
-    } else {
-      return send.ok(response, exchange, result.data, etag, link)
+    if (headers.ifNoneMatch !== undefined && matchesEtag(headers.ifNoneMatch, etag)) {
+      limits.refund(window, startedAt)
+      return responder.notModified(context, etag, link)
     }
+    return responder.ok(context, result.data, etag, link)
   }
 }
 
-/** Refusals that may be somebody guessing. */
+/** Errors of somebody who may be guessing tokens. */
 const GUESSES: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
 
 function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Result): string | undefined {

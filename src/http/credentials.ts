@@ -1,17 +1,17 @@
 import { ApiError } from '../contract/errors.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
 import { type Grant, isTokenForm, TOKEN_FORM } from '../accounts/tokens.ts'
-import type { Target } from './target.ts'
+import type { Target } from './request.ts'
 import type { Query } from './parameters.ts'
 
 /**
- * The token of a request, read from its one Authorization header and known to have the form of a token. Throws
- * invalid_request for two headers or a token in the URL, missing_token and invalid_token. Nothing is looked up.
+ * The token of the one Authorization header, which has the form of a token and a valid checksum. Throws invalid_request
+ * for two headers or a token in the URL, missing_token and invalid_token. Does not read the store.
  */
 export function readToken(authorization: readonly string[], target: Target, query: Query): string {
   const [header, second] = authorization
   if (second !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
-  if (holdsToken(target, query)) {
+  if (containsToken(target, query)) {
     throw new ApiError('invalid_request', 'Send the token in the Authorization header, never in the URL')
   }
   const value = header === undefined ? undefined : BEARER.exec(header)?.[1]
@@ -20,7 +20,7 @@ export function readToken(authorization: readonly string[], target: Target, quer
   return value
 }
 
-/** What the token grants now. At most one look-up. Throws invalid_token, token_revoked, token_expired. */
+/** What the token grants now, by at most one read of the store. Throws invalid_token, token_revoked, token_expired. */
 export async function authenticate(grants: GrantCache, token: string, now: number): Promise<Grant> {
   const grant = await grants.find(token)
   if (grant === undefined) throw new ApiError('invalid_token')
@@ -32,7 +32,7 @@ export async function authenticate(grants: GrantCache, token: string, now: numbe
 const BEARER = /^bearer +(.+)$/i
 const TOKEN_PARAMETERS = new Set(['access_token', 'api_key', 'token'])
 
-function holdsToken({ path, segments }: Target, query: Query): boolean {
+function containsToken({ path, segments }: Target, query: Query): boolean {
   if (segments === undefined ? TOKEN_FORM.test(path) : segments.some(segment => TOKEN_FORM.test(segment))) return true
   return query.some(([name, value]) => TOKEN_PARAMETERS.has(name) || TOKEN_FORM.test(name) || TOKEN_FORM.test(value))
 }

@@ -1,38 +1,38 @@
 import { writeSync } from 'node:fs'
-import type { RequestContext } from './request-context.ts'
+import type { RequestSummary } from './request-context.ts'
 
 /** JSON lines, one for each request and each failure of our own. */
 export interface Log {
-  request(exchange: RequestContext, aborted: boolean): void
+  request(summary: RequestSummary, aborted: boolean): void
   failure(error: unknown, requestId: string | undefined): void
-  /** Writes what is still held back. */
+  /** Writes the lines that are still buffered. */
   flush(): void
 }
 
 /**
- * Collects lines and writes many at once. A line never has a token, a header, a query, a value from the path, a name or
- * an address in it; of what a caller sends only a request id of plain form.
+ * Buffers lines and writes many at once. A line never contains a token, a header, a query, a value from the path, a name
+ * or an address; of what a client sends only a request id of plain form.
  */
 export function makeLog(write: (text: string) => void, requests: boolean): Log {
-  let held = ''
+  let buffered = ''
   let timer: NodeJS.Timeout | undefined
 
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    const text = held
-    held = ''
+    const text = buffered
+    buffered = ''
     if (text !== '') write(text)
   }
   const add = (line: string) => {
-    held += line
-    if (held.length >= MAX_BUFFERED_CHARACTERS) flush()
+    buffered += line
+    if (buffered.length >= MAX_BUFFERED_CHARACTERS) flush()
     else timer ??= setTimeout(flush, FLUSH_INTERVAL_MS).unref()
   }
 
   return {
-    request(exchange, aborted) {
-      if (requests) add(requestLine(exchange, aborted))
+    request(summary, aborted) {
+      if (requests) add(requestLine(summary, aborted))
     },
     failure(error, requestId) {
       const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
@@ -45,33 +45,33 @@ export function makeLog(write: (text: string) => void, requests: boolean): Log {
   }
 }
 
-/** Writes to stderr at once, also while the process ends. */
+/** Writes to stderr synchronously, so that it also works while the process exits. */
 export function writeToStderr(text: string) {
   try {
     let rest = Buffer.from(text)
     while (rest.length > 0) rest = rest.subarray(writeSync(2, rest))
   } catch {
-    // A log that cannot be written must not end the service.
+    // A log that cannot be written must not stop the service.
   }
 }
 
 const MAX_BUFFERED_CHARACTERS = 64 * 1024
 const FLUSH_INTERVAL_MS = 200
 
-function requestLine(exchange: RequestContext, aborted: boolean): string {
-  const { requestId, method, route, status, bytes, tokenId, code, startedAt, now } = exchange
+function requestLine(summary: RequestSummary, aborted: boolean): string {
+  const { requestId, method, route, status, bytes, tokenId, code, startedAt, now } = summary
   const duration = (performance.now() - startedAt).toFixed(2)
   let line = `{"time":"${timeOf(now)}","requestId":"${requestId}","method":"${method}"`
   line += `,"route":${route === undefined ? 'null' : `"${route}"`},"status":${status}`
   line += `,"ms":${duration},"bytes":${bytes}`
   if (tokenId !== undefined) line += `,"token":${tokenId}`
   if (code !== undefined) line += `,"code":"${code}"`
-  const sent = exchange.head?.requestId
+  const sent = summary.headers.requestId
   if (sent !== undefined && PLAIN_ID.test(sent) && !TOKEN_START.test(sent)) line += `,"clientRequestId":"${sent}"`
   return aborted ? `${line},"aborted":true}\n` : `${line}}\n`
 }
 
-/** Many requests share a millisecond, and writing it out is half of the work of a line. */
+/** Many requests share a millisecond, and formatting it is half the work of a line. */
 function timeOf(instant: number): string {
   if (instant !== lastInstant) {
     lastInstant = instant
@@ -84,5 +84,5 @@ let lastInstant = Number.NaN
 let lastTime = ''
 
 const PLAIN_ID = /^[A-Za-z0-9._-]{1,64}$/
-// Part of a token can be enough to have the rest.
+// Part of a token can be enough to guess the rest.
 const TOKEN_START = /lks_/i

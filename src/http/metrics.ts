@@ -5,36 +5,36 @@ import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheu
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
 import type { Store } from '../store/index.ts'
-import type { RequestContext } from './request-context.ts'
+import type { RequestSummary } from './request-context.ts'
 
-/** Figures for Prometheus. No label holds an identifier. */
+/** Metrics for Prometheus. No label holds an identifier. */
 export interface Metrics {
-  request(exchange: RequestContext): void
+  request(summary: RequestSummary): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
-  /** All figures, as Prometheus reads them. */
+  /** All metrics, in the format of Prometheus. */
   text(): Promise<string>
-  /** Leaves the figures of a worker that ends to the process that supervises it, so that sums never go back. */
+  /** Sends the metrics of a worker that exits to its supervisor, so that counters never decrease. */
   handOver(): Promise<void>
 }
 
-/** Collects figures of this process; where several serve together, the one that supervises them can ask for them. */
+/** Collects the metrics of this process. A supervisor can ask its workers for theirs. */
 export function makeMetrics(): Metrics {
   const registry = new Registry()
   ClusterRegistry.setRegistries([registry])
-  // Made for what it does when it is made: it answers the process that supervises this one.
+  // Its constructor registers a listener that answers the supervisor.
   const asWorker = cluster.isWorker ? new ClusterRegistry() : undefined
   const registers = [registry]
   const durations = new Histogram({
     name: 'lockstep_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its answer.',
+    help: 'Time from the headers of a request to the end of its response.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
     registers,
   })
   const authentications = new Counter({
     name: 'lockstep_authentications_total',
-    help: 'Requests with credentials, by what came of them.',
+    help: 'Requests with credentials, by result.',
     labelNames: ['result'],
     registers,
   })
@@ -87,19 +87,19 @@ export function makeMetrics(): Metrics {
   }
 }
 
-/** Figures of all processes that this one supervises, added up. */
+/** The metrics of all workers of this process, added up. */
 export function makeClusterMetrics(): Pick<Metrics, 'text'> {
   const registry = new ClusterRegistry()
   return { text: () => registry.clusterMetrics() }
 }
 
-/** Where figures are served. */
+/** Where metrics are served. */
 export interface MetricsListener {
   readonly port: number
   close(): Promise<void>
 }
 
-/** Serves figures on a listener of their own, which is not for callers of the API. Rejects when it cannot be had. */
+/** Serves metrics on a separate listener, which is not for clients of the API. Rejects if it cannot be bound. */
 export async function serveMetrics(
   metrics: Pick<Metrics, 'text'>,
   host: string,
@@ -130,4 +130,9 @@ export async function serveMetrics(
   }
 }
 
-const REFUSED: ReadonlySet<ErrorCode> = new Set(['missing_token', 'invalid_token', 'token_revoked', 'token_expired'])
+const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
+  'missing_token',
+  'invalid_token',
+  'token_revoked',
+  'token_expired',
+])

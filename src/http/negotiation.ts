@@ -1,4 +1,4 @@
-/** Whether an Accept header lets the answer be application/json. An absent, empty or unparsable one does. */
+/** Whether an Accept header allows application/json. A header that is absent, empty or cannot be parsed does. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return true
   let best = { specificity: -1, weight: 0 }
@@ -9,10 +9,10 @@ export function acceptsJson(accept: string | undefined): boolean {
     if (range === null) return true
     parsed += 1
     const [, type = '', subtype = '', parameters = ''] = range
-    // A weight within quotes is none.
-    const place = parameters.replaceAll(QUOTED, quoted => '"'.repeat(quoted.length)).search(WEIGHT)
-    const own = place === -1 ? parameters : parameters.slice(0, place)
-    const weight = place === -1 ? 1 : weightOf(parameters.slice(place))
+    // Text within quotes is no weight.
+    const weightAt = parameters.replaceAll(QUOTED, quoted => '"'.repeat(quoted.length)).search(WEIGHT)
+    const own = weightAt === -1 ? parameters : parameters.slice(0, weightAt)
+    const weight = weightAt === -1 ? 1 : weightOf(parameters.slice(weightAt))
     if (weight === undefined) return true
     const specificity = specificityOf(type.toLowerCase(), subtype.toLowerCase(), own)
     if (specificity > best.specificity) best = { specificity, weight }
@@ -23,23 +23,15 @@ export function acceptsJson(accept: string | undefined): boolean {
   return parsed === 0 || best.weight > 0
 }
 
-/** Whether an If-None-Match header holds the validator, compared weakly. Unquoted text never matches. */
-export function matchesEtag(header: string, etag: string): boolean {
-  if (header === etag || header.trim() === '*') return true
-  for (const [, opaque] of header.matchAll(ENTITY_TAG)) if (opaque === etag) return true
-  return false
-}
-
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-// A space belongs to what follows it, and to nothing else: were there a choice, a long header would try every one.
+// Each space can match in one place only. Otherwise a long header would make the expression backtrack without end.
 const PARAMETER = `[ \\t]*;(?:[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`
 const MEDIA_RANGE = new RegExp(`^[ \\t]*(${TOKEN})/(${TOKEN})((?:${PARAMETER})*)[ \\t]*$`)
 const QUOTED = /"(?:[^"\\]|\\.)*"/g
 const PART = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g
 const WEIGHT = /;[ \t]*q=([^;]*)/i
-const ENTITY_TAG = /(?:^|,)[ \t]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?=[ \t]*(?:,|$))/g
 
-/** What is between commas, other than those within quotes. */
+/** Splits at commas, except those within quotes. */
 function partsOf(list: string): readonly string[] {
   return list.includes('"') ? (list.match(PART) ?? []) : list.split(',')
 }
@@ -50,12 +42,12 @@ function specificityOf(type: string, subtype: string, own: string): number {
   if (type !== 'application') return -1
   if (subtype === '*') return 1
   if (subtype !== 'json') return -1
-  // Of them only the charset we send can be meant.
+  // The only parameter that application/json has here is its charset.
   if (own.trim() === '' || own.trim() === ';') return 2
   return /^[ \t]*;[ \t]*charset="?utf-8"?[ \t]*$/i.test(own) ? 3 : -1
 }
 
-/** Undefined when there is one that cannot be read. */
+/** 1 if there is none; undefined if it cannot be parsed. */
 function weightOf(parameters: string): number | undefined {
   const weight = WEIGHT.exec(parameters)?.[1]?.trim()
   if (weight === undefined) return 1

@@ -1,30 +1,29 @@
 export interface Overload {
-  /** Whether the event loop has been busy for so long that a new request would wait too long for its turn. */
+  /** Whether the event loop is so far behind that a new request would wait too long. */
   isOverloaded(): boolean
   close(): void
 }
 
 /**
- * Tells when the event loop falls behind: a timer notes each turn. When one has taken more than `limit` milliseconds,
- * requests that come late in it are better refused at once than queued; when two in a row have, so are those that come
- * before it is in time again. 0 never refuses.
+ * Tells when the event loop falls behind, by a timer that is due every turn. Once a turn has taken more than `limitMs`,
+ * requests that arrive late in it are refused instead of queued; after two such turns in a row, all are until a turn is
+ * in time. 0 never refuses.
  */
-export function watchLoop(limit: number): Overload {
-  if (limit === 0) return { isOverloaded: () => false, close: () => {} }
-  let turned = performance.now()
-  let late = 0
-  const isLate = (now: number) => now - turned > TURN + limit
+export function watchLoop(limitMs: number): Overload {
+  if (limitMs === 0) return { isOverloaded: () => false, close: () => {} }
+  let lastTurn = performance.now()
+  let lateTurns = 0
+  const isLate = (now: number) => now - lastTurn > TURN_MS + limitMs
   const timer = setInterval(() => {
     const now = performance.now()
-    late = isLate(now) ? late + 1 : 0
-    turned = now
-  }, TURN)
+    lateTurns = isLate(now) ? lateTurns + 1 : 0
+    lastTurn = now
+  }, TURN_MS)
   timer.unref()
   return {
-    isOverloaded: () => late > 1 || isLate(performance.now()),
+    isOverloaded: () => lateTurns > 1 || isLate(performance.now()),
     close: () => clearInterval(timer),
   }
 }
 
-/** How often the turn of the loop is noted, in milliseconds. */
-const TURN = 20
+const TURN_MS = 20

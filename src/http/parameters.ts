@@ -1,7 +1,7 @@
 import type { Endpoint, Params } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, type FieldError } from '../contract/errors.ts'
 import { allowedNamesRule, id as idParameter, type Parameters, REPEATED_RULE } from '../contract/parameters.ts'
-import { decode } from './target.ts'
+import { decode } from './request.ts'
 
 /** A query as name and value pairs, percent-decoded. A plus sign is a plus sign; only & separates. */
 export type Query = readonly (readonly [name: string, value: string])[]

@@ -1,43 +1,89 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ErrorCode } from '../contract/errors.ts'
-import type { RequestHeaders } from './request-headers.ts'
-import type { Allowance, RateLimitedError } from './limits.ts'
-import type { Response } from './response.ts'
-import type { Target } from './target.ts'
+import type { RateWindow } from '../accounts/windows.ts'
+import type { RateLimitedError } from './limits.ts'
+import type { Response } from './node-internals.ts'
+import { RequestHeaders, type Target, wantsKeepAlive } from './request.ts'
 
-/** One request on its way to its answer. What becomes known on the way stays, for the answer and for the log. */
-export class RequestContext {
-  readonly requestId: string
+/** What the responder, the log and the metrics need to know of a request, and of what never became one. */
+export class RequestSummary {
+  readonly requestId = makeRequestId()
   readonly method: string
+  readonly headers: RequestHeaders
   /** Milliseconds since 1970. */
   readonly now = Date.now()
-  /** By the clock that only goes forward. */
+  /** By the clock that is never set back. */
   readonly startedAt = performance.now()
-  head: RequestHeaders | undefined
-  target: Target | undefined
   /** The pattern of the path, without its values. */
   route: string | undefined
   scope: string | undefined
   tokenId: number | undefined
-  allowance: Allowance | undefined
-  /** Whether it counts against its allowance until it is answered. */
-  admitted = false
+  /** The window of the token, once the request is charged to it. */
+  rateWindow: RateWindow | undefined
+  /** Whether the request counts as active in its window. */
+  isActive = false
   limit: RateLimitedError['limit'] | undefined
-  code: ErrorCode | undefined
+  /** Why the request was refused. */
+  code: string | undefined
   status = 0
   bytes = 0
 
-  constructor(requestId: string, method: string) {
-    this.requestId = requestId
+  constructor(method: string, headers: RequestHeaders) {
     this.method = method
+    this.headers = headers
   }
 }
 
-/** A request that has been parsed, and the response to it. */
-export interface Call {
+/** A request, made once and passed on until it is answered. */
+export class RequestContext extends RequestSummary {
   readonly request: IncomingMessage
   readonly response: Response
-  readonly exchange: RequestContext
-  readonly head: RequestHeaders
-  readonly target: Target
+  readonly connection: ConnectionState
+  /** Whether the client expects the connection to stay open. */
+  readonly keepAlive: boolean
+  /** Empty until it is parsed. */
+  target: Target = NO_TARGET
+  /** Whether the whole response is about to be sent. */
+  isAnswered = false
+  deadline: NodeJS.Timeout | undefined
+
+  constructor(request: IncomingMessage, response: Response, connection: ConnectionState) {
+    super(request.method ?? '', new RequestHeaders(request.rawHeaders))
+    this.request = request
+    this.response = response
+    this.connection = connection
+    this.keepAlive = wantsKeepAlive(request, this.headers)
+  }
 }
+
+/** What the response needs to know of its connection, and says of it. */
+export interface ConnectionState {
+  /** Whether a response announced the end. */
+  isClosing: boolean
+  isNewest(context: RequestContext): boolean
+}
+
+/** Answers a request; rejects with the error to answer instead. */
+export type Handle = (context: RequestContext) => Promise<void>
+
+/** The summary of what the parser refused. */
+export function summaryWithoutRequest(): RequestSummary {
+  return new RequestSummary('', NO_HEADERS)
+}
+
+const NO_HEADERS = new RequestHeaders([])
+const NO_TARGET: Target = { path: '', segments: undefined, decodedPath: undefined, query: '', host: undefined }
+
+/** 16 characters that cannot be guessed and do not repeat. */
+function makeRequestId(): string {
+  if (used === pool.length) {
+    pool = randomBytes(pool.length)
+    used = 0
+  }
+  used += REQUEST_ID_BYTES
+  return pool.toString('base64url', used - REQUEST_ID_BYTES, used)
+}
+
+const REQUEST_ID_BYTES = 12
+let pool = randomBytes(REQUEST_ID_BYTES * 256)
+let used = 0

@@ -1,109 +1,122 @@
-import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import type { ApiError, ErrorCode } from '../contract/errors.ts'
+import type { ErrorCode, HttpError } from '../contract/errors.ts'
+import { ALLOW, JSON_TYPE, READ_METHODS, SECURITY_HEADERS } from '../contract/responses.ts'
 import type { Result } from '../resources/results.ts'
-import type { RequestContext } from './request-context.ts'
 import type { Limits } from './limits.ts'
+import type { RequestContext, RequestSummary } from './request-context.ts'
 import { type Body, ResponseBatch } from './response-batch.ts'
-import type { Response } from './response.ts'
 
-/** How answers look on the wire: those of the API, and refusals wherever they are raised. */
+/** Writes every response of the API, and every error as JSON. What is answered already is not answered again. */
 export interface Responder {
-  /** Rejects when a long text ends early; the connection is then gone. */
-  ok(
-    response: Response,
-    exchange: RequestContext,
-    data: Result['data'],
-    etag: string,
-    link: string | undefined,
-  ): Promise<void> | void
-  notModified(response: Response, exchange: RequestContext, etag: string, link: string | undefined): void
-  /** Says which methods there are, also to a browser that asks on behalf of a page. */
-  options(response: Response, exchange: RequestContext): void
-  error(response: Response, exchange: RequestContext, error: ApiError): void
-  /** A refusal as bytes, for a request that the parser gave up on. */
-  rawError(exchange: RequestContext, error: ApiError): string
+  /** Rejects if a streamed body ends early; the connection is then gone. */
+  ok(context: RequestContext, data: Result['data'], etag: string, link: string | undefined): Promise<void> | void
+  notModified(context: RequestContext, etag: string, link: string | undefined): void
+  /** Lists the methods, also to a browser that asks on behalf of a page. */
+  options(context: RequestContext): void
+  json(context: RequestContext, body: string): void
+  error(context: RequestContext, error: HttpError): void
+  /** Responds to what never became a request. */
+  errorTo(socket: Socket, summary: RequestSummary, error: HttpError): void
 }
 
 interface ResponderOptions {
   readonly limits: Limits
   readonly corsOrigins: readonly string[]
-  /** Whether this connection is to end with this answer. */
-  readonly isLast: (response: Response) => boolean
+  /** How long an idle connection stays open, in milliseconds. */
+  readonly keepAlive: number
+  /** Whether the server wants the connection to end with this response. */
+  readonly isLast: (context: RequestContext) => boolean
 }
 
-export const JSON_TYPE = 'application/json; charset=utf-8'
+export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: ResponderOptions): Responder {
+  const always = linesOf(corsOrigins.length === 0 ? SECURITY_HEADERS : { ...SECURITY_HEADERS, Vary: 'Origin' })
+  const kept = keepAliveLines(keepAlive)
+  const batch = new ResponseBatch()
 
-export function makeResponder({ limits, corsOrigins, isLast }: ResponderOptions): Responder {
-  const constant = linesOf(corsOrigins.length === 0 ? CONSTANT_HEADERS : { ...CONSTANT_HEADERS, Vary: 'Origin' })
-
-  const outbox = new ResponseBatch()
-
-  const linesFor = ({ requestId, allowance, head, now }: RequestContext): string => {
-    let lines = `X-Request-Id: ${requestId}\r\n${constant}`
-    if (allowance !== undefined) lines += limits.lines(allowance, now)
-    const origin = head?.origin
+  const commonLines = ({ requestId, rateWindow, headers: { origin }, startedAt }: RequestSummary): string => {
+    let lines = `X-Request-Id: ${requestId}\r\n${always}`
+    if (rateWindow !== undefined) lines += limits.lines(rateWindow, startedAt)
     if (origin !== undefined && corsOrigins.includes(origin)) {
       lines += linesOf({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
     }
     return lines
   }
 
-  /** Writes the head; false where the request is answered already, because it took too long. */
-  const start = (response: Response, exchange: RequestContext, status: number, lines: string) => {
-    if (response.isEnding) return false
-    const { code, head } = exchange
-    // Where a body was announced its bytes may still be under way, and nobody is going to read them.
-    if (head?.bodyAnnounced === true || (code !== undefined && CLOSING.has(code)) || isLast(response)) {
-      response.shouldKeepAlive = false
-    }
-    response.writeLines(status, lines)
+  /** Writes the headers; false if the request is answered already, because it took too long. */
+  const start = (context: RequestContext, status: number, lines: string): boolean => {
+    if (context.isAnswered) return false
+    const ends = isUncertain(context, status) || isLast(context)
+    if (ends) context.connection.isClosing = true
+    context.response.writeLines(status, lines + dateLine(context.now) + (ends ? CLOSE : kept), ends)
     return true
   }
 
-  const send = (response: Response, exchange: RequestContext, status: number, lines: string, body: Body) => {
-    if (start(response, exchange, status, lines)) outbox.add(response, body, exchange.bytes)
+  const send = (context: RequestContext, status: number, lines: string, body: Body) => {
+    if (!start(context, status, lines)) return
+    context.isAnswered = true
+    batch.add(context.response, body, context.bytes)
   }
 
-  const refusal = (exchange: RequestContext, error: ApiError) => {
-    exchange.code = error.code
+  const refuse = (summary: RequestSummary, error: HttpError) => {
     const { code, status, message, fieldErrors } = error
-    const body = JSON.stringify({ ok: false, error: message, code, status, requestId: exchange.requestId, fieldErrors })
-    exchange.bytes = Buffer.byteLength(body)
-    const lines = `${linesFor(exchange)}${CONTENT}${exchange.bytes}\r\n${linesOf(headersOfError(error, exchange.scope))}`
+    const body = JSON.stringify({ ok: false, error: message, code, status, requestId: summary.requestId, fieldErrors })
+    summary.code = code
+    summary.bytes = Buffer.byteLength(body)
+    const lines = `${commonLines(summary)}${CONTENT}${summary.bytes}\r\n${linesOf(headersOfError(error, summary.scope))}`
     return { lines, body }
   }
 
   return {
-    ok(response, exchange, data, etag, link) {
-      exchange.bytes = FRAME + ('bytes' in data ? data.bytes : bytesOf(data))
-      const lines = `${linesFor(exchange)}ETag: ${etag}\r\n${CONTENT}${exchange.bytes}\r\n${linkLine(link)}`
-      if (exchange.method === 'HEAD') return send(response, exchange, 200, lines, undefined)
-      if ('bytes' in data) return start(response, exchange, 200, lines) ? stream(data.parts, response) : undefined
-      send(response, exchange, 200, lines, bodyOf(data, exchange.bytes))
+    ok(context, data, etag, link) {
+      context.bytes = FRAME_BYTES + ('bytes' in data ? data.bytes : bytesOf(data))
+      const lines = `${commonLines(context)}ETag: ${etag}\r\n${CONTENT}${context.bytes}\r\n${linkLine(link)}`
+      if (context.method === 'HEAD') return send(context, 200, lines, undefined)
+      if (!('bytes' in data)) return send(context, 200, lines, bodyOf(data, context.bytes))
+      return start(context, 200, lines) ? stream(data.parts, context) : undefined
     },
-    notModified(response, exchange, etag, link) {
-      const lines = `${linesFor(exchange)}ETag: ${etag}\r\n${TYPE}${linkLine(link)}`
-      send(response, exchange, 304, lines, undefined)
+    notModified(context, etag, link) {
+      send(context, 304, `${commonLines(context)}ETag: ${etag}\r\n${TYPE}${linkLine(link)}`, undefined)
     },
-    options(response, exchange) {
-      const origin = exchange.head?.origin
+    options(context) {
+      const { origin } = context.headers
       const preflight = origin !== undefined && corsOrigins.includes(origin) ? PREFLIGHT : {}
-      send(response, exchange, 204, linesFor(exchange) + linesOf({ Allow: ALLOW, ...preflight }), undefined)
+      send(context, 204, commonLines(context) + linesOf({ Allow: ALLOW, ...preflight }), undefined)
     },
-    error(response, exchange, error) {
-      const { lines, body } = refusal(exchange, error)
-      send(response, exchange, error.status, lines, body)
+    json(context, body) {
+      context.bytes = Buffer.byteLength(body)
+      send(context, 200, `${commonLines(context)}${CONTENT}${context.bytes}\r\n`, body)
     },
-    rawError(exchange, error) {
-      const { lines, body } = refusal(exchange, error)
-      exchange.status = error.status
-      const statusLine = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n`
-      return `${statusLine}${lines}Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`
+    error(context, error) {
+      const { lines, body } = refuse(context, error)
+      send(context, error.status, lines, body)
+    },
+    errorTo(socket, summary, error) {
+      const { lines, body } = refuse(summary, error)
+      summary.status = error.status
+      socket.write(
+        `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${lines}${dateLine(summary.now)}${CLOSE}\r\n${body}`,
+      )
     },
   }
 }
+
+/** Whether it is not certain where the next request begins, or, for the client, where this response ends. */
+function isUncertain({ code, headers, keepAlive, request }: RequestContext, status: number): boolean {
+  if (!keepAlive || headers.bodyAnnounced || (code !== undefined && CLOSING.has(code))) return true
+  return request.httpVersion === '1.0' && (status === 204 || status === 304)
+}
+
+/** Errors after which the connection closes. */
+const CLOSING: ReadonlySet<string> = new Set<ErrorCode>([
+  'malformed_request',
+  'host_invalid',
+  'body_not_allowed',
+  'request_timeout',
+  'uri_too_long',
+  'headers_too_large',
+])
 
 function bytesOf(parts: readonly string[]): number {
   let bytes = 0
@@ -111,22 +124,22 @@ function bytesOf(parts: readonly string[]): number {
   return bytes
 }
 
-/** A short text is best sent as one; the copies that this takes of a long one cost more than sending its parts. */
+/** A short text is best sent as one; copying the parts of a long one costs more than sending them. */
 function bodyOf(parts: readonly string[], bytes: number): Body {
-  if (bytes > LONG) return [BEFORE_DATA, ...parts, AFTER_DATA]
+  if (bytes > MAX_JOINED_BYTES) return [BEFORE_DATA, ...parts, AFTER_DATA]
   let body = BEFORE_DATA
   for (const part of parts) body += part
   return body + AFTER_DATA
 }
 
-const LONG = 16 * 1024
+const MAX_JOINED_BYTES = 16 * 1024
 
-/** Sends a text part by part, as fast as it is taken. */
-async function stream(parts: AsyncIterable<string>, response: Response) {
+/** Sends a body part by part, as fast as it is read. */
+async function stream(parts: AsyncIterable<string>, { response }: RequestContext) {
   try {
     await pipeline(framed(parts), response)
   } catch (error) {
-    // Who asked is gone, which is nobody's failure.
+    // A client that went away is no failure of ours.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
   }
 }
@@ -139,28 +152,17 @@ async function* framed(parts: AsyncIterable<string>) {
 
 const BEFORE_DATA = '{"ok":true,"data":'
 const AFTER_DATA = '}'
-const FRAME = BEFORE_DATA.length + AFTER_DATA.length
-
-/** 16 characters that nobody can guess and no two requests share. */
-export function makeRequestId(): string {
-  if (used === pool.length) {
-    pool = randomBytes(pool.length)
-    used = 0
-  }
-  used += REQUEST_ID_BYTES
-  return pool.toString('base64url', used - REQUEST_ID_BYTES, used)
-}
-
-const CONSTANT_HEADERS = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-}
+const FRAME_BYTES = BEFORE_DATA.length + AFTER_DATA.length
 
 const TYPE = linesOf({ 'Content-Type': JSON_TYPE })
 const CONTENT = `${TYPE}Content-Length: `
+const CLOSE = 'Connection: close\r\n'
+const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
+const PREFLIGHT = {
+  'Access-Control-Allow-Methods': READ_METHODS.join(', '),
+  'Access-Control-Allow-Headers': 'Authorization, If-None-Match',
+  'Access-Control-Max-Age': '600',
+}
 
 function linesOf(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
@@ -172,30 +174,28 @@ function linkLine(link: string | undefined): string {
   return link === undefined ? '' : `Link: ${link}\r\n`
 }
 
-const ALLOW = 'GET, HEAD, OPTIONS'
-const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
-const PREFLIGHT = {
-  'Access-Control-Allow-Methods': 'GET, HEAD',
-  'Access-Control-Allow-Headers': 'Authorization, If-None-Match',
-  'Access-Control-Max-Age': '600',
+function keepAliveLines(timeout: number): string {
+  const lines = 'Connection: keep-alive\r\n'
+  return timeout === 0 ? lines : `${lines}Keep-Alive: timeout=${Math.floor(timeout / 1000)}\r\n`
 }
 
-/** After these the state of the connection is in doubt. */
-const CLOSING: ReadonlySet<ErrorCode> = new Set([
-  'malformed_request',
-  'host_invalid',
-  'body_not_allowed',
-  'request_timeout',
-  'uri_too_long',
-  'headers_too_large',
-])
+function dateLine(now: number): string {
+  const second = Math.floor(now / 1000)
+  if (second !== lastSecond) {
+    lastSecond = second
+    lastDate = `Date: ${new Date(now).toUTCString()}\r\n`
+  }
+  return lastDate
+}
 
-const REQUEST_ID_BYTES = 12
-let pool = randomBytes(REQUEST_ID_BYTES * 256)
-let used = 0
+let lastSecond = 0
+let lastDate = ''
 
-/** Headers that belong to a refusal (RFC 6750, RFC 9110). */
-function headersOfError({ code, status, message, retryAfter }: ApiError, scope = ''): Readonly<Record<string, string>> {
+/** Headers that belong to an error (RFC 6750, RFC 9110). */
+function headersOfError(
+  { code, status, message, retryAfter }: HttpError,
+  scope = '',
+): Readonly<Record<string, string>> {
   if (code === 'missing_token') return { 'WWW-Authenticate': 'Bearer realm="api"' }
   if (status === 401) return challenge('invalid_token', `error_description="${message}"`)
   if (code === 'invalid_request') return challenge(code, `error_description="${message}"`)

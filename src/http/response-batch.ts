@@ -1,15 +1,14 @@
-import type { Response } from './response.ts'
+import type { Response } from './node-internals.ts'
 
 /**
- * Ends answers together, after all requests that have arrived are judged: each one sent alone wakes up whoever waits for
- * it, and on the same machine that costs more than making a small answer.
+ * Ends responses together, after all requests that have arrived are handled: each one sent alone wakes up its client, and
+ * on the same machine that costs more than making a small response.
  */
 export class ResponseBatch {
   #waiting: { readonly response: Response; readonly body: Body }[] = []
   #bytes = 0
 
   add(response: Response, body: Body, bytes: number) {
-    response.isEnding = true
     this.#waiting.push({ response, body })
     this.#bytes += bytes
     if (this.#bytes > MAX_BATCH_BYTES) this.#send()
@@ -17,22 +16,22 @@ export class ResponseBatch {
   }
 
   #send() {
-    const all = this.#waiting
+    const batch = this.#waiting
     this.#waiting = []
     this.#bytes = 0
-    for (const { response, body } of all) {
+    for (const { response, body } of batch) {
       if (typeof body !== 'object') {
         response.end(body)
         continue
       }
-      // Node keeps them together: all are one write to the socket.
+      // Node collects them and writes to the socket once.
       for (const part of body) response.write(part)
       response.end()
     }
   }
 }
 
-/** A text, in parts where it is not worth a copy to join them. */
+/** A text, in parts if joining them is not worth a copy. */
 export type Body = string | readonly string[] | undefined
 
 const MAX_BATCH_BYTES = 1024 * 1024

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../contract/endpoint.ts'
-import type { Target } from './target.ts'
+import type { Target } from './request.ts'
 
-/** Where a target leads: to an endpoint, with the text in the place of its identifier. */
+/** The route of a target, and the text in the place of its id. */
 export interface Match<Route> {
   readonly route: Route
   readonly id: string | undefined
@@ -11,7 +11,7 @@ export interface Routed {
   readonly endpoint: Pick<Endpoint, 'path'>
 }
 
-/** Finds routes by their path: compared exactly, segment by segment, after decoding each of them once. */
+/** Finds routes by path: segments are decoded once and compared exactly. */
 export function makeRouter<Route extends Routed>(routes: readonly Route[]) {
   const fixed = new Map<string, Route>()
   const withId = new Map<string, Route>()
@@ -27,7 +27,7 @@ export function makeRouter<Route extends Routed>(routes: readonly Route[]) {
       const end = path.lastIndexOf('/')
       return matchId(withId.get(path.slice(0, end)), path.slice(end + 1))
     }
-    // A slash that was encoded is part of its segment, so joining would make segments of it.
+    // An encoded slash is part of its segment: joining would make two segments of it.
     const last = segments.at(-1) ?? ''
     const parents = segments.slice(0, -1)
     if (parents.some(segment => segment.includes('/'))) return undefined

@@ -138,24 +138,10 @@ function figuresOf(row: SessionRow): SessionFigures {
   }
 }
 
-type KindCells = [
-  kind: string,
-  segments: number,
-  passed: number,
-  grades: number[],
-  gradedPassed: number,
-  reps: number,
-  distance: number | null,
-  duration: number,
-  points: number,
-]
-
 function kindsOf(text: string): KindFigures[] {
   // Written by the archive, in just this form.
-  const kinds = JSON.parse(text) as KindCells[]
-  return kinds.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => {
-    return { kind, segments, passed, grades, gradedPassed, reps, distance, duration, points }
-  })
+  const kinds = JSON.parse(text) as [kind: string, segments: number, passed: number, grades: number][]
+  return kinds.map(([kind, segments, passed, grades]) => ({ kind, segments, passed, grades }))
 }
 
 const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')

@@ -5,8 +5,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { readConfig } from '../../src/config.ts'
 import { errors } from '../../src/contract/errors.ts'
-import type { RequestContext } from '../../src/http/request-context.ts'
-import { startServer } from '../../src/http/server.ts'
+import type { RequestSummary } from '../../src/http/request-context.ts'
+import { startService as startWhole } from '../../src/cli/service.ts'
 import { header, open, parseAnswers, type RawAnswer } from '../support/raw.ts'
 import { bearer, cast, lines, makeTokens, MARK, request, tableSettings, type Tokens } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -110,9 +110,9 @@ promised.delete(503)
 test(`whatever arrives, each request gets one answer, a promised one, and the service goes on (seed ${seed})`, async () => {
   await using service = await startService(cast, tableSettings)
   const tokens = await makeTokens(service)
-  const seen: { exchange: RequestContext; aborted: boolean }[] = []
+  const seen: { summary: RequestSummary; aborted: boolean }[] = []
   const failures: unknown[] = []
-  const server = await startServer({
+  const server = await startWhole({
     store: service.store,
     config: readConfig({
       LOCKSTEP_PORT: '0',
@@ -121,7 +121,7 @@ test(`whatever arrives, each request gets one answer, a promised one, and the se
       ...tableSettings,
     }),
     log: {
-      request: (exchange, aborted) => seen.push({ exchange, aborted }),
+      request: (summary, aborted) => seen.push({ summary, aborted }),
       failure: error => failures.push(error),
       flush: () => {},
     },
@@ -148,12 +148,12 @@ test(`whatever arrives, each request gets one answer, a promised one, and the se
     const received = Buffer.from(await connection.closed(), 'latin1')
     await turn()
 
-    const methods = new Map(seen.map(({ exchange }) => [exchange.requestId, exchange.method]))
+    const methods = new Map(seen.map(({ summary }) => [summary.requestId, summary.method]))
     const answers = parseAnswers(received, head => methods.get(header(head, 'X-Request-Id') ?? '') ?? 'GET')
     for (const answer of answers) assertSound(answer)
     assert.deepEqual(
       answers.map(answer => header(answer, 'X-Request-Id')),
-      seen.filter(({ aborted }) => !aborted).map(({ exchange }) => exchange.requestId),
+      seen.filter(({ aborted }) => !aborted).map(({ summary }) => summary.requestId),
       'one answer for each request, in their order',
     )
     assert.deepEqual(failures, [])

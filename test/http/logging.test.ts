@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
-import { RequestContext } from '../../src/http/request-context.ts'
+import { summaryWithoutRequest } from '../../src/http/request-context.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { sql } from 'kysely'
 import { type Again, serveAgain } from '../support/second-server.ts'
@@ -248,8 +248,7 @@ test('lines are written many at once, and soon', async () => {
   const written: string[] = []
   const log = makeLog(text => written.push(text), true)
   const some = (count: number) => {
-    for (let index = 0; index < count; index += 1)
-      log.request(new RequestContext(`request-${index}-0000`, 'GET'), false)
+    for (let index = 0; index < count; index += 1) log.request(summaryWithoutRequest(), false)
   }
   some(100)
   assert.equal(written.length, 0)

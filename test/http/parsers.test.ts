@@ -6,7 +6,8 @@ import { belongs, decodeCursor, encodeCursor } from '../../src/contract/cursor.t
 import { ApiError } from '../../src/contract/errors.ts'
 import { end, NOBODY, parseId, parseInteger, start } from '../../src/contract/parameters.ts'
 import { formatTimestamp, parseDay, parseTimestamp } from '../../src/contract/time.ts'
-import { acceptsJson, matchesEtag } from '../../src/http/negotiation.ts'
+import { matchesEtag } from '../../src/contract/etags.ts'
+import { acceptsJson } from '../../src/http/negotiation.ts'
 import { parseQuery } from '../../src/http/parameters.ts'
 import { isTokenForm, mintToken } from '../../src/accounts/tokens.ts'
 

@@ -3,16 +3,18 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { detectInternals, NO_INTERNALS } from '../../src/http/node-internals.ts'
 import { open, type RawAnswer } from '../support/raw.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
+import { serveAgain } from '../support/second-server.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 // engine: sqlite
 
 const PATH = '/api/v1/lkbx/templates/1'
 
-/** What decides how the head of an answer ends: version, what the caller wants of the connection, method, status. */
+/** What decides how response headers end: version, what the client wants of the connection, method, status. */
 const asks = ['1.1', '1.0'].flatMap(version =>
   ['', 'Connection: close', 'Connection: keep-alive'].flatMap(connection =>
     [
@@ -26,35 +28,53 @@ const asks = ['1.1', '1.0'].flatMap(version =>
   ),
 )
 
-test('heads written as text are those that Node writes for the same headers', async () => {
-  for (const keepAlive of [5000, 65_000]) {
-    const settings = { ...unlimited, LOCKSTEP_KEEP_ALIVE: `${keepAlive / 1000}` }
-    await using service = await startService([...world, lockTemplate(1, 1)], settings)
+for (const [title, internals] of Object.entries({ 'as text': undefined, 'one by one': NO_INTERNALS })) {
+  test(`response headers written ${title} are those that Node writes`, async () => {
+    await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
     const token = await service.token('ann')
-    let own: RawAnswer | undefined
-    const node = createServer({ keepAliveTimeout: keepAlive }, (_, response) => {
-      const { status = 500, headers = [], body = '' } = own ?? {}
-      response.writeHead(status, headers.filter(([name]) => !ADDED.has(name)).flat())
-      response.end(body)
-    })
-    node.listen(0, '127.0.0.1')
-    await once(node, 'listening')
-    try {
-      for (const { method, path, more, version, connection } of asks) {
-        const first = [`${method} ${path} HTTP/${version}`, 'Host: a', bearer(token)]
-        const request = lines(...first, ...[more, connection].filter(line => line !== ''))
-        own = await answerTo(service.service.port, request, method)
-        const theirs = await answerTo((node.address() as AddressInfo).port, request, method)
-        assert.deepEqual(
-          { ...own, headers: own.headers.map(undated) },
-          { ...theirs, headers: theirs.headers.map(undated) },
-        )
+    for (const keepAlive of [5000, 65_000]) {
+      const settings = { ...unlimited, LOCKSTEP_KEEP_ALIVE: `${keepAlive / 1000}` }
+      await using again = await serveAgain(service, settings, internals === undefined ? {} : { internals })
+      let own: RawAnswer | undefined
+      const node = createServer({ keepAliveTimeout: keepAlive }, (_, response) => {
+        const { status = 500, headers = [], body = '' } = own ?? {}
+        response.writeHead(status, headers.filter(([name]) => !ADDED.has(name)).flat())
+        response.end(body)
+      })
+      node.listen(0, '127.0.0.1')
+      await once(node, 'listening')
+      try {
+        for (const { method, path, more, version, connection } of asks) {
+          const first = [`${method} ${path} HTTP/${version}`, 'Host: a', bearer(token)]
+          const request = lines(...first, ...[more, connection].filter(line => line !== ''))
+          own = await answerTo(again.port, request, method)
+          const theirs = await answerTo((node.address() as AddressInfo).port, request, method)
+          assert.deepEqual(
+            { ...own, headers: own.headers.map(undated) },
+            { ...theirs, headers: theirs.headers.map(undated) },
+          )
+        }
+      } finally {
+        node.closeAllConnections()
+        node.close()
       }
-    } finally {
-      node.closeAllConnections()
-      node.close()
     }
-  }
+  })
+}
+
+test('this version of Node has everything that the server uses beyond its documentation', async () => {
+  assert.deepEqual(await detectInternals(), { textHeaders: true, halfOpen: true, lingering: true })
+})
+
+test('without it, requests are still answered in order, and refused with their codes', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
+  const get = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token))
+  const token = await service.token('ann')
+  await using again = await serveAgain(service, unlimited, { internals: NO_INTERNALS })
+  using connection = open(again.port)
+  connection.send(get(PATH) + get('/healthz') + get('/docs') + get('/api/v1/nothing') + lines('no request'))
+  for (const status of [200, 200, 200, 404, 400]) assert.equal((await connection.answer()).status, status)
+  assert.equal(await connection.closed(), '')
 })
 
 /** Headers that Node adds to those it is given. */

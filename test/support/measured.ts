@@ -5,7 +5,7 @@ import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { readConfig } from '../../src/config.ts'
 import { makeLog } from '../../src/http/log.ts'
-import { startServer } from '../../src/http/server.ts'
+import { startService } from '../../src/cli/service.ts'
 import { open } from '../../src/store/index.ts'
 import { launcher } from './command.ts'
 import { account, trainerSegment, trainingSession } from './records.ts'
@@ -108,7 +108,7 @@ async function run({ work, url, count = 0, bulk = false }: Job) {
   const store = await open(url, { busyTimeoutMs: 5000, bulk })
   if (work === 'serve') {
     const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0' })
-    const { url: baseUrl } = await startServer({ store, config, log: makeLog(() => {}, false) })
+    const { url: baseUrl } = await startService({ store, config, log: makeLog(() => {}, false) })
     process.on('message', () => report('memory'))
     report('listening', baseUrl)
     return

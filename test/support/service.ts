@@ -5,11 +5,12 @@ import { readConfig } from '../../src/config.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { makeLog } from '../../src/http/log.ts'
-import { type Service, startServer } from '../../src/http/server.ts'
+import { startService as startWhole } from '../../src/cli/service.ts'
+import type { Service } from '../../src/http/server.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { createToken, type TokenRequest } from '../../src/accounts/tokens.ts'
 import { makeRouter } from '../../src/http/router.ts'
-import { parseTarget } from '../../src/http/target.ts'
+import { parseTarget } from '../../src/http/request.ts'
 import { newDatabase } from './databases.ts'
 
 /** A real service on a real store, for as long as a test needs it. */
@@ -53,7 +54,7 @@ export async function startService(
   const store = await open(databaseUrl, { busyTimeoutMs: 1000 })
   const log: string[] = []
   const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
-  const service = await startServer({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
+  const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
   const tokens = new Map<string, string>()
 
   const checkedFetch: typeof globalThis.fetch = async (input, init) => {

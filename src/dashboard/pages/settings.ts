@@ -38,23 +38,22 @@ export const settingsPages: readonly Page[] = [
     method: 'POST',
     path: '/settings/password',
     async answer(visit) {
-      const { form, store, viewer, now } = visit
+      const { form, store, viewer } = visit
       const { accountId, username, id } = viewer.session
       const next = form.get('next') ?? ''
       if (next !== form.get('again')) {
         return showSettings(visit, { password: 'The new password and its repetition are not the same.' })
       }
-      const wait = guesses.wait(String(accountId), now)
-      if (wait > 0) {
+      const attempt = guesses.begin(String(accountId))
+      if (attempt.waitMs > 0) {
         return showSettings(visit, {
-          password: `Too many tries. Try again in ${countText(Math.ceil(wait / 60_000), 'minute')}.`,
+          password: `Too many tries. Try again in ${countText(Math.ceil(attempt.waitMs / 60_000), 'minute')}.`,
         })
       }
-      guesses.count(String(accountId), now)
       if ((await verifyPassword(store, username, form.get('current') ?? '')) !== accountId) {
         return showSettings(visit, { password: 'The current password is not right.' })
       }
-      guesses.forgive(String(accountId))
+      attempt.refund()
       try {
         await setPassword(store, accountId, next, id)
       } catch (error) {
@@ -94,7 +93,7 @@ export const settingsPages: readonly Page[] = [
 ]
 
 /** An open browser must not be a place to guess the password without end. */
-const guesses = new Attempts(10, 15 * 60_000)
+const guesses = new Attempts()
 
 type Forms = 'account' | 'password' | 'sessions'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
-import { clientAddress, networkOf } from '../../http/addresses.ts'
+import { clientAddress, networkOf } from '../../accounts/addresses.ts'
 import { beginSession, endSession, findSession, MAX_SESSION_MS } from '../../accounts/browser-sessions.ts'
 import { suggestTimeZone } from '../../accounts/preferences.ts'
 import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
@@ -8,7 +8,7 @@ import { Attempts } from '../attempts.ts'
 import { cookie, parseCookies } from '../cookies.ts'
 import { readDisplay } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
-import type { DashboardOptions } from '../routes.ts'
+import type { DashboardOptions } from '../options.ts'
 import { plainPage } from '../layout.ts'
 import { type Reached, reachedAt } from '../origin.ts'
 import { safePath } from '../paths.ts'
@@ -21,110 +21,91 @@ export function sessionCookieName({ secure }: Pick<Reached, 'secure'>): string {
 }
 
 /** Signing in and out. */
-export function makeSignIn({ store, config, callOf, sample }: DashboardOptions) {
-  const ofAccounts = new Attempts(MAX_ATTEMPTS, TRIES_MS)
-  const ofAddresses = new Attempts(MAX_ATTEMPTS, TRIES_MS)
-
-  const reached = (request: FastifyRequest, reply: FastifyReply) =>
-    reachedAt(request.raw, callOf(reply)?.target.host ?? 'localhost', config)
+export function makeSignIn({ store, config, sample }: DashboardOptions) {
+  const attempts = new Attempts()
 
   const show = (request: FastifyRequest, reply: FastifyReply, shown: Shown, status = 200) =>
-    reply
-      .code(status)
-      .type('text/html; charset=utf-8')
-      .send(
-        plainPage(readDisplay(parseCookies(request.headers.cookie)), 'Sign in', signInForm(shown, sample)).toString(),
-      )
+    sendPlain(request, reply.code(status), signInForm(shown, sample))
+  const explain = (request: FastifyRequest, reply: FastifyReply) => sendPlain(request, reply.code(403), explanation)
 
-  const explain = (request: FastifyRequest, reply: FastifyReply) =>
-    reply
-      .code(403)
-      .type('text/html; charset=utf-8')
-      .send(plainPage(readDisplay(parseCookies(request.headers.cookie)), 'Sign in', explanation).toString())
+  const findOwn = async ({ headers, context }: FastifyRequest, reached: Reached) => {
+    const secret = parseCookies(headers.cookie).get(sessionCookieName(reached))
+    return secret === undefined ? undefined : findSession(store, secret, context.now)
+  }
 
-  const findOwn = async (request: FastifyRequest, how: Reached, now: number) => {
-    const secret = parseCookies(request.headers.cookie).get(sessionCookieName(how))
-    return secret === undefined ? undefined : findSession(store, secret, now)
+  const signIn = async (request: FastifyRequest, reply: FastifyReply) => {
+    const reached = reachedAt(request.context, config)
+    if (!reached.maySignIn) return explain(request, reply)
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const next = safePath(form.get('next'))
+    const username = form.get('username') ?? ''
+
+    const network = networkOf(clientAddress(request.raw, config.trustedProxies))
+    const attempt = attempts.begin(`account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`, `network ${network}`)
+    if (attempt.waitMs > 0) {
+      reply.header('Retry-After', String(Math.ceil(attempt.waitMs / 1000)))
+      const problem = `Too many tries. Try again in ${countText(Math.ceil(attempt.waitMs / 60_000), 'minute')}.`
+      return show(request, reply, { next, username, problem }, 429)
+    }
+    const accountId = await verifyPassword(store, username, form.get('password') ?? '')
+    if (accountId === undefined) {
+      return show(request, reply, { next, username, problem: 'Username or password is not right.' }, 403)
+    }
+    attempt.refund()
+
+    const before = await findOwn(request, reached)
+    if (before !== undefined) await endSession(store, before.id)
+    const timeZone = form.get('timeZone') ?? ''
+    if (isTimeZone(timeZone)) await suggestTimeZone(store, accountId, timeZone)
+    const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', request.context.now)
+    const { secure } = reached
+    return reply
+      .header('Set-Cookie', cookie(sessionCookieName(reached), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
+      .redirect(next, 303)
+  }
+
+  const signOut = async (request: FastifyRequest, reply: FastifyReply) => {
+    const reached = reachedAt(request.context, config)
+    const session = await findOwn(request, reached)
+    if (session !== undefined) await endSession(store, session.id)
+    const { secure } = reached
+    return (
+      reply
+        .header('Set-Cookie', cookie(sessionCookieName(reached), '', { maxAge: 0, secure }))
+        // Not "cookies": theme and discreet mode belong to this browser, whoever uses it next.
+        .header('Clear-Site-Data', '"cache", "storage"')
+        .redirect('/signin', 303)
+    )
   }
 
   return {
     /** Sends somebody who is not signed in to the form, and back afterwards. */
-    ask(request: FastifyRequest, reply: FastifyReply) {
-      const target = callOf(reply)?.target
+    ask({ method, context: { target } }: FastifyRequest, reply: FastifyReply) {
       // A form that comes too late cannot be sent again from here.
-      const next = request.method === 'POST' || target === undefined || target.path === '/' ? undefined : target
-      const query = next === undefined || next.query === '' ? '' : `?${next.query}`
-      const to = next === undefined ? '/signin' : `/signin?${new URLSearchParams({ next: next.path + query })}`
-      return reply.redirect(to, 303)
+      if (method === 'POST' || target.path === '/') return reply.redirect('/signin', 303)
+      const next = target.query === '' ? target.path : `${target.path}?${target.query}`
+      return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
     },
 
     register(scope: FastifyInstance) {
       scope.get('/signin', async (request, reply) => {
-        const how = reached(request, reply)
-        if (!how.maySignIn) return explain(request, reply)
-        const call = callOf(reply)
-        const next = safePath(new URLSearchParams(call?.target.query).get('next'))
-        if ((await findOwn(request, how, call?.exchange.now ?? 0)) !== undefined) return reply.redirect(next, 303)
+        const reached = reachedAt(request.context, config)
+        if (!reached.maySignIn) return explain(request, reply)
+        const next = safePath(new URLSearchParams(request.context.target.query).get('next'))
+        if ((await findOwn(request, reached)) !== undefined) return reply.redirect(next, 303)
         return show(request, reply, { next })
       })
-
-      scope.post('/signin', async (request, reply) => {
-        const how = reached(request, reply)
-        if (!how.maySignIn) return explain(request, reply)
-        const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-        const now = callOf(reply)?.exchange.now ?? Date.now()
-        const next = safePath(form.get('next'))
-        const username = form.get('username') ?? ''
-        const password = form.get('password') ?? ''
-
-        const account = username.slice(0, MAX_ATTEMPT_NAME_LENGTH)
-        const address = networkOf(clientAddress(request.raw, config.trustedProxies))
-        const wait = Math.max(ofAccounts.wait(account, now), ofAddresses.wait(address, now))
-        if (wait > 0) {
-          reply.header('Retry-After', String(Math.ceil(wait / 1000)))
-          const problem = `Too many tries. Try again in ${countText(Math.ceil(wait / 60_000), 'minute')}.`
-          return show(request, reply, { next, username, problem }, 429)
-        }
-        // Counted before it is judged, or many at once would all pass.
-        ofAccounts.count(account, now)
-        ofAddresses.count(address, now)
-        const accountId = await verifyPassword(store, username, password)
-        if (accountId === undefined) {
-          return show(request, reply, { next, username, problem: 'Username or password is not right.' }, 403)
-        }
-        ofAccounts.forgive(account)
-        ofAddresses.forgive(address)
-
-        const before = await findOwn(request, how, now)
-        if (before !== undefined) await endSession(store, before.id)
-        const timeZone = form.get('timeZone') ?? ''
-        if (isTimeZone(timeZone)) await suggestTimeZone(store, accountId, timeZone)
-        const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', now)
-        const { secure } = how
-        return reply
-          .header('Set-Cookie', cookie(sessionCookieName(how), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
-          .redirect(next, 303)
-      })
-
-      scope.post('/signout', async (request, reply) => {
-        const how = reached(request, reply)
-        const session = await findOwn(request, how, callOf(reply)?.exchange.now ?? 0)
-        if (session !== undefined) await endSession(store, session.id)
-        const { secure } = how
-        return (
-          reply
-            .header('Set-Cookie', cookie(sessionCookieName(how), '', { maxAge: 0, secure }))
-            // Not "cookies": theme and discreet mode belong to this browser, whoever uses it next.
-            .header('Clear-Site-Data', '"cache", "storage"')
-            .redirect('/signin', 303)
-        )
-      })
+      scope.post('/signin', signIn)
+      scope.post('/signout', signOut)
     },
   }
 }
 
-const MAX_ATTEMPTS = 10
-const TRIES_MS = 15 * 60_000
+function sendPlain({ headers }: FastifyRequest, reply: FastifyReply, body: Html) {
+  const display = readDisplay(parseCookies(headers.cookie))
+  return reply.type('text/html; charset=utf-8').send(plainPage(display, 'Sign in', body).toString())
+}
+
 const MAX_ATTEMPT_NAME_LENGTH = 100
 
 interface Shown {

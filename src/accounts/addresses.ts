@@ -1,24 +1,29 @@
-import type { IncomingMessage } from 'node:http'
 import { type BlockList, isIP, isIPv4 } from 'node:net'
 
+/** The part of an incoming HTTP message that tells its address. */
+interface Sender {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly headers: Readonly<Partial<Record<string, string | readonly string[]>>>
+}
+
 /**
- * Who asks: the peer, or, as long as it is a trusted proxy, whom it names last in X-Forwarded-For. Without trusted
- * proxies that header means nothing, since anybody can send it.
+ * The address of the client: the peer or, as long as that is a trusted proxy, the last address it names in
+ * X-Forwarded-For. Without trusted proxies the header is ignored, because anybody can send it.
  */
-export function clientAddress(request: IncomingMessage, trusted: BlockList): string {
-  let address = plain(request.socket.remoteAddress ?? '')
-  const forwarded = request.headers['x-forwarded-for']
+export function clientAddress({ socket, headers }: Sender, trusted: BlockList): string {
+  let address = withoutMapping(socket.remoteAddress ?? '')
+  const forwarded = headers['x-forwarded-for']
   if (forwarded === undefined) return address
-  const named = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded).split(',')
+  const named = (typeof forwarded === 'string' ? forwarded : forwarded.join(',')).split(',')
   while (isTrusted(address, trusted)) {
-    const next = plain(named.pop()?.trim() ?? '')
+    const next = withoutMapping(named.pop()?.trim() ?? '')
     if (isIP(next) === 0) return address
     address = next
   }
   return address
 }
 
-/** What counts as one caller: an IPv4 address, or the /64 that one IPv6 host usually has to itself. */
+/** What counts as one client: an IPv4 address, or the /64 network that one IPv6 host usually has to itself. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.replace(/%.*$/, '').split('::')
@@ -41,8 +46,8 @@ function isTrusted(address: string, trusted: BlockList): boolean {
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** IPv4 in IPv6 clothes is IPv4. */
-function plain(address: string): string {
+/** IPv4-mapped addresses count as IPv4. */
+function withoutMapping(address: string): string {
   const inner = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   return inner !== undefined && isIPv4(inner) ? inner : address
 }

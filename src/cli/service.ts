@@ -1,0 +1,14 @@
+import type { SampleAccount } from '../dashboard/options.ts'
+import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
+
+export interface FullServiceOptions extends Omit<ServiceOptions, 'pages'> {
+  /** Whom the sign-in page fills in, if all data is a sample. */
+  readonly sample?: SampleAccount | undefined
+}
+
+/** Starts the service with its pages, which are loaded while it starts. */
+export function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
+  const { store, config, log } = options
+  const pages = import('../dashboard/app.ts').then(({ makePages }) => makePages({ store, config, log, sample }))
+  return startServer({ ...options, pages })
+}

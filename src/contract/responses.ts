@@ -1,0 +1,19 @@
+/** Methods of every path of the API. Nothing below it can be changed. */
+export const READ_METHODS: readonly string[] = ['GET', 'HEAD']
+
+/** The value of an `Allow` header. */
+export const ALLOW = [...READ_METHODS, 'OPTIONS'].join(', ')
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Headers of every response. Pages replace the policies by their own. */
+export const SECURITY_HEADERS = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
+
+/** From the request to the response. */
+export const RESPONSE_TIMEOUT_MS = 5000
