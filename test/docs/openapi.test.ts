@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
@@ -14,12 +13,6 @@ import { startService } from '../support/service.ts'
 const SNAPSHOT = new URL('../../docs/openapi.json', import.meta.url)
 const document = openapi() as unknown as Document
 const endpoints = Object.entries<Endpoint>(api)
-
-test('docs/openapi.json is the contract as it stands', async () => {
-  const snapshot = await readFile(SNAPSHOT, 'utf8')
-  const current = `${JSON.stringify(document, null, 2)}\n`
-  assert.ok(snapshot === current, 'the contract has changed: run `npm run openapi` and commit docs/openapi.json')
-})
 
 test('the document passes the recommended rules of the Redocly linter without error or warning', async () => {
   const redocly = fileURLToPath(import.meta.resolve('@redocly/cli/bin/cli.js'))
