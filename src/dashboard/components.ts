@@ -17,13 +17,13 @@ export function emptyState(title: string, text: Part): Html {
   return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
 }
 
-/** A figure with its name; `note` puts it into words. */
-export function figure(name: string, value: Part, note?: Part): Html {
-  return html`<div class="figure"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
+/** A named value, with a note below it. */
+export function stat(name: string, value: Part, note?: Part): Html {
+  return html`<div class="stat"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
 }
 
-export function figures(...items: readonly Html[]): Html {
-  return html`<dl class="figures card">${items}</dl>`
+export function stats(...items: readonly Html[]): Html {
+  return html`<dl class="stats card">${items}</dl>`
 }
 
 /** Names and values, one below the other. */
@@ -34,7 +34,7 @@ export function facts(rows: readonly (readonly [name: string, value: Part])[]): 
 export interface Column<Row> {
   readonly title: Part
   readonly cell: (row: Row) => Part
-  /** Figures stand right. */
+  /** Numbers are aligned at the right. */
   readonly numeric?: boolean
   /** What a chart calls the column, and what its cells hold for it, where another chart draws from this table. */
   readonly key?: string
@@ -136,22 +136,4 @@ export function curlLine(baseUrl: string, path: string, token = '$API_TOKEN'): s
 /** The envelope around the JSON text of `data`, indented. */
 function prettyJson(data: string): string {
   return JSON.stringify(JSON.parse(`{"ok":true,"data":${data}}`), null, 2)
-}
-
-/** Links to the pages before and after, keeping the rest of the query. */
-export function pager(path: string, query: URLSearchParams, { page, pages }: { page: number; pages: number }): Html {
-  if (pages < 2) return nothing
-  const link = (to: number, text: string, rel: string) => {
-    const next = new URLSearchParams(query)
-    if (to === 1) next.delete('page')
-    else next.set('page', String(to))
-    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}">${text}</a>`
-  }
-  return html`
-    <nav class="pager" aria-label="Pages">
-      ${page > 1 ? link(page - 1, 'Newer', 'prev') : nothing}
-      <span class="muted">Page ${page} of ${pages}</span>
-      ${page < pages ? link(page + 1, 'Older', 'next') : nothing}
-    </nav>
-  `
 }

@@ -9,9 +9,14 @@ export function ownName({ session, discreet }: Viewer): string {
   return session.displayName === '' ? session.username : session.displayName
 }
 
+/** The owner of a record that the viewer may read. */
+export function personOf({ readable, subject }: Viewer, id: number): Person {
+  return readable.find(person => person.id === id) ?? subject
+}
+
 /** Somebody whose records the viewer may read. */
 export function personName(viewer: Viewer, { id, username }: Person): string {
-  if (id === viewer.session.accountId) return viewer.discreet ? 'You' : ownName(viewer)
+  if (id === viewer.session.accountId) return ownName(viewer)
   if (!viewer.discreet) return username
   const partners = viewer.readable.slice(1)
   const place = partners.findIndex(person => person.id === id)

@@ -107,3 +107,8 @@ export function redirect(to: string, more: Omit<Redirect, 'kind' | 'to'> = {}): 
 export function download(download: Omit<Download, 'kind'>): Download {
   return { kind: 'download', ...download }
 }
+
+/** `locks-2026-02-16.csv`, with the date of the download. */
+export function datedFile(name: string, { now }: Visit, extension: string): string {
+  return `${name}-${new Date(now).toISOString().slice(0, 10)}.${extension}`
+}

@@ -73,7 +73,7 @@ export function distanceText({ units }: { readonly units: Units }, micrometres: 
   return `${NUMBER.format(value)} ${unit}`
 }
 
-/** A distance as a figure to draw, and its unit. */
+/** A distance as a number to draw, and its unit. */
 export function distanceIn(units: Units, micrometres: number): [value: number, unit: 'm' | 'ft'] {
   const metres = micrometres / 1_000_000
   return units === 'imperial' ? [round1(metres / METRES_PER_FOOT), 'ft'] : [round1(metres), 'm']

@@ -10,7 +10,7 @@ import { startService, unlimited } from '../support/service.ts'
 const now = Math.floor(Date.now() / 1000) * 1000
 const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
 
-/** Ann's history: what its figures must be is worked out by hand beside each test. */
+/** Ann's history: the expected numbers are worked out beside each test. */
 const history: readonly object[] = [
   ...records.world,
   records.trainingTemplate(1, 1, { name: 'Even <pace>', isActive: true, message: 'Keep going', toyTagline: 'Firm' }),
@@ -157,7 +157,7 @@ test('links and forms of the training page keep the other filters', async () => 
   )
 })
 
-test('figures by kind count segments, and repetitions and distances are those of whole sessions', async () => {
+test('rates by kind count segments; repetitions and distances count whole sessions', async () => {
   await using ann = await open()
   const text = await ann.page('/training')
   // training: sessions 1 and 4, three segments, (80 + 81 + 70) / 3 = 77; endurance: one of two, (41 + 60) / 2 = 50.5.
@@ -212,7 +212,7 @@ test('CSV has the rows that are shown, in their order; NDJSON has their records 
   )
 })
 
-test('a training session shows its five figures, every field by a plain word, and the call that answers with it', async () => {
+test('a training session shows its five stats, every field by a plain word, and the call that answers with it', async () => {
   await using ann = await open()
   const text = await ann.page('/training/1')
   // 3 segments of 61 seconds each.

@@ -1,46 +1,32 @@
-import { scopes } from '../../contract/endpoint.ts'
-import { notFound } from '../../contract/errors.ts'
-import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
-import { DAY_MS } from '../../contract/time.ts'
 import { RefusedError } from '../../accounts/errors.ts'
-import {
-  createToken,
-  isEntitled,
-  listTokens,
-  MAX_ACTIVE_TOKENS,
-  revokeToken,
-  type TokenFacts,
-} from '../../accounts/tokens.ts'
-import { dayAt, dayFrom } from '../../stats/periods.ts'
+import { createToken, MAX_ACTIVE_TOKENS, revokeToken, type TokenFacts } from '../../accounts/tokens.ts'
+import { card, emptyState, facts, table } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { scopeLabels } from '../labels.ts'
 import { type Page, redirect, view, type Visit } from '../page.ts'
-import { card, code, curlLine, emptyState, facts, table } from '../components.ts'
 import { agoText, dateText, dateTime, dateTimeText, timeAgo } from '../text.ts'
+import { problemOf, readKeyForm, showKeyForm, showNewKey } from './key-form.ts'
+import { isExpired, keysOf, ownKey } from './own-keys.ts'
 
 /** API keys belong to whoever signed in, whosever records the other pages show. */
 export const keyPages: readonly Page[] = [
   { path: '/keys', answer: showKeys },
-  { path: '/keys/new', answer: visit => showForm(visit, {}) },
+  { path: '/keys/new', answer: visit => showKeyForm(visit, {}) },
   {
     method: 'POST',
     path: '/keys',
     async answer(visit) {
       const { store, viewer, now } = visit
-      const asked = readForm(visit)
-      const { name, chosen, expiresAt } = asked
-      const problem =
-        problemOf(asked) ??
-        (expiresAt !== undefined && expiresAt !== null && expiresAt <= now
-          ? 'Choose a day that is not over.'
-          : undefined)
-      if (problem !== undefined || expiresAt === undefined) return showForm(visit, asked, problem)
+      const form = readKeyForm(visit)
+      const { name, chosen, expiresAt } = form
+      const problem = problemOf(form, now)
+      if (problem !== undefined || expiresAt === undefined) return showKeyForm(visit, form, problem)
       try {
         const { accountId } = viewer.session
         const token = await createToken(store, { accountId, name, scopes: chosen, expiresAt }, now)
-        return showOnce(visit, token, asked)
+        return showNewKey(visit, token, form)
       } catch (error) {
-        if (error instanceof RefusedError) return showForm(visit, asked, `That did not work: ${error.message}.`)
+        if (error instanceof RefusedError) return showKeyForm(visit, form, `That did not work: ${error.message}.`)
         throw error
       }
     },
@@ -141,132 +127,6 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
   )
 }
 
-interface KeyForm {
-  readonly name: string
-  readonly chosen: readonly string[]
-  readonly expires: string
-  readonly date: string
-  /** Null for never, undefined for a date that is none. */
-  readonly expiresAt: number | null | undefined
-}
-
-function readForm({ form, viewer, now }: Visit): KeyForm {
-  const expires = form.get('expires') ?? DEFAULT_EXPIRY
-  const date = form.get('date') ?? ''
-  return {
-    name: (form.get('name') ?? '').trim(),
-    chosen: scopes.filter(scope => form.getAll('scope').includes(scope)),
-    expires,
-    date,
-    expiresAt: expiryOf(expires, date, viewer.timeZone, now),
-  }
-}
-
-function expiryOf(expires: string, date: string, timeZone: string, now: number): number | null | undefined {
-  if (expires === 'never') return null
-  // The whole day still counts.
-  if (expires === 'date') return dayFrom(date, timeZone)?.[1]
-  const days = /^(30|90|365)d$/.exec(expires)?.[1]
-  return days === undefined ? undefined : now + Number(days) * DAY_MS
-}
-
-function problemOf({ name, chosen, expiresAt }: KeyForm): string | undefined {
-  if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
-  if (chosen.length === 0) return 'Choose what the key may read.'
-  return expiresAt === undefined ? 'Choose a day on which the key is to expire.' : undefined
-}
-
-const DEFAULT_EXPIRY = '365d'
-
-const expiries = [
-  ['30d', 'In 30 days'],
-  ['90d', 'In 90 days'],
-  ['365d', 'In one year'],
-  ['date', 'On a day of your choice'],
-  ['never', 'Never'],
-] as const
-
-const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']
-
-async function showForm(visit: Visit, asked: Partial<KeyForm>, problem?: string) {
-  const { inUse, entitled } = await keysOf(visit)
-  const full = inUse >= MAX_ACTIVE_TOKENS
-  if (full || !entitled) return redirect('/keys')
-  const { name = '', chosen = scopes, expires = DEFAULT_EXPIRY, date = '' } = asked
-  const { timeZone } = visit.viewer
-  return view({
-    section: 'keys',
-    title: 'Create key',
-    back: { path: '/keys', title: 'API keys' },
-    status: problem === undefined ? 200 : 422,
-    body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">Create key</h2>
-        <form class="stack" method="post" action="/keys">
-          ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-          <div>
-            <label for="name">Name <span class="muted">what it is for</span></label>
-            <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}" autofocus${
-              problem === undefined ? nothing : html` aria-describedby="problem"`
-            }>
-            <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>
-            <div class="suggestions needs-script">${SUGGESTIONS.map(
-              text => html`<button type="button" class="small" data-fill="name">${text}</button>`,
-            )}</div>
-          </div>
-          <fieldset>
-            <legend>May read</legend>
-            ${scopes.map(
-              scope =>
-                html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}>${scopeLabels[scope]} <code class="muted">${scope}</code></label>`,
-            )}
-          </fieldset>
-          <div class="expiry">
-            <label for="expires">Expires</label>
-            <select id="expires" name="expires">${expiries.map(
-              ([value, title]) =>
-                html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
-            )}</select>
-            <div class="on-a-day"><label for="date" class="muted small">Last day</label>
-            <input id="date" type="date" name="date" min="${dayAt(visit.now, timeZone)}" value="${date}"></div>
-          </div>
-          <div class="buttons">
-            <button class="primary">Create key</button>
-            <a class="button" href="/keys" data-close>Cancel</a>
-          </div>
-        </form>
-      </div>
-    `,
-  })
-}
-
-function showOnce({ viewer, baseUrl }: Visit, token: string, { name, chosen, expiresAt }: KeyForm) {
-  const path = chosen.includes('dtt:read') ? '/api/v1/dtt/sessions/latest' : '/api/v1/lkbx/sessions/latest'
-  return view({
-    section: 'keys',
-    title: 'Your new key',
-    back: { path: '/keys', title: 'API keys' },
-    body: html`
-      <div class="card narrow" data-dialog-body data-once>
-        <h2 class="dialog-title" id="dialog-title">Your new key</h2>
-        <div class="stack">
-          <p><strong>${name}</strong> is ready. The key is shown this one time: copy it now. It expires ${
-            expiresAt == null ? 'never' : `on ${dateText(viewer, expiresAt - 1)}`
-          }.</p>
-          ${code(token, 'Key', { kind: 'secret', focus: true })}
-          <div><h3>For an .env file</h3>${code(`API_TOKEN=${token}`, 'Line for an .env file')}</div>
-          <div><h3>In a shell</h3>${code(curlLine(baseUrl, path, token), 'curl line')}</div>
-          <div class="needs-script">
-            <button type="button" data-test="${path}" data-discreet="${viewer.discreet ? '1' : '0'}">Test it now</button>
-            <div data-test-result role="status"></div>
-          </div>
-          <div class="buttons"><a class="button primary" href="/keys" data-done>Done</a></div>
-        </div>
-      </div>
-    `,
-  })
-}
-
 function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
   const { id, name, last4, last_used_at: at } = key
   return view({
@@ -290,30 +150,6 @@ function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
       </div>
     `,
   })
-}
-
-/** The key in the path, where it is the viewer's own and still there. */
-async function ownKey(visit: Visit): Promise<TokenFacts> {
-  const { keys } = await keysOf(visit)
-  const key = keys.find(({ id }) => id === visit.id)
-  if (key === undefined) throw notFound('Key')
-  return key
-}
-
-/** The keys of the viewer that are not revoked, the newest first. */
-async function keysOf({ store, viewer, now }: Visit) {
-  const keys = (await listTokens(store, viewer.session.accountId))
-    .filter(({ revoked_at }) => revoked_at === null)
-    .reverse()
-  return {
-    keys,
-    inUse: keys.filter(key => !isExpired(key, now)).length,
-    entitled: isEntitled(viewer.session, now),
-  }
-}
-
-function isExpired({ expires_at }: TokenFacts, now: number): boolean {
-  return expires_at !== null && expires_at <= now
 }
 
 function scopeText(names: readonly string[]): string {

@@ -4,11 +4,11 @@ import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../../st
 import { wallClock } from '../../stats/periods.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { eventLabels, label } from '../labels.ts'
-import { personName, recordName } from '../names.ts'
+import { personName, personOf, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, facts, figure, figures, table, tabs } from '../components.ts'
+import { apiTabs, card, facts, stat, stats, table, tabs } from '../components.ts'
 import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
-import { stateMark, stateName } from './locks.ts'
+import { stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', answer: showSession }]
 
@@ -35,13 +35,13 @@ async function showSession(visit: Visit) {
     }`,
     charts: true,
     body: html`
-      ${figures(
-        figure('Locked', durationText(locked / 1000), `of ${durationText(record.duration)} planned`),
-        figure('Open', durationText(open / 1000), countText(breaks, 'break')),
-        figure('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
+      ${stats(
+        stat('Locked', durationText(locked / 1000), `of ${durationText(record.duration)} planned`),
+        stat('Open', durationText(open / 1000), countText(breaks, 'break')),
+        stat('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
         endAt === null
-          ? figure('Planned end', inTime(plannedEnd, now), dateTimeText(viewer, plannedEnd))
-          : figure('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState)),
+          ? stat('Planned end', inTime(plannedEnd, now), dateTimeText(viewer, plannedEnd))
+          : stat('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState)),
       )}
       ${tabs(path, query.get('view'), [
         {
@@ -57,10 +57,6 @@ async function showSession(visit: Visit) {
       ])}
     `,
   })
-}
-
-function personOf({ readable, subject }: Viewer, id: number) {
-  return readable.find(person => person.id === id) ?? subject
 }
 
 function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number): Html {

@@ -5,11 +5,11 @@ import { lockHistory } from '../../stats/queries.ts'
 import { lockTemplates, totalsOf } from '../../stats/locks.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
-import { personName, recordName } from '../names.ts'
-import { download, type Page, view, type Viewer, type Visit } from '../page.ts'
+import { personName, personOf, recordName } from '../names.ts'
+import { datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../text.ts'
-import { stateMark } from './locks.ts'
+import { stateMark } from './lock-states.ts'
 
 export const lockTemplatePages: readonly Page[] = [
   { path: '/lock-templates', answer: showTemplates },
@@ -81,7 +81,7 @@ async function showTemplate(visit: Visit) {
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
   const sessions = (await lockHistory(store, owner, now)).filter(session => session.template === id).toReversed()
-  const person = viewer.readable.find(one => one.id === owner) ?? viewer.subject
+  const person = personOf(viewer, owner)
   return view({
     section: 'lockTemplates',
     title: recordName(viewer, 'lockTemplate', record),
@@ -190,18 +190,18 @@ async function downloadCsv(visit: Visit) {
     sessions,
     record.createdAt,
   ])
-  return download({ file: fileName(visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
+  return download({
+    file: datedFile('lock-templates', visit, 'csv'),
+    type: 'text/csv; charset=utf-8',
+    body: csv(header, rows),
+  })
 }
 
 async function downloadRecords(visit: Visit) {
   const templates = await lockTemplates(visit.store, [visit.viewer.subject.id])
   return download({
-    file: fileName(visit, 'ndjson'),
+    file: datedFile('lock-templates', visit, 'ndjson'),
     type: 'application/x-ndjson',
     body: templates.map(({ document }) => `${document}\n`).join(''),
   })
-}
-
-function fileName({ now }: Visit, ending: string): string {
-  return `lock-templates-${new Date(now).toISOString().slice(0, 10)}.${ending}`
 }

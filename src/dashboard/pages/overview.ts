@@ -1,25 +1,21 @@
-import type { LockSession } from '../../contract/lock-sessions.ts'
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
+import { lastPeriods } from '../../stats/periods.ts'
 import {
   activeLock,
-  lockHistory,
   type LockFigures,
+  lockHistory,
   newestLocks,
   newestTrainings,
   trainingHistory,
 } from '../../stats/queries.ts'
-import { lastPeriods } from '../../stats/periods.ts'
-import { compareWeeks, passRate, type SessionFigures, type Totals } from '../../stats/training.ts'
+import { passRate, type SessionFigures } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
-import { html, type Html, type Part } from '../html.ts'
-import { stateLabels } from '../labels.ts'
-import { recordName } from '../names.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { card, emptyState, resultMark } from '../components.ts'
+import { html, type Html } from '../html.ts'
+import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
-import { sparkLine } from '../spark.ts'
-import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
-import { percentText } from './training-summaries.ts'
+import { countText, dateTime, dateTimeText, durationText } from '../text.ts'
+import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
 
 export const overviewPages: readonly Page[] = [{ path: '/', answer: showOverview }]
@@ -65,110 +61,6 @@ const nothingYet = emptyState(
   'Nothing here yet',
   html`Here you would see your last training session, how this week compares with the ones before, and the state of your lock. Records come in with an archive: <code>lockstep import records.ndjson</code>. Once they are there, <a href="/keys">an API key</a> lets your own programs read them.`,
 )
-
-function lastSession({ viewer, now }: Visit, newest: readonly SessionFigures[], programs: Programs): Html {
-  const [last] = newest
-  if (last === undefined) {
-    return tile('Last session', html`<p class="muted">No training session yet. The newest one will be shown here.</p>`)
-  }
-  const grades = newest.toReversed()
-  return tile(
-    'Last session',
-    html`
-      <p class="big">${last.grade === null ? NONE : html`${last.grade}<small>\u00a0%</small>`}</p>
-      <p>${resultMark(last.passed)}</p>
-      <p class="muted"><a href="/training/${last.id}">${programs.nameOf(last.program)}</a>, ${timeAgo(viewer, last.at, now)}</p>
-      ${sparkLine(grades)}
-    `,
-  )
-}
-
-function thisWeek(viewer: Viewer, sessions: readonly SessionFigures[], now: number): Html {
-  const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
-  const distance = ({ measured, approximate }: Totals) => distanceText(viewer, measured + approximate)
-  const rows: readonly (readonly [string, (totals: Totals) => Part])[] = [
-    ['Sessions', ({ sessions }) => numberText(sessions)],
-    ['Repetitions', ({ reps }) => numberText(Math.round(reps))],
-    ['Distance', distance],
-    ['Grade', ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`)],
-  ]
-  return tile(
-    'This week so far',
-    html`
-      <table class="compact comparison">
-        <thead><tr><th scope="col"><span class="hidden">Figure</span></th><th scope="col" class="number">So far</th><th scope="col" class="number">Usual</th></tr></thead>
-        <tbody>${rows.map(
-          ([name, value]) =>
-            html`<tr><th scope="row">${name}</th><td class="number strong">${value(current)}</td><td class="number muted">${before === null ? NONE : value(before)}</td></tr>`,
-        )}</tbody>
-      </table>
-      <p class="muted small">${before === null ? 'No session in the four weeks before.' : 'Usual: a week of the four before, on average.'}</p>
-    `,
-  )
-}
-
-function fourWeeks(sessions: readonly SessionFigures[]): Html {
-  const { passed, total } = passRate(sessions)
-  return tile(
-    'Pass rate, four weeks',
-    total === 0
-      ? html`<p class="muted">No session in the last four weeks, so there is no rate.</p>`
-      : html`
-          <p class="big">${passed}<small> / ${total}</small></p>
-          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed</p>
-          ${share(passed / total, `${percentText(passed, total)} passed`)}
-          <p class="small"><a href="/training?range=4w">Training, four weeks</a></p>
-        `,
-  )
-}
-
-/** A bar out of the whole. */
-function share(part: number, name: string): Html {
-  return html`<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${name}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>`
-}
-
-type Active = LockFigures & { readonly document: string }
-
-function lockCard({ viewer, now }: Visit, current: Active | undefined, newest: readonly LockFigures[]): Html {
-  const [last] = newest
-  if (current !== undefined) {
-    // The archive wrote it in the form of the contract.
-    const { id, name, duration } = JSON.parse(current.document) as LockSession
-    const changed = current.stretches.at(-1)?.start ?? current.at
-    const planned = current.at + duration * 1000
-    return tile(
-      'Lock',
-      html`
-        <p class="big word">${stateLabels[current.state] ?? current.state}<small> for ${durationText((now - changed) / 1000)}</small></p>
-        <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a></p>
-        <dl class="lines">
-          <div><dt>Since</dt><dd>${dateTime(viewer, changed)}</dd></div>
-          <div><dt>Elapsed</dt><dd>${durationText((now - current.at) / 1000)}</dd></div>
-          <div><dt>Planned end</dt><dd>${duration > 0 ? dateTime(viewer, planned) : 'Not set'}</dd></div>
-        </dl>
-      `,
-    )
-  }
-  if (last === undefined) {
-    return tile('Lock', html`<p class="muted">No lock session yet. One that runs will be shown here.</p>`)
-  }
-  return tile(
-    'Lock',
-    html`
-      <p class="big word">Open</p>
-      <p class="muted">No lock session runs.</p>
-      <dl class="lines">
-        <div><dt>Last ended</dt><dd>${last.endAt === null ? NONE : timeAgo(viewer, last.endAt, now)}</dd></div>
-        <div><dt>It took</dt><dd>${durationText(((last.endAt ?? now) - last.at) / 1000)}</dd></div>
-      </dl>
-      <p class="small"><a href="/locks/${last.id}">Last lock session</a></p>
-    `,
-  )
-}
-
-function tile(title: string, body: Html): Html {
-  return html`<section class="card tile"><h2>${title}</h2>${body}</section>`
-}
 
 function activity(
   viewer: Viewer,

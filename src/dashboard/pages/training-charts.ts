@@ -144,6 +144,6 @@ function gradeText(grade: number | null, passed: boolean): Part {
 }
 
 function allPassed({ kinds }: SessionFigures, kind: string): boolean {
-  const figures = kinds.find(one => one.kind === kind)
-  return figures !== undefined && figures.passed === figures.segments
+  const results = kinds.find(one => one.kind === kind)
+  return results !== undefined && results.passed === results.segments
 }

@@ -4,6 +4,7 @@ import type { Filters, SessionFigures } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
+import { readPage } from '../paging.ts'
 import type { Programs } from '../program-names.ts'
 import { dateText } from '../text.ts'
 
@@ -40,7 +41,6 @@ export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }
   const program = query.get('program') ?? ''
   const kind = query.get('kind') ?? ''
   const result = query.get('result')
-  const page = query.get('page') ?? ''
   return {
     discreet,
     range: isRange(range) ? range : DEFAULT_RANGE,
@@ -50,7 +50,7 @@ export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }
     passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
     sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',
     descending: query.get('order') !== 'ascending',
-    page: /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1,
+    page: readPage(query),
   }
 }
 

@@ -4,9 +4,9 @@ import { chart } from '../charts.ts'
 import { neighboursOf, trainingSession } from '../../stats/queries.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
-import { kindName, personName, recordName } from '../names.ts'
+import { kindName, personName, personOf, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, type Column, facts, figure, figures, resultMark, table, tabs } from '../components.ts'
+import { apiTabs, card, type Column, facts, resultMark, stat, stats, table, tabs } from '../components.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
 
@@ -36,16 +36,16 @@ async function showSession(visit: Visit) {
     actions: html`${step(before, 'Earlier', 'prev')}${step(after, 'Later', 'next')}`,
     charts: true,
     body: html`
-      ${figures(
-        figure('Grade', grade === null ? NONE : `${grade}\u00a0%`, 'mean of its segments'),
-        figure('Result', resultMark(passed), `${passedSegments} of ${countText(segments.length, 'segment')} passed`),
-        figure(label('repsMeasured'), numberText(reps)),
-        figure(
+      ${stats(
+        stat('Grade', grade === null ? NONE : `${grade}\u00a0%`, 'mean of its segments'),
+        stat('Result', resultMark(passed), `${passedSegments} of ${countText(segments.length, 'segment')} passed`),
+        stat(label('repsMeasured'), numberText(reps)),
+        stat(
           label('distanceTravelled'),
           distance === null ? NONE : distanceText(viewer, distance),
           distance === null ? 'not known' : approximate ? 'approximate' : undefined,
         ),
-        figure(label('durationMeasured'), segments.length === 0 ? NONE : durationText(seconds), 'in its segments'),
+        stat(label('durationMeasured'), segments.length === 0 ? NONE : durationText(seconds), 'in its segments'),
       )}
       ${tabs(path, query.get('view'), [
         {
@@ -67,10 +67,6 @@ async function showSession(visit: Visit) {
     const asked = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
     return html`<a class="button small" rel="${rel}" href="/training/${to.id}${asked}">${text}</a>`
   }
-}
-
-function personOf({ readable, subject }: Viewer, id: number) {
-  return readable.find(person => person.id === id) ?? subject
 }
 
 function programLink(programs: Programs, id: number): Part {

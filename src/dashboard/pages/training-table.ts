@@ -1,14 +1,13 @@
 import type { SessionFigures } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { type Column, pager, resultMark, table } from '../components.ts'
+import { type Column, resultMark, table } from '../components.ts'
+import { paginate, tableFoot } from '../paging.ts'
 import type { Programs } from '../program-names.ts'
 import { dateTimeText, distanceText, NONE, numberText } from '../text.ts'
 import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 
 /** Training sessions as a table that its headings sort. */
-
-const PAGE_SIZE = 25
 
 export function sessionsTable(
   { viewer, path, query }: Visit,
@@ -16,11 +15,7 @@ export function sessionsTable(
   sessions: readonly SessionFigures[],
   programs: Programs,
 ): Html {
-  const sorted = sortedBy(asked, sessions, programs)
-  const pages = Math.max(1, Math.ceil(sorted.length / PAGE_SIZE))
-  const page = Math.min(asked.page, pages)
-  const rows = sorted.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE)
-  const first = (page - 1) * PAGE_SIZE + 1
+  const paged = paginate(sortedBy(asked, sessions, programs), asked.page)
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
@@ -31,14 +26,11 @@ export function sessionsTable(
         </p>
       </div>
       ${
-        rows.length === 0
+        paged.total === 0
           ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
           : html`
-              ${table('Sessions', sessionColumns(viewer, programs, asked), rows, 'session-table')}
-              <div class="table-foot">
-                <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(sorted.length)}</p>
-                ${pager(path, query, { page, pages })}
-              </div>
+              ${table('Sessions', sessionColumns(viewer, programs, asked), paged.rows, 'session-table')}
+              ${tableFoot(path, query, paged)}
             `
       }
     </section>

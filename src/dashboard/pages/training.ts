@@ -4,7 +4,7 @@ import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/q
 import { periodsBetween } from '../../stats/periods.ts'
 import { filtered, type SessionFigures, totalsByKind, totalsOf } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
-import { download, type Page, view, type Visit } from '../page.ts'
+import { datedFile, download, type Page, view, type Visit } from '../page.ts'
 import { emptyState } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, NONE } from '../text.ts'
@@ -154,14 +154,18 @@ async function downloadCsv(visit: Visit) {
     session.distance === null ? null : session.distance / 1_000_000,
     session.approximate ? 'yes' : 'no',
   ])
-  return download({ file: fileName(visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
+  return download({
+    file: datedFile('training', visit, 'csv'),
+    type: 'text/csv; charset=utf-8',
+    body: csv(header, rows),
+  })
 }
 
 /** The records as the API sends them, one a line. */
 async function downloadRecords(visit: Visit) {
   const { sessions } = await filteredSessions(visit)
   return download({
-    file: fileName(visit, 'ndjson'),
+    file: datedFile('training', visit, 'ndjson'),
     type: 'application/x-ndjson',
     body: recordLines(
       visit,
@@ -184,8 +188,4 @@ async function* recordLines({ store, viewer }: Visit, ids: readonly number[]): A
       .map(record => `${record}\n`)
       .join('')
   }
-}
-
-function fileName({ now }: Visit, ending: string): string {
-  return `training-${new Date(now).toISOString().slice(0, 10)}.${ending}`
 }

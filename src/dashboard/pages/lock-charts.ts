@@ -1,0 +1,128 @@
+import { calendarWeeks } from '../../stats/calendar.ts'
+import { lockedByPeriod } from '../../stats/locks.ts'
+import { lastPeriods, wallClock } from '../../stats/periods.ts'
+import type { LockFigures } from '../../stats/queries.ts'
+import { calendarTable, longDay } from '../calendar.ts'
+import { chart, type Column } from '../charts.ts'
+import { html, type Html } from '../html.ts'
+import type { Viewer } from '../page.ts'
+import { countText, dateTimeText, durationText, monthText, numberText } from '../text.ts'
+
+/** Charts of time under lock. */
+
+const MONTHS = 12
+
+export function monthChart(viewer: Viewer, history: readonly LockFigures[], now: number): Html {
+  const months = monthsOf(viewer, history, now)
+  const whole = months.filter(({ isCurrent }) => !isCurrent)
+  const average = whole.reduce((sum, { locked }) => sum + locked, 0) / Math.max(1, whole.length)
+  const current = months.find(({ isCurrent }) => isCurrent)
+  return chart<Month>({
+    chartType: 'bars',
+    title: 'Locked time by month (h)',
+    summary: `${durationText(average / 1000)} in an average month of the last ${whole.length}, ${durationText((current?.locked ?? 0) / 1000)} this month so far.`,
+    empty: 'No locked time in these months',
+    wide: true,
+    data: { average: hours(average), unit: 'h' },
+    legend: [
+      ['solid', 'Locked'],
+      ['open', 'Breaks'],
+      ['so-far', 'This month so far'],
+      ['average', 'Average of whole months'],
+    ],
+    columns: monthColumns(viewer, now),
+    rows: months,
+  })
+}
+
+interface Month {
+  readonly start: number
+  readonly end: number
+  readonly locked: number
+  readonly open: number
+  readonly isCurrent: boolean
+}
+
+function monthsOf({ timeZone }: Viewer, history: readonly LockFigures[], now: number): Month[] {
+  const periods = lastPeriods('month', MONTHS, now, timeZone)
+  const stretches = history.flatMap(session => session.stretches)
+  return lockedByPeriod(stretches, periods).map((time, index) => {
+    const [start = 0, end = 0] = periods.slice(index, index + 2)
+    return { ...time, start, end, isCurrent: start <= now && now < end }
+  })
+}
+
+function monthColumns(viewer: Viewer, now: number): Column<Month>[] {
+  return [
+    {
+      key: 'start',
+      title: 'Month',
+      cell: ({ start, isCurrent }) => `${monthText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
+      value: ({ start }) => wallClock(start, viewer.timeZone),
+    },
+    {
+      key: 'end',
+      title: 'Until',
+      cell: ({ end }) => dateTimeText(viewer, Math.min(end, now)),
+      value: ({ end }) => wallClock(end, viewer.timeZone),
+    },
+    {
+      key: 'current',
+      title: 'Whole',
+      cell: ({ isCurrent }) => (isCurrent ? 'So far' : 'Yes'),
+      value: ({ isCurrent }) => (isCurrent ? 1 : 0),
+    },
+    {
+      key: 'locked',
+      title: 'Locked (h)',
+      numeric: true,
+      series: 'solid',
+      cell: ({ locked }) => numberText(hours(locked)),
+      value: ({ locked }) => hours(locked),
+    },
+    {
+      key: 'open',
+      title: 'Breaks (h)',
+      numeric: true,
+      series: 'open',
+      cell: ({ open }) => numberText(hours(open)),
+      value: ({ open }) => hours(open),
+    },
+  ]
+}
+
+const WEEKS = 26
+
+export function lockCalendar(viewer: Viewer, history: readonly LockFigures[], now: number): Html {
+  const locked = history.flatMap(({ stretches }) => stretches.filter(stretch => stretch.locked))
+  const weeks = calendarWeeks({ items: history, locked }, now, viewer.timeZone, WEEKS)
+  const under = weeks.flat().filter(day => day.locked > 0).length
+  return html`
+    <section class="card">
+      <div class="card-head"><h2>Days</h2></div>
+      <p class="summary">${countText(under, 'day')} with time under lock in ${WEEKS} weeks.</p>
+      ${calendarTable('Days under lock', weeks, ({ date, start, end, locked }) => {
+        const session = history.findLast(({ stretches }) =>
+          stretches.some(one => one.locked && one.start < end && one.end > start),
+        )
+        const isWhole = locked >= (Math.min(end, now) - start) * WHOLE_DAY_SHARE
+        return {
+          look: locked === 0 ? 'none' : isWhole ? 'more' : 'one',
+          text: `${longDay(date)}: ${locked === 0 ? 'not locked' : `${durationText(locked / 1000)} under lock`}`,
+          to: session === undefined ? undefined : `/locks/${session.id}`,
+        }
+      })}
+      <ul class="legend">
+        <li><i class="day one"></i>Part of the day</li>
+        <li><i class="day more"></i>Nearly all of it</li>
+      </ul>
+    </section>
+  `
+}
+
+/** A day with breaks still counts as whole. */
+const WHOLE_DAY_SHARE = 0.8
+
+function hours(milliseconds: number): number {
+  return Math.round(milliseconds / 360_000) / 10
+}

@@ -1,0 +1,154 @@
+import type { LockSession } from '../../contract/lock-sessions.ts'
+import { formatTimestamp } from '../../contract/time.ts'
+import { lockRecords, totalsOf } from '../../stats/locks.ts'
+import { type LockFigures, lockHistory } from '../../stats/queries.ts'
+import { type Column, table } from '../components.ts'
+import { csv } from '../csv.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { label } from '../labels.ts'
+import { recordName } from '../names.ts'
+import { datedFile, download, type Viewer, type Visit } from '../page.ts'
+import { paginate, readPage, tableFoot } from '../paging.ts'
+import { dateTimeText, durationText, NONE, numberText } from '../text.ts'
+import { stateMark, stateName } from './lock-states.ts'
+
+/** Lock sessions as a table, and as files. */
+
+export async function lockTable({ store, viewer, query }: Visit, history: readonly LockFigures[]): Promise<Html> {
+  const { state, sessions } = filterByState(query, history)
+  const paged = paginate(sessions, readPage(query))
+  const records = await lockRecords(
+    store,
+    viewer.subject.id,
+    paged.rows.map(({ id }) => id),
+  )
+  const rows = paged.rows.map(session => ({
+    ...session,
+    ...totalsOf(session.stretches),
+    record: recordOf(records, session.id),
+  }))
+  const suffix = state === '' ? '' : `?${new URLSearchParams({ state })}`
+  return html`
+    <section class="card" id="sessions">
+      <div class="card-head">
+        <h2>Sessions</h2>
+        <div class="row">
+          ${stateFilter(history, state)}
+          <p class="downloads">
+            <a href="/locks.csv${suffix}" download>CSV</a>
+            <a href="/locks.ndjson${suffix}" download>NDJSON</a>
+          </p>
+        </div>
+      </div>
+      ${
+        rows.length === 0
+          ? html`<p class="muted">No session fits. <a href="/locks#sessions">Show all sessions</a></p>`
+          : html`${table('Sessions', columns(viewer), rows, 'session-table')}${tableFoot('/locks', query, paged)}`
+      }
+    </section>
+  `
+}
+
+function stateFilter(history: readonly LockFigures[], state: string): Html {
+  const states = [...new Set(history.map(session => session.state))].toSorted()
+  return html`
+    <form class="filters" action="/locks#sessions" data-submit-on-change>
+      <select name="state" aria-label="${label('lockState')}">
+        <option value="">Any state</option>
+        ${states.map(
+          name =>
+            html`<option value="${name}"${name === state ? html` selected` : nothing}>${stateName(name)}</option>`,
+        )}
+      </select>
+      <button class="small no-script">Show</button>
+    </form>
+  `
+}
+
+interface LockRow extends LockFigures {
+  readonly locked: number
+  readonly longest: number
+  readonly record: LockSession | undefined
+}
+
+function columns(viewer: Viewer): Column<LockRow>[] {
+  return [
+    {
+      title: label('startDate'),
+      cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
+    },
+    {
+      title: label('name'),
+      cell: ({ id, record }) => recordName(viewer, 'lock', { id, name: record?.name ?? '' }),
+    },
+    { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
+    {
+      title: 'Planned',
+      numeric: true,
+      cell: ({ record }) => (record === undefined ? NONE : durationText(record.duration)),
+    },
+    { title: 'Locked', numeric: true, cell: ({ locked }) => durationText(locked / 1000) },
+    {
+      title: 'Breaks',
+      numeric: true,
+      cell: ({ stretches }) => numberText(stretches.filter(stretch => !stretch.locked).length),
+    },
+    { title: 'Longest stretch', numeric: true, cell: ({ longest }) => durationText(longest / 1000) },
+  ]
+}
+
+export async function downloadCsv(visit: Visit) {
+  const { sessions, records } = await filteredSessions(visit)
+  const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
+  const rows = sessions.map(({ id, at, state, endAt, stretches }) => {
+    const record = recordOf(records, id)
+    const { locked, open } = totalsOf(stretches)
+    return [
+      id,
+      recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
+      stateName(state),
+      formatTimestamp(at),
+      endAt === null ? null : formatTimestamp(endAt),
+      record?.duration ?? null,
+      Math.round(locked / 1000),
+      Math.round(open / 1000),
+      stretches.filter(stretch => !stretch.locked).length,
+    ]
+  })
+  return download({ file: datedFile('locks', visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
+}
+
+/** The records as the API sends them, one a line. */
+export async function downloadRecords(visit: Visit) {
+  const { sessions, records } = await filteredSessions(visit)
+  const lines = sessions.map(({ id }) => records.get(id)).filter(record => record !== undefined)
+  return download({
+    file: datedFile('locks', visit, 'ndjson'),
+    type: 'application/x-ndjson',
+    body: lines.map(record => `${record}\n`).join(''),
+  })
+}
+
+/** Sessions that the table shows, with their records. */
+async function filteredSessions({ store, viewer, now, query }: Visit) {
+  const { sessions } = filterByState(query, await lockHistory(store, viewer.subject.id, now))
+  const records = await lockRecords(
+    store,
+    viewer.subject.id,
+    sessions.map(({ id }) => id),
+  )
+  return { sessions, records }
+}
+
+/** The sessions that the address asks for, the newest first. */
+function filterByState(query: URLSearchParams, history: readonly LockFigures[]) {
+  const state = query.get('state') ?? ''
+  const newest = history.toReversed()
+  return { state, sessions: state === '' ? newest : newest.filter(session => session.state === state) }
+}
+
+function recordOf(records: ReadonlyMap<number, string>, id: number): LockSession | undefined {
+  const document = records.get(id)
+  // The archive wrote it in the form of the contract.
+  return document === undefined ? undefined : (JSON.parse(document) as LockSession)
+}

@@ -1,0 +1,27 @@
+import { isEntitled, listTokens, type TokenFacts } from '../../accounts/tokens.ts'
+import { notFound } from '../../contract/errors.ts'
+import type { Visit } from '../page.ts'
+
+/** The keys of the viewer that are not revoked, the newest first. */
+export async function keysOf({ store, viewer, now }: Visit) {
+  const keys = (await listTokens(store, viewer.session.accountId))
+    .filter(({ revoked_at }) => revoked_at === null)
+    .reverse()
+  return {
+    keys,
+    inUse: keys.filter(key => !isExpired(key, now)).length,
+    entitled: isEntitled(viewer.session, now),
+  }
+}
+
+/** The key in the path, where it is the viewer's own and still there. */
+export async function ownKey(visit: Visit): Promise<TokenFacts> {
+  const { keys } = await keysOf(visit)
+  const key = keys.find(({ id }) => id === visit.id)
+  if (key === undefined) throw notFound('Key')
+  return key
+}
+
+export function isExpired({ expires_at }: TokenFacts, now: number): boolean {
+  return expires_at !== null && expires_at <= now
+}

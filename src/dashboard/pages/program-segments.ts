@@ -1,0 +1,105 @@
+import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../contract/training-templates.ts'
+import { chart, type Column } from '../charts.ts'
+import type { Html } from '../html.ts'
+import { label } from '../labels.ts'
+import { kindName } from '../names.ts'
+import type { Viewer } from '../page.ts'
+import { countText, durationText, NONE, numberText } from '../text.ts'
+
+/** The segments of a program. Columns that none of them has are left out. */
+export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Html {
+  const has = (field: keyof TemplateSegment) => Segment.some(segment => segment[field] !== undefined)
+  return chart<NumberedSegment>({
+    chartType: 'segments',
+    title: 'Segments',
+    summary: segmentsSummary(Segment),
+    empty: 'No segments',
+    legend: has('passFailEnabled')
+      ? [
+          ['solid', 'Graded as passed or not'],
+          ['approximate', 'Not graded'],
+        ]
+      : [],
+    columns: [
+      ...lengthColumns(viewer),
+      ...(has('speed') ? [SPEED] : []),
+      GRADED,
+      ...(has('passGradeThreshold') ? [THRESHOLD] : []),
+      ...(has('failureText') && !viewer.discreet ? [FAILURE_TEXT] : []),
+    ],
+    rows: Segment.map((segment, index) => ({ ...segment, place: index + 1 })),
+  })
+}
+
+interface NumberedSegment extends TemplateSegment {
+  readonly place: number
+}
+
+function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
+  return [
+    { title: 'Place', numeric: true, cell: ({ place }) => place },
+    { key: 'label', title: label('type'), cell: ({ type }) => kindName(viewer, type) },
+    {
+      key: 'seconds',
+      title: 'Time',
+      numeric: true,
+      cell: ({ type, duration }) => (isCounted(type) ? NONE : durationText(duration)),
+      value: ({ type, duration }) => (isCounted(type) ? null : duration),
+    },
+    {
+      key: 'reps',
+      title: 'Repetitions',
+      numeric: true,
+      cell: ({ type, duration }) => (isCounted(type) ? numberText(duration) : NONE),
+      value: ({ type, duration }) => (isCounted(type) ? duration : null),
+    },
+    {
+      key: 'repeat',
+      title: label('repeat'),
+      numeric: true,
+      cell: ({ repeat }) => `${numberText(repeat)} ×`,
+      value: ({ repeat }) => repeat,
+    },
+  ]
+}
+
+const SPEED: Column<NumberedSegment> = {
+  title: label('speed'),
+  numeric: true,
+  cell: ({ speed }) => speed ?? NONE,
+}
+
+const GRADED: Column<NumberedSegment> = {
+  key: 'graded',
+  title: label('passFailEnabled'),
+  cell: ({ passFailEnabled }) => (passFailEnabled === undefined ? 'Not known' : passFailEnabled ? 'Yes' : 'No'),
+  value: ({ passFailEnabled }) => (passFailEnabled === false ? 0 : 1),
+}
+
+const THRESHOLD: Column<NumberedSegment> = {
+  title: label('passGradeThreshold'),
+  numeric: true,
+  cell: ({ passFailEnabled, passGradeThreshold }) =>
+    passFailEnabled === false || passGradeThreshold === undefined ? NONE : `${passGradeThreshold}\u00a0%`,
+}
+
+const FAILURE_TEXT: Column<NumberedSegment> = {
+  title: label('failureText'),
+  cell: ({ failureText }) => failureText ?? NONE,
+}
+
+function segmentsSummary(segments: readonly TemplateSegment[]): string {
+  if (segments.length === 0) return 'This program has no segments.'
+  let seconds = 0
+  let reps = 0
+  let runs = 0
+  for (const { type, duration, repeat } of segments) {
+    const times = Math.max(1, repeat)
+    runs += times
+    if (isCounted(type)) reps += duration * times
+    else seconds += duration * times
+  }
+  const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
+  const repeated = runs === segments.length ? '' : `, ${numberText(runs)} with repeats`
+  return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}.`
+}

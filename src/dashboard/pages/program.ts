@@ -1,0 +1,107 @@
+import { notFound } from '../../contract/errors.ts'
+import type { TrainingTemplate } from '../../contract/training-templates.ts'
+import { recordById } from '../../resources/record-queries.ts'
+import { type ListedProgram, trainingsWith } from '../../stats/queries.ts'
+import { type SessionFigures, totalsOf } from '../../stats/training.ts'
+import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { label } from '../labels.ts'
+import { freeText, personName, recordName } from '../names.ts'
+import { view, type Viewer, type Visit } from '../page.ts'
+import { countText, dateTimeText, NONE, numberText } from '../text.ts'
+import { segmentsChart } from './program-segments.ts'
+import { gradeChart } from './training-charts.ts'
+import { percentText } from './training-summaries.ts'
+import { sessionColumns } from './training-table.ts'
+
+export async function showProgram(visit: Visit) {
+  const { store, viewer, id, path, query, baseUrl, now } = visit
+  const owners = viewer.readable.map(person => person.id)
+  const row = await recordById(store, { table: 'training_template' }, { owners }, id)
+  if (row === undefined) throw notFound('Training program')
+  // The archive wrote it in the form of the contract.
+  const program = JSON.parse(row.document) as TrainingTemplate
+  const sessions = await trainingsWith(store, viewer.subject.id, id)
+  const tagline = freeText(viewer, program.tagline)
+  return view({
+    section: 'programs',
+    title: recordName(viewer, 'program', program),
+    back: { path: '/programs', title: 'Programs' },
+    ...(tagline === '' ? {} : { lead: tagline }),
+    charts: true,
+    body: html`
+      ${tabs(path, query.get('view'), [
+        {
+          name: 'table',
+          title: 'Table',
+          body: () => html`
+            ${card('Facts', programFacts(viewer, program))}
+            ${segmentsChart(viewer, program)}
+            ${sessionsWith(viewer, program, sessions, now)}
+          `,
+        },
+        ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, row.document, viewer.discreet),
+      ])}
+    `,
+  })
+}
+
+function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
+  const owner = viewer.readable.find(({ id }) => id === program.ownerId)
+  const texts = (['description', 'message'] as const).flatMap(field => {
+    const text = freeText(viewer, program[field])
+    return text === '' ? [] : [[label(field), text] as const]
+  })
+  const deviceLine = freeText(viewer, program.toyTagline)
+  return facts([
+    ...texts,
+    ['State', stateMarks(program)],
+    [label('handsFreeMode'), program.handsFreeMode ? 'Yes' : 'No'],
+    [label('targetDepth'), numberText(program.targetDepth)],
+    [label('targetWindow'), `± ${numberText(program.targetWindow)}`],
+    [label('toyId'), program.toyId ?? 'None set'],
+    ...(deviceLine === '' ? [] : [[label('toyTagline'), deviceLine] as const]),
+    ...(program.iconId === undefined ? [] : [[label('iconId'), program.iconId ?? NONE] as const]),
+    [label('createdDate'), dateTimeText(viewer, Date.parse(program.createdDate))],
+    [label('updatedAt'), dateTimeText(viewer, Date.parse(program.updatedAt))],
+    ...(owner === undefined ? [] : [[label('ownerId'), personName(viewer, owner)] as const]),
+    [label('id'), program.id],
+    [label('bubbleId'), html`<code>${program.bubbleId}</code>`],
+  ])
+}
+
+const MAX_LISTED_SESSIONS = 10
+
+function sessionsWith(
+  viewer: Viewer,
+  program: TrainingTemplate,
+  sessions: readonly SessionFigures[],
+  now: number,
+): Html {
+  const [first] = sessions
+  if (first === undefined) {
+    return emptyState('No sessions with it yet', 'Sessions that are run with this program will be listed here.')
+  }
+  const { passed } = totalsOf(sessions)
+  const newest = sessions.toReversed().slice(0, MAX_LISTED_SESSIONS)
+  return html`
+    ${gradeChart(viewer, { sessions, from: first.at, to: Math.max(now, first.at + 1), now })}
+    ${card(
+      'Sessions with it',
+      html`
+        <p class="summary">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
+        ${table('Sessions with this program', sessionColumns(viewer, undefined), newest)}
+        ${
+          sessions.length > newest.length
+            ? html`<p><a href="/training?range=all&program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`
+            : nothing
+        }
+      `,
+    )}
+  `
+}
+
+export function stateMarks({ isActive, isPublic }: ListedProgram): Part {
+  if (!isActive && !isPublic) return html`<span class="muted">${NONE}</span>`
+  return html`<span class="marks">${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}</span>`
+}

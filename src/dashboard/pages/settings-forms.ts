@@ -1,0 +1,81 @@
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
+import { MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { themes } from '../display.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { ownName } from '../names.ts'
+import type { Visit } from '../page.ts'
+import { unitNames } from '../viewer.ts'
+
+export function accountForm({ viewer }: Visit): Html {
+  const { session, timeZone, units, discreet } = viewer
+  return html`
+    <form class="stack" method="post" action="/settings">
+      ${
+        discreet
+          ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when discreet mode is off.</p>`
+          : html`<label>Name <span class="muted">shown instead of ${session.username}</span>
+              <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${session.displayName}" placeholder="${session.username}">
+            </label>`
+      }
+      <label>Time zone
+        <select name="timeZone">${zones(timeZone).map(
+          zone =>
+            html`<option value="${zone}"${zone === timeZone ? html` selected` : nothing}>${zone.replaceAll('_', ' ')}</option>`,
+        )}</select>
+      </label>
+      <label>Distances in
+        <select name="units">${Object.entries(unitNames).map(
+          ([name, title]) =>
+            html`<option value="${name}"${name === units ? html` selected` : nothing}>${title}</option>`,
+        )}</select>
+      </label>
+      <div><button class="primary">Save</button></div>
+    </form>
+  `
+}
+
+export function lookForms({ viewer }: Visit): Html {
+  const titles = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
+  return html`
+    <div class="stack">
+      <form class="row" method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="name" id="theme">Theme</span>
+        <span class="choice" role="group" aria-labelledby="theme">${themes.map(
+          theme =>
+            html`<button name="theme" value="${theme}" aria-pressed="${String(theme === viewer.theme)}">${titles[theme]}</button>`,
+        )}</span>
+      </form>
+      <form class="row" method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="name" id="discreet">Discreet mode</span>
+        <span class="choice" role="group" aria-labelledby="discreet">
+          <button name="discreet" value="0" aria-pressed="${String(!viewer.discreet)}">Off</button>
+          <button name="discreet" value="1" aria-pressed="${String(viewer.discreet)}">On</button>
+        </span>
+      </form>
+      <p class="muted">Both are kept in this browser. Discreet mode hides names, kinds and texts on every page; the key <kbd>D</kbd> turns it on and off.</p>
+    </div>
+  `
+}
+
+export function passwordForm(username: string, discreet: boolean): Html {
+  return html`
+    <form class="stack" method="post" action="/settings/password">
+      ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
+      <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
+      <label>New password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span><input type="password" name="next" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
+      <label>New password again<input type="password" name="again" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
+      <div><button>Change password</button></div>
+      <p class="muted">Ends every other browser session. API keys stay as they are.</p>
+    </form>
+  `
+}
+
+let allZones: readonly string[] | undefined
+
+/** Every zone there is, and the one that is chosen. */
+function zones(chosen: string): readonly string[] {
+  allZones ??= ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone !== 'UTC')]
+  return allZones.includes(chosen) ? allZones : [chosen, ...allZones]
+}

@@ -1,0 +1,60 @@
+import type { SessionFacts } from '../../accounts/browser-sessions.ts'
+import { table } from '../components.ts'
+import { html, type Html } from '../html.ts'
+import type { Visit } from '../page.ts'
+import { dateTime, timeAgo } from '../text.ts'
+
+export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
+  const own = viewer.session.id
+  return html`
+    ${table(
+      'Open browser sessions',
+      [
+        { title: 'Browser', cell: ({ browser }) => browserName(browser) },
+        { title: 'Signed in', cell: ({ created_at }) => dateTime(viewer, created_at) },
+        { title: 'Last used', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
+        {
+          title: html`<span class="hidden">Action</span>`,
+          cell: ({ id, browser }) =>
+            id === own
+              ? html`<span class="muted">This one</span>`
+              : html`<form method="post" action="/settings/sessions">
+                  <button class="small" name="session" value="${id}" aria-label="Sign out ${browserName(browser)}">Sign out</button>
+                </form>`,
+        },
+      ],
+      sessions,
+      undefined,
+      { stacks: true },
+    )}
+    ${
+      sessions.length > 1
+        ? html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`
+        : html`<p class="muted">No other browser is signed in.</p>`
+    }
+  `
+}
+
+/** What people call the browser; it says little that can be trusted, so no more is made of it. */
+function browserName(agent: string): string {
+  const [, name] = BROWSERS.find(([mark]) => agent.includes(mark)) ?? []
+  const [, system] = SYSTEMS.find(([mark]) => agent.includes(mark)) ?? []
+  return `${name ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`
+}
+
+const BROWSERS = [
+  ['Firefox/', 'Firefox'],
+  ['Edg/', 'Edge'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+] as const
+
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+] as const

@@ -1,0 +1,56 @@
+import { html, type Html, nothing } from './html.ts'
+import { numberText } from './text.ts'
+
+/** The pages of a long table. */
+
+const PAGE_SIZE = 25
+
+export interface Paged<Item> {
+  readonly rows: readonly Item[]
+  readonly page: number
+  readonly pages: number
+  /** The place of the first row among all, from 1. */
+  readonly first: number
+  readonly total: number
+}
+
+/** The page that an address asks for; the first where it asks for none. */
+export function readPage(query: URLSearchParams): number {
+  const page = query.get('page') ?? ''
+  return /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
+}
+
+/** One page of the items, the last where there are fewer pages. */
+export function paginate<Item>(items: readonly Item[], wanted: number): Paged<Item> {
+  const pages = Math.max(1, Math.ceil(items.length / PAGE_SIZE))
+  const page = Math.min(wanted, pages)
+  const start = (page - 1) * PAGE_SIZE
+  return { rows: items.slice(start, start + PAGE_SIZE), page, pages, first: start + 1, total: items.length }
+}
+
+/** Which rows are shown, and links to the pages before and after that keep the rest of the query. */
+export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>): Html {
+  const { rows, page, pages, first, total } = paged
+  return html`
+    <div class="table-foot">
+      <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
+      ${pages < 2 ? nothing : pager(path, query, page, pages)}
+    </div>
+  `
+}
+
+function pager(path: string, query: URLSearchParams, page: number, pages: number): Html {
+  const link = (to: number, text: string, rel: string) => {
+    const next = new URLSearchParams(query)
+    if (to === 1) next.delete('page')
+    else next.set('page', String(to))
+    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}">${text}</a>`
+  }
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${page > 1 ? link(page - 1, 'Newer', 'prev') : nothing}
+      <span class="muted">Page ${page} of ${pages}</span>
+      ${page < pages ? link(page + 1, 'Older', 'next') : nothing}
+    </nav>
+  `
+}
