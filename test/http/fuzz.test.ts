@@ -15,7 +15,7 @@ import { startService } from '../support/service.ts'
 
 // To run one again, or for longer: FUZZ_SEED=1234 FUZZ_SECONDS=60
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
-const seconds = Number(process.env['FUZZ_SECONDS'] ?? 12)
+const seconds = Number(process.env['FUZZ_SECONDS'] ?? 3)
 
 /** Requests that are right, to be spoiled. */
 function valid({ ann, free, lkbxOnly, revoked, expired, unknown }: Tokens): string[] {

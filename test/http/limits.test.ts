@@ -15,7 +15,7 @@ import { exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -123,7 +123,7 @@ async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   const again = await serveAgain(service, settingsOfTest, { store: gate.store })
   // The grant is kept for a moment, so the credentials of the requests that follow are known.
   const known = Promise.all([ann, ben].map(token => get(again.port, '/api/v1/dtt/sessions?limit=0', bearer(token))))
-  await within(5000, async () => gate.waiting.length === 2)
+  await until(async () => gate.waiting.length === 2)
   gate.release()
   await known
   return { again, gate }
@@ -133,18 +133,18 @@ test('a token has so many requests at once; one more is refused at once, and fit
   const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '3' })
   await using _ = again
   const first = [1, 2, 3].map(() => get(again.port, ONE, bearer(ann)))
-  await within(5000, async () => gate.waiting.length === 3)
+  await until(async () => gate.waiting.length === 3)
   const refused = await get(again.port, ONE, bearer(ann))
   assertPromised(refused, { code: 'rate_limited', closes: false, headers: { 'Retry-After': '1' }, limited: true })
   const other = get(again.port, ONE, bearer(ben))
-  await within(5000, async () => gate.waiting.length === 4)
+  await until(async () => gate.waiting.length === 4)
   gate.release()
   assert.deepEqual(
     (await Promise.all([...first, other])).map(({ status }) => status),
     [200, 200, 200, 200],
   )
   const next = get(again.port, ONE, bearer(ann))
-  await within(5000, async () => gate.waiting.length === 1)
+  await until(async () => gate.waiting.length === 1)
   gate.release()
   assert.equal((await next).status, 200)
 })
@@ -155,13 +155,13 @@ test('requests whose caller went away no longer count, also those that waited in
   for (const [round, after] of ['', lines('CONNECT a:443 HTTP/1.1', 'Host: a'), 'no request'].entries()) {
     using connection = open(again.port)
     connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)).repeat(4) + after)
-    await within(5000, async () => gate.waiting.length === 4)
+    await until(async () => gate.waiting.length === 4)
     connection.socket.resetAndDestroy()
-    await within(5000, async () => again.log.join('').split('"aborted":true').length > 4 * (round + 1))
+    await until(async () => again.log.join('').split('"aborted":true').length > 4 * (round + 1))
     gate.release()
   }
   const all = [1, 2, 3, 4].map(() => get(again.port, ONE, bearer(ann)))
-  await within(5000, async () => gate.waiting.length === 4)
+  await until(async () => gate.waiting.length === 4)
   gate.release()
   assert.deepEqual(
     (await Promise.all(all)).map(({ status }) => status),
@@ -275,7 +275,7 @@ test('0 switches a limit off', async () => {
   await using _ = again
   for (let count = 0; count < 40; count += 1) assert.equal((await get(again.port, ONE, bearer('x'))).status, 401)
   const all = Array.from({ length: 40 }, () => get(again.port, ONE, bearer(ann)))
-  await within(5000, async () => gate.waiting.length === 40)
+  await until(async () => gate.waiting.length === 40)
   gate.release()
   for (const { status, headers } of await Promise.all(all)) {
     assert.equal(status, 200)

@@ -17,7 +17,7 @@ import { account, lockDevice, lockSession, lockTemplate, trainingDevice, trainin
 import { refusals } from '../support/refusals.ts'
 import { bearer, cast, lines, makeTokens, MARK, tableSettings, type Tokens } from '../support/requests.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 const ONE = '/api/v1/dtt/sessions/5'
 const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js']
@@ -252,7 +252,7 @@ test('lines are written many at once, and soon', async () => {
   }
   some(100)
   assert.equal(written.length, 0)
-  await within(5000, async () => written.length === 1)
+  await until(async () => written.length === 1)
   assert.equal(written[0]?.split('\n').length, 101)
   some(10_000)
   assert.ok(written.length > 2 && written.length < 50, 'what is held is bounded')
@@ -266,7 +266,7 @@ test('a log that nobody reads any more does not end the service', async () => {
   await using folder = await makeFolder()
   await using served = folder.start(['serve', '--port', '0'])
   const port = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
-  await within(5000, async () => served.said.stderr.includes('token create'))
+  await until(async () => served.said.stderr.includes('token create'))
   served.process.stderr?.destroy()
   const ask = () => exchange(port, lines('GET /api/v1/me HTTP/1.1', 'Host: a'))
   for (let count = 0; count < 3; count += 1) {

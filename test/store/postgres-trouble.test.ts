@@ -14,7 +14,7 @@ import { startProxy } from '../support/proxy.ts'
 import { lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask, type Outcome, serve, startLoad } from '../support/serving.ts'
-import { within } from '../support/waiting.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -33,10 +33,10 @@ testOnPostgres('a backend that is killed while it works on a request is not noti
   const { admin, url, token, backends } = await everything()
   const { answer } = await withLock(async () => {
     const answer = ask(url + SESSION, token)
-    await within(3000, async () => (await backends('active')) > 0)
+    await until(async () => (await backends('active')) > 0)
     await admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE} and state = 'active'`)
     // It asks again, and waits again.
-    await within(3000, async () => (await backends('active')) > 0)
+    await until(async () => (await backends('active')) > 0)
     return { answer }
   })
   assert.equal((await answer).status, 200)
@@ -297,7 +297,7 @@ function assertAnswered(outcomes: readonly Outcome[]) {
 /** It gets well by itself, and soon. */
 async function assertWell() {
   const { url, token } = await everything()
-  await within(5000, async () => (await ask(url + SESSION, token)).status === 200)
+  await until(async () => (await ask(url + SESSION, token)).status === 200)
   assert.equal((await ask(`${url}/readyz`)).status, 200)
   assert.equal((await ask(url + TEMPLATE, token)).status, 200)
 }

@@ -10,7 +10,7 @@ import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask, type Outcome, serve, startLoad } from '../support/serving.ts'
-import { within } from '../support/waiting.ts'
+import { until, within } from '../support/waiting.ts'
 
 // engine: any
 
@@ -95,7 +95,7 @@ testOnPostgres('with the primary killed, reads go on; when it is back, all is as
   assert.equal((await ask(url + NEWEST, token)).retryAfter, '1')
 
   await primary.start()
-  await within(5000, async () => (await ask(url + NEWEST, token)).status === 200)
+  await until(async () => (await ask(url + NEWEST, token)).status === 200)
   assert.equal((await ask(url + NEWEST, unknown)).status, 200)
   assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true}' })
   await readFromReplica()
@@ -108,7 +108,7 @@ testOnPostgres('a primary that falls silent costs callers who are known some tim
   await using service = await serve(proxy.urlOf(primary.url), { settings })
   const load = startLoad(service.url + NEWEST, token)
   const before = replica.proxy.roundTrips
-  await within(10_000, async () => replica.proxy.roundTrips > before + 20)
+  await until(async () => replica.proxy.roundTrips > before + 20)
   proxy.silence()
   const silent = performance.now()
   await sleep(6000)
@@ -211,7 +211,7 @@ function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
 /** Waits until records are read from the replica. */
 async function readFromReplica() {
   const { replica, url, token } = await everything()
-  await within(10_000, async () => {
+  await until(async () => {
     const before = replica.proxy.roundTrips
     assert.equal((await ask(url + NEWEST, token)).status, 200)
     return replica.proxy.roundTrips > before
