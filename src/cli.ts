@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { ImportError } from './archive/import.ts'
-import { addAccountCommands, addLinkCommands } from './cli/accounts.ts'
+import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommand } from './cli/backup.ts'
+import { addLinkCommands } from './cli/links.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
@@ -12,18 +13,18 @@ import { StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
 
-/** What a command ends with. */
+/** The exit codes for what can go wrong. */
 const EXIT = { refused: 1, usage: 2, storage: 3, interrupted: 130 }
 
 const program = new Command('lockstep')
   .description('A self-hosted read API for lock and training history.')
   .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
-  .showHelpAfterError('(add --help to see what there is)')
+  .showHelpAfterError('(add --help for usage)')
   .exitOverride()
   .addHelpText(
     'after',
     `
-Settings come from the environment; the most used are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
+Settings are environment variables; the most common are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
 Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 130 interrupted.`,
   )
 
@@ -35,7 +36,7 @@ addLinkCommands(program)
 addTokenCommands(program)
 
 process.stdout.on('error', error => {
-  // Whoever read our output has seen enough.
+  // The reader closed the pipe, as `head` does: no error.
   process.exit('code' in error && error.code === 'EPIPE' ? 0 : EXIT.storage)
 })
 
@@ -43,27 +44,27 @@ try {
   await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error)
-  // The channel to the process that supervises it would keep a worker alive.
+  // The channel to its supervisor would keep a worker alive.
   if (isWorker) process.exit()
 }
 
-/** Says what went wrong and returns the exit code for it. */
+/** Prints the error and returns its exit code. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
-  if (error instanceof InterruptedError) return tell(error, EXIT.interrupted)
-  if (error instanceof RefusedError || error instanceof ImportError) return tell(error, EXIT.refused)
-  if (error instanceof UsageError || error instanceof ConfigError) return tell(error, EXIT.usage)
+  if (error instanceof InterruptedError) return fail(error, EXIT.interrupted)
+  if (error instanceof RefusedError || error instanceof ImportError) return fail(error, EXIT.refused)
+  if (error instanceof UsageError || error instanceof ConfigError) return fail(error, EXIT.usage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
-    return tell(error, EXIT.storage)
+    return fail(error, EXIT.storage)
   }
-  // Of the database itself, or of the system: a disk that is full, a file that went away.
+  // An error of the database or of the system, such as a full disk or a missing file.
   if (error instanceof Error && ('errcode' in error || 'severity' in error || 'syscall' in error)) {
-    return tell(error, EXIT.storage)
+    return fail(error, EXIT.storage)
   }
   throw error
 }
 
-function tell({ message }: Error, code: number): number {
+function fail({ message }: Error, code: number): number {
   say(`lockstep: ${message}`)
   return code
 }

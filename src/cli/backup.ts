@@ -4,7 +4,7 @@ import { StoreError } from '../store/index.ts'
 import { databaseOption, say, type StoreOptions, UsageError, withOptions, withStore } from './terminal.ts'
 
 export function addBackupCommand(program: Command) {
-  withOptions(program.command('backup').argument('<file>', 'where the copy goes; must not exist'), databaseOption())
+  withOptions(program.command('backup').argument('<file>', 'path of the copy; must not exist'), databaseOption())
     .summary('copy the database while it is in use')
     .description('Copies the whole database, tokens and passwords included, while it is in use, and verifies the copy.')
     .action(async (file: string, flags: StoreOptions) => {

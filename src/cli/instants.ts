@@ -3,7 +3,7 @@ import { end } from '../contract/parameters.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import { UsageError } from './terminal.ts'
 
-/** The end of a tier, as milliseconds since 1970: an RFC 3339 date-time, or a day (UTC) that still belongs. */
+/** The end of a tier, as milliseconds since 1970: an RFC 3339 date-time, or a day (UTC) that is included. */
 export function parseUntil(text: string): number {
   const instant = instantOf(text)
   if (instant !== undefined) return instant
@@ -13,8 +13,8 @@ export function parseUntil(text: string): number {
 }
 
 /**
- * The end of a token: a span, never, or what an end of a tier may be. Returns what tells it from the clock; null for
- * never. That throws UsageError where a span goes too far.
+ * The end of a token: a span, `never`, or what the end of a tier may be. Returns a function from the current time to the
+ * end, null for never; it throws UsageError if the span goes beyond the last instant.
  */
 export function parseExpiry(text: string): (now: number) => number | null {
   if (text === 'never') return () => null
@@ -35,7 +35,7 @@ export function parseExpiry(text: string): (now: number) => number | null {
 
 function instantOf(text: string): number | undefined {
   const until = UNTIL.parse(text)
-  // The last day of all ends where nothing can be written any more.
+  // The end of the last day would lie beyond the last instant that can be written.
   return until === undefined ? undefined : Math.min(until.before, LATEST)
 }
 

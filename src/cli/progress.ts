@@ -1,26 +1,26 @@
 import { basename } from 'node:path'
 
-/** A line that shows how far a file has been read. */
+/** A progress bar for one file. */
 export interface Bar {
-  /** How many bytes were read; undefined once all were, and what was read is being stored. */
+  /** Shows how many bytes were read; undefined once all are read and are being stored. */
   show(bytes: number | undefined): void
-  /** Leaves a last word in its place. */
-  end(word: string): void
+  /** Replaces the bar by the outcome. */
+  end(outcome: string): void
 }
 
 /**
- * A bar on stderr, where that is a terminal; nothing elsewhere. It leaves the keyboard alone: a library that listens to
- * it would take the interrupt, and end the program as if all were well.
+ * A bar on stderr if that is a terminal, else undefined. It does not listen to the keyboard: a library that does would
+ * catch the interrupt and exit with 0.
  */
 export function startBar(file: string, size: number | undefined): Bar | undefined {
   const { stderr } = process
   if (!stderr.isTTY || size === undefined || size === 0) return undefined
   const name = basename(file)
-  let shown = ''
+  let current = ''
   const write = (line: string) => {
-    if (line === shown) return
-    shown = line
-    // A line that wraps could not be written anew. Some terminals do not say how wide they are.
+    if (line === current) return
+    current = line
+    // A line that wraps could not be overwritten. Some terminals do not report their width.
     stderr.write(`\r\u001b[K${line.slice(0, (stderr.columns || 80) - 1)}`)
   }
   return {
@@ -30,8 +30,8 @@ export function startBar(file: string, size: number | undefined): Bar | undefine
       const done = Math.floor(part * WIDTH)
       write(`${'█'.repeat(done)}${'░'.repeat(WIDTH - done)} ${Math.floor(part * 100)} % of ${name}`)
     },
-    end(word) {
-      write(`${name}: ${word}`)
+    end(outcome) {
+      write(`${name}: ${outcome}`)
       stderr.write('\n')
     },
   }

@@ -5,14 +5,14 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.
 import { readConfig, settings } from '../config.ts'
 import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
 
-/** What every command shares: where it works, what it says, and what it asks. */
+/** What all commands share: opening the store, printing and asking. */
 
-/** The words of the command line do not fit together; the message says what to do instead. */
+/** The command was called in a wrong way; the message says what to do instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The person said stop. */
+/** The person interrupted the command or declined. */
 export class InterruptedError extends Error {
   override readonly name = 'InterruptedError'
 }
@@ -29,13 +29,14 @@ export interface StoreOptions {
   readonly database?: string
 }
 
-/** Works on the store that the options or the settings name, with the patience of somebody who waits for one command. */
+/** Opens the store that the options or the settings name, runs the work on it and closes it. */
 export async function withStore<Result>(
   { database }: StoreOptions,
   work: (store: Store) => Promise<Result>,
   how: Partial<OpenOptions> = {},
 ): Promise<Result> {
   const store = await openStore(database ?? readConfig(process.env).databaseUrl, {
+    // A command runs once and alone, so it can wait for longer than a server may.
     busyTimeoutMs: 60_000,
     create: false,
     schema: how.create === true ? 'migrate' : 'current',
@@ -48,7 +49,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Opens a store. Throws StoreError, with what to do about it. */
+/** Opens a store. Throws StoreError that says what to do. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   try {
     return await open(url, options)
@@ -58,12 +59,12 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
   }
 }
 
-/** Data goes to stdout, for people or programs to read. */
+/** Writes data, to stdout. */
 export function print(text: string) {
   process.stdout.write(`${text}\n`)
 }
 
-/** All else goes to stderr. */
+/** Writes everything else, to stderr. */
 export function say(text: string) {
   process.stderr.write(`${text}\n`)
 }
@@ -92,7 +93,7 @@ function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-/** Asks before something that cannot be undone. Throws UsageError where nobody can be asked. */
+/** Asks before something that cannot be undone. Throws UsageError if there is no terminal to ask on. */
 export async function confirmOr(flag: string, question: string): Promise<void> {
   if (!isInteractive()) throw new UsageError(`this cannot be undone: add ${flag} to go ahead without a question`)
   const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
@@ -102,7 +103,7 @@ export async function confirmOr(flag: string, question: string): Promise<void> {
   }
 }
 
-/** A password: asked for twice on a terminal, else the first line of stdin. Never an argument, which others can see. */
+/** A password: asked for twice on a terminal, else the first line of stdin. */
 export async function askPassword(): Promise<string> {
   if (!isInteractive()) return firstLine()
   const first = await password({
@@ -115,7 +116,7 @@ export async function askPassword(): Promise<string> {
   return first
 }
 
-/** Aborted when the person interrupts. */
+/** Aborts on SIGINT. */
 export function interruption(): AbortSignal {
   const controller = new AbortController()
   process.once('SIGINT', () =>
@@ -124,25 +125,25 @@ export function interruption(): AbortSignal {
   return controller.signal
 }
 
-/** Adds the options that most commands have. */
+/** Adds options to a command. */
 export function withOptions(command: Command, ...options: Option[]): Command {
   for (const option of options) command.addOption(option)
   return command
 }
 
-/** Where a setting comes from when no option gives it, for the help of that option. */
+/** Where the value comes from if an option is not given, for the help of that option. */
 export function sourceOf({ env, fallback }: { readonly env: string; readonly fallback: string }): string {
   return `${env}, else ${fallback}`
 }
 
-const STORE_HINT = `(--database or ${settings.databaseUrl.env} say where it is; serve, import and account add make a new one)`
+const STORE_HINT = `(--database or ${settings.databaseUrl.env} set the location; serve, import and account add create a new one)`
 
 async function firstLine(): Promise<string> {
   try {
     for await (const line of createInterface({ input: process.stdin })) return line
     return ''
   } finally {
-    // Whoever pipes it in may keep the pipe open.
+    // The writer may keep the pipe open, which would keep this process alive.
     process.stdin.destroy()
   }
 }

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
+import { createToken, listTokens, revokeToken, type TokenFacts } from '../accounts/tokens.ts'
 import { scopes, type Scope } from '../contract/endpoint.ts'
+import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {
@@ -17,48 +18,24 @@ import {
   withStore,
 } from './terminal.ts'
 
-interface CreateFlags extends StoreOptions {
-  readonly account: string
-  readonly name: string
-  readonly scope?: readonly Scope[]
-  readonly expires: (now: number) => number | null
-}
-
 export function addTokenCommands(program: Command) {
   const token = program
     .command('token')
     .summary('create, list and revoke API tokens')
-    .description('API tokens: what scripts read with.')
+    .description('API tokens, which the dashboard calls API keys: programs read the API with them.')
 
   withOptions(
     token.command('create'),
     accountOption(),
-    new Option('--name <name>', 'what it is for, 1 to 64 characters').makeOptionMandatory(),
+    new Option('--name <name>', `what it is for, 1 to ${MAX_NAME_LENGTH} characters`).makeOptionMandatory(),
     new Option('--scope <scope...>', 'what it may read; everything if not given').choices(scopes),
     new Option('--expires <when>', 'a span such as 30d, a time, or never')
       .argParser(parseExpiry)
       .default(parseExpiry('365d'), '365d'),
     databaseOption(),
   )
-    .description('Makes a token and prints it, the only time it can be seen.')
-    .action(async (flags: CreateFlags) => {
-      const now = Date.now()
-      const made = await withStore(flags, async store => {
-        const { id } = await findAccount(store, flags.account)
-        return createToken(
-          store,
-          {
-            accountId: id,
-            name: flags.name,
-            scopes: scopes.filter(scope => flags.scope?.includes(scope) ?? true),
-            expiresAt: flags.expires(now),
-          },
-          now,
-        )
-      })
-      print(made)
-      say('Keep it now: it is not shown again.')
-    })
+    .description('Creates a token and prints it. It is not shown again.')
+    .action(create)
 
   withOptions(
     token.command('list'),
@@ -71,50 +48,80 @@ export function addTokenCommands(program: Command) {
       const tokens = await withStore(flags, async store =>
         listTokens(store, flags.account === undefined ? undefined : (await findAccount(store, flags.account)).id),
       )
-      const rows = tokens.map(row => ({
-        id: row.id,
-        accountId: row.account_id,
-        name: row.name,
-        last4: row.last4,
-        scopes: row.scopes.split(' '),
-        createdAt: formatTimestamp(row.created_at),
-        expiresAt: timestampOrNull(row.expires_at),
-        lastUsedAt: timestampOrNull(row.last_used_at),
-        revokedAt: timestampOrNull(row.revoked_at),
-      }))
-      printRows(
-        rows,
-        {
-          id: row => row.id,
-          account: row => row.accountId,
-          name: row => row.name,
-          token: row => `lks_…${row.last4}`,
-          scopes: row => row.scopes.join(' '),
-          created: row => row.createdAt,
-          expires: row => row.expiresAt ?? 'never',
-          'last used': row => row.lastUsedAt ?? 'never',
-          revoked: row => row.revokedAt,
-        },
-        flags.json,
-      )
+      printTokens(tokens, flags.json)
     })
 
   withOptions(
-    token.command('revoke').argument('<id>', 'identifier of the token, from token list', tokenId),
+    token.command('revoke').argument('<id>', 'identifier of the token, from token list', parseTokenId),
     databaseOption(),
   )
-    .description('Ends a token for good, within a second.')
+    .description('Revokes a token for good, within a second.')
     .action(async (id: number, flags: StoreOptions) => {
       await withStore(flags, store => revokeToken(store, id, Date.now()))
       say('The token is revoked.')
     })
 }
 
+interface CreateFlags extends StoreOptions {
+  readonly account: string
+  readonly name: string
+  readonly scope?: readonly Scope[]
+  readonly expires: (now: number) => number | null
+}
+
+async function create(flags: CreateFlags) {
+  const now = Date.now()
+  const token = await withStore(flags, async store => {
+    const { id } = await findAccount(store, flags.account)
+    return createToken(
+      store,
+      {
+        accountId: id,
+        name: flags.name,
+        scopes: scopes.filter(scope => flags.scope?.includes(scope) ?? true),
+        expiresAt: flags.expires(now),
+      },
+      now,
+    )
+  })
+  print(token)
+  say('Keep it now: it is not shown again.')
+}
+
+function printTokens(tokens: readonly TokenFacts[], json: boolean | undefined) {
+  const rows = tokens.map(row => ({
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    last4: row.last4,
+    scopes: row.scopes.split(' '),
+    createdAt: formatTimestamp(row.created_at),
+    expiresAt: timestampOrNull(row.expires_at),
+    lastUsedAt: timestampOrNull(row.last_used_at),
+    revokedAt: timestampOrNull(row.revoked_at),
+  }))
+  printRows(
+    rows,
+    {
+      id: row => row.id,
+      account: row => row.accountId,
+      name: row => row.name,
+      token: row => `lks_…${row.last4}`,
+      scopes: row => row.scopes.join(' '),
+      created: row => row.createdAt,
+      expires: row => row.expiresAt ?? 'never',
+      'last used': row => row.lastUsedAt ?? 'never',
+      revoked: row => row.revokedAt,
+    },
+    json,
+  )
+}
+
 function timestampOrNull(instant: number | null): string | null {
   return instant === null ? null : formatTimestamp(instant)
 }
 
-function tokenId(text: string): number {
+function parseTokenId(text: string): number {
   const id = parseId(text)
   if (id === undefined) throw new InvalidArgumentError('It must be the id of a token, as token list shows it.')
   return id
