@@ -19,7 +19,7 @@ import {
   recordWriter,
   type Serialize,
 } from './canonical.ts'
-import { lockEvents, SESSION_FIGURES, sessionFigures } from './derived-columns.ts'
+import { lockEvents, SESSION_FIGURES, sessionFigures, templateRules } from './derived-columns.ts'
 
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
@@ -121,7 +121,7 @@ const partnership: Kind = {
 const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId'])
 
 const lockTemplate = record('lock-template', {
-  columns: ['at'],
+  columns: ['at', 'is_test_lock', 'is_time_displayed'],
   read: (data, _beside, dropped) => {
     const random = data['isRandomDuration'] === true
     for (const field of ['minDuration', 'maxDuration']) {
@@ -130,7 +130,7 @@ const lockTemplate = record('lock-template', {
     }
     const template = random ? data : { ...data, minDuration: null, maxDuration: null }
     const document = writers.lockTemplate(template, dropped)
-    return { ...owned(data), at: instant(data, 'createdAt'), ...stored(document) }
+    return { ...owned(data), at: instant(data, 'createdAt'), ...templateRules(template), ...stored(document) }
   },
 })
 

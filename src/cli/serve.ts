@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { fillColumns } from '../archive/fill-columns.ts'
 import { importArchive } from '../archive/import.ts'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { type Config, readConfig, settings } from '../config.ts'
@@ -56,7 +57,7 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
-          const steps = await migrate(store, Date.now())
+          const steps = await migrate(store, Date.now(), fillColumns)
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
         },

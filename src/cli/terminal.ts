@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
+import { fillColumns } from '../archive/fill-columns.ts'
 import { readConfig, settings } from '../config.ts'
 import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
 
@@ -52,7 +53,7 @@ export async function withStore<Result>(
 /** Opens a store. Throws StoreError that says what to do. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   try {
-    return await open(url, options)
+    return await open(url, { fillColumns, ...options })
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })

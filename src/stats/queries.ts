@@ -138,10 +138,24 @@ function figuresOf(row: SessionRow): SessionFigures {
   }
 }
 
+type KindCells = [
+  kind: string,
+  segments: number,
+  passed: number,
+  grades: number[],
+  gradedPassed: number,
+  reps: number,
+  distance: number | null,
+  duration: number,
+  points: number,
+]
+
 function kindsOf(text: string): KindFigures[] {
   // Written by the archive, in just this form.
-  const kinds = JSON.parse(text) as [kind: string, segments: number, passed: number, grades: number][]
-  return kinds.map(([kind, segments, passed, grades]) => ({ kind, segments, passed, grades }))
+  const kinds = JSON.parse(text) as KindCells[]
+  return kinds.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => {
+    return { kind, segments, passed, grades, gradedPassed, reps, distance, duration, points }
+  })
 }
 
 const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')

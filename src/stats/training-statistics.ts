@@ -1,34 +1,10 @@
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
+import type { SessionFigures } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** The segments of one kind within a session. */
-interface KindResults {
-  readonly kind: string
-  readonly segments: number
-  /** Grades of segments that were graded. */
-  readonly grades: readonly number[]
-  /** How many of the graded segments were passed. */
-  readonly gradedPassed: number
-  readonly reps: number
-  /** Micrometres; null if no segment knows its distance. */
-  readonly distance: number | null
-  /** Seconds. */
-  readonly duration: number
-  readonly points: number
-}
-
 /** What statistics need to know of a training session. */
-export interface TrainingResults {
-  readonly at: number
-  readonly passed: boolean
-  readonly reps: number
-  /** Micrometres; null if unknown. */
-  readonly distance: number | null
-  /** Whether the distance may be estimated. */
-  readonly approximate: boolean
-  readonly kinds: readonly KindResults[]
-}
+export type TrainingResults = Pick<SessionFigures, 'at' | 'passed' | 'reps' | 'distance' | 'approximate' | 'kinds'>
 
 export interface TrainingStatistics {
   readonly sessions: number

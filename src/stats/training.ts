@@ -5,8 +5,16 @@ export interface KindFigures {
   readonly kind: string
   readonly segments: number
   readonly passed: number
-  /** The sum of the grades of its segments. */
-  readonly grades: number
+  /** The grades of segments that were graded. */
+  readonly grades: readonly number[]
+  /** How many of the graded segments were passed. */
+  readonly gradedPassed: number
+  readonly reps: number
+  /** Micrometres; null if no segment knows its distance. */
+  readonly distance: number | null
+  /** Seconds. */
+  readonly duration: number
+  readonly points: number
 }
 
 /** What is known of a training session without opening its record. */
@@ -17,7 +25,7 @@ export interface SessionFigures {
   /** The identifier of its program. */
   readonly program: number
   readonly segments: number
-  /** The unweighted mean of the grades of its segments, rounded half up; null without segments. */
+  /** The unweighted mean of the grades of its graded segments, rounded half up; null without any. */
   readonly grade: number | null
   readonly reps: number
   /** Micrometres; null when unknown. */
@@ -38,10 +46,10 @@ export function mean(sum: number, count: number): number | null {
   return count === 0 ? null : Math.floor(sum / count + 0.5)
 }
 
-/** The mean grade of the segments of one kind within a session; null when it has none. */
+/** The mean grade of the graded segments of one kind within a session; null when it has none. */
 export function gradeOfKind({ kinds }: Pick<SessionFigures, 'kinds'>, kind: string): number | null {
   const figures = kinds.find(one => one.kind === kind)
-  return figures === undefined ? null : mean(figures.grades, figures.segments)
+  return figures === undefined ? null : mean(sum(figures.grades), figures.grades.length)
 }
 
 /** For each value the mean of it and the known ones before it, `width` of them at most; null where there is none. */
@@ -68,18 +76,19 @@ export interface KindTotals extends Rate {
 
 /** Segments by kind, the most frequent first. */
 export function totalsByKind(sessions: readonly Pick<SessionFigures, 'kinds'>[]): KindTotals[] {
-  const totals = new Map<string, { passed: number; total: number; grades: number }>()
+  const totals = new Map<string, { passed: number; total: number; grades: number; graded: number }>()
   for (const { kinds } of sessions) {
     for (const { kind, segments, passed, grades } of kinds) {
-      const sums = totals.get(kind) ?? { passed: 0, total: 0, grades: 0 }
+      const sums = totals.get(kind) ?? { passed: 0, total: 0, grades: 0, graded: 0 }
       totals.set(kind, sums)
       sums.passed += passed
       sums.total += segments
-      sums.grades += grades
+      sums.grades += sum(grades)
+      sums.graded += grades.length
     }
   }
   return [...totals]
-    .map(([kind, { passed, total, grades }]) => ({ kind, passed, total, grade: mean(grades, total) }))
+    .map(([kind, { passed, total, grades, graded }]) => ({ kind, passed, total, grade: mean(grades, graded) }))
     .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
 }
 
@@ -166,4 +175,8 @@ export function filtered(
       (program === undefined || session.program === program) &&
       (passed === undefined || session.passed === passed),
   )
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
 }

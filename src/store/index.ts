@@ -1,9 +1,10 @@
 import { currentVersion, migrate, SchemaError, schemaVersion } from './migrations.ts'
 import { openSqlite } from './sqlite.ts'
-import { type OpenOptions, type Store, StoreError } from './store.ts'
+import { type FillColumns, type OpenOptions, type Store, StoreError } from './store.ts'
 
 export type { Engine } from './engine.ts'
 export {
+  type FillColumns,
   type OpenOptions,
   type PrimaryHealth,
   type Store,
@@ -24,7 +25,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
     if (schema === 'current') {
       throw new SchemaError('the schema of the database is out of date: run `lockstep migrate` first')
     }
-    await bringUpToDate(store, url)
+    await bringUpToDate(store, url, options.fillColumns)
     return store
   } catch (error) {
     await store.close()
@@ -32,12 +33,12 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
   }
 }
 
-async function bringUpToDate(store: Store, url: string) {
-  if (store.engine === 'sqlite') return migrate(store, Date.now())
+async function bringUpToDate(store: Store, url: string, fillColumns: FillColumns | undefined) {
+  if (store.engine === 'sqlite') return migrate(store, Date.now(), fillColumns)
   // A migration must not be cut off by the timeouts of this store, so it runs on one without them.
   const unlimited = await openEngine(url, { busyTimeoutMs: 0 })
   try {
-    await migrate(unlimited, Date.now())
+    await migrate(unlimited, Date.now(), fillColumns)
   } finally {
     await unlimited.close()
   }

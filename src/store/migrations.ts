@@ -2,14 +2,16 @@ import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { query } from './query.ts'
 import type { Engine } from './engine.ts'
-import { type Store, StoreUnavailableError } from './store.ts'
-import type { Tables } from './tables.ts'
+import { type FillColumns, type Store, StoreUnavailableError } from './store.ts'
+import type { RecordName, Tables } from './tables.ts'
 
 /** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */
 interface Migration {
   readonly name: string
   /** SQL as SQLite reads it; `forEngine` says what other engines get. */
   readonly statements: readonly string[]
+  /** Tables of which columns are to be filled from their records. */
+  readonly fills?: readonly RecordName[]
   /** The engine that needs it; the others count it, and do nothing. */
   readonly only?: Engine
 }
@@ -160,6 +162,14 @@ const migrations: readonly Migration[] = [
       'create index set_aside_by_account on set_aside (account_id)',
     ],
   },
+  {
+    name: 'graded segments, rules of lock templates',
+    statements: [
+      'alter table lock_template add column is_test_lock integer not null default 0',
+      'alter table lock_template add column is_time_displayed integer not null default 1',
+    ],
+    fills: ['lock_template', 'training_session'],
+  },
 ]
 
 /** The version this program works with. */
@@ -202,8 +212,15 @@ export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
   if (version !== currentVersion) throw new StoreUnavailableError('the schema of the database is not the one expected')
 }
 
-/** Brings the schema up to date in one transaction and returns the names of the steps it took. */
-export async function migrate({ db, engine }: Pick<Store, 'db' | 'engine'>, now: number): Promise<string[]> {
+/**
+ * Brings the schema up to date in one transaction and returns the names of the steps it took. Where there are records
+ * already, `fillColumns` fills what follows from them.
+ */
+export async function migrate(
+  { db, engine }: Pick<Store, 'db' | 'engine'>,
+  now: number,
+  fillColumns?: FillColumns,
+): Promise<string[]> {
   if ((await schemaVersion({ db, engine })) === currentVersion) return []
   return db.transaction().execute(async transaction => {
     // SQLite transactions have the write lock from their start.
@@ -229,8 +246,18 @@ export async function migrate({ db, engine }: Pick<Store, 'db' | 'engine'>, now:
         })
         .execute()
     }
+    // After the last step, because the records are read as this program knows them.
+    for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
+      await fill(transaction, table, fillColumns)
+    }
     return pending.map(migration => migration.name)
   })
+}
+
+async function fill(db: Transaction<Tables>, table: RecordName, fillColumns: FillColumns | undefined) {
+  if (fillColumns !== undefined) return fillColumns(db, table)
+  const row = await db.selectFrom(table).select('id').limit(1).executeTakeFirst()
+  if (row !== undefined) throw new SchemaError('the database has records: bring it up to date with `lockstep migrate`')
 }
 
 /** In another encoding some texts could not be stored, and others would be counted in bytes. */

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Engine } from './engine.ts'
 import type { Query } from './query.ts'
-import type { Tables } from './tables.ts'
+import type { RecordName, Tables } from './tables.ts'
 
 /** An open database. */
 export interface Store {
@@ -49,6 +49,9 @@ export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
 
+/** Fills the columns of a table that follow from its records. Runs within a transaction. */
+export type FillColumns = (db: Kysely<Tables>, table: RecordName) => Promise<void>
+
 export interface OpenOptions {
   /** How long a writer waits for another one. */
   readonly busyTimeoutMs: number
@@ -56,6 +59,8 @@ export interface OpenOptions {
   readonly statementTimeoutMs?: number
   /** What to do with an old schema: bring it up to date (the default), refuse it (`current`) or leave it (`any`). */
   readonly schema?: 'migrate' | 'current' | 'any'
+  /** Fills columns that a step of the schema added, from the records. */
+  readonly fillColumns?: FillColumns
   /** Replicas that records may be read from. */
   readonly readUrls?: readonly string[]
   /** Whether to create the database if it does not exist. */

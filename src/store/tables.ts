@@ -8,7 +8,7 @@ export interface Tables {
   account: AccountTable
   partnership: PartnershipTable
   token: TokenTable
-  lock_template: DatedTable
+  lock_template: LockTemplateTable
   lock_device: RecordTable
   training_device: RecordTable
   training_template: TrainingTemplateTable
@@ -69,6 +69,11 @@ interface DatedTable extends RecordTable {
   at: number
 }
 
+interface LockTemplateTable extends DatedTable {
+  is_test_lock: number
+  is_time_displayed: number
+}
+
 interface TrainingTemplateTable extends DatedTable {
   is_public: number
   is_active: number
@@ -89,13 +94,16 @@ interface TrainingSessionTable extends DatedTable {
   passed: number
   settings_id: number
   segments: number
-  /** The unweighted mean of the grades of its segments, rounded half up; null without segments. */
+  /** The unweighted mean of the grades of its graded segments, rounded half up; null without any. */
   grade: number | null
   reps: number
   /** Micrometres; null when unknown. */
   distance_um: number | null
   approximate: number
-  /** Its segments by kind as JSON: `[[<kind>, <segments>, <passed>, <sum of grades>], …]`. */
+  /**
+   * Its segments by kind as JSON: `[[<kind>, <segments>, <passed>, [<grade>, …], <graded and passed>, <repetitions>,
+   * <micrometres or null>, <seconds>, <points>], …]`. Grades are those of graded segments.
+   */
   kinds: string
 }
 

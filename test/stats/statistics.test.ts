@@ -168,7 +168,7 @@ test('with a kind of segment, only sessions that have one count, and only what t
 
 test('a kind without graded segments has no grades, and its segments are counted as ungraded', () => {
   const clock = zoneClock('UTC')
-  const part = { segments: 2, reps: 1, distance: null, duration: 1, points: 1 }
+  const part = { segments: 2, passed: 2, reps: 1, distance: null, duration: 1, points: 1 }
   const session = {
     at: at('2026-03-02T00:00:00Z'),
     passed: true,

@@ -227,9 +227,15 @@ function session(id: number, when: number, more: Partial<SessionFigures> = {}): 
     reps: 10,
     distance: 1_000_000,
     approximate: false,
-    kinds: [{ kind: 'training', segments: 1, passed: 1, grades: 80 }],
+    kinds: [kindOf('training', [80], 1)],
     ...more,
   }
+}
+
+/** Segments of one kind, each with its grade. */
+function kindOf(kind: string, grades: readonly number[], passed: number) {
+  const sums = { reps: 10, distance: null, duration: 60, points: 5 }
+  return { kind, segments: grades.length, passed, grades, gradedPassed: passed, ...sums }
 }
 
 const sessions = (from: number, days: number) =>
@@ -290,7 +296,7 @@ test('a mean is rounded half up, and of nothing there is none', () => {
   assert.equal(grades(80, 80, 81), 80)
   assert.equal(grades(null, 70), 70)
   assert.equal(grades(null), null)
-  const two = session(1, 0, { kinds: [{ kind: 'bounce', segments: 2, passed: 1, grades: 161 }] })
+  const two = session(1, 0, { kinds: [kindOf('bounce', [80, 81], 1)] })
   assert.equal(gradeOfKind(two, 'bounce'), 81)
   assert.equal(gradeOfKind(two, 'warmup'), null)
 })
@@ -313,15 +319,12 @@ test('the moving average is the mean of up to seven known values, the newest of 
 
 test('figures by kind count segments, and a kind keeps the sessions that have any', () => {
   const first = session(1, 0, {
-    kinds: [
-      { kind: 'warmup', segments: 1, passed: 1, grades: 100 },
-      { kind: 'training', segments: 3, passed: 1, grades: 200 },
-    ],
+    kinds: [kindOf('warmup', [100], 1), kindOf('training', [60, 60, 80], 1)],
   })
   const second = session(2, 0, {
     passed: false,
     program: 2,
-    kinds: [{ kind: 'training', segments: 1, passed: 0, grades: 41 }],
+    kinds: [kindOf('training', [41], 0)],
   })
   assert.deepEqual(totalsByKind([first, second]), [
     { kind: 'training', passed: 1, total: 4, grade: 60 },

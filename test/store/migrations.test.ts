@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
+import { fillColumns } from '../../src/archive/fill-columns.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
@@ -15,7 +16,7 @@ import { ask } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
 import { everyAnswer, records } from '../support/everything.ts'
 import { sharedServer, testOnPostgres } from '../support/postgres.ts'
-import { trainingSession, world } from '../support/records.ts'
+import { lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask as askService, serve } from '../support/serving.ts'
 
@@ -165,6 +166,34 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   await ask(service, 'select * from later')
 })
 
+testOnBoth('columns that a step adds are filled from the records that are there', async ({ url }) => {
+  const store = await opened(url)
+  const practice = lockTemplate(11, 1, { isTestLock: true, isTimeDisplayed: false })
+  const sessions = Array.from({ length: 450 }, (_, index) => trainingSession(100 + index, 1 + (index % 3)))
+  await importArchive(store, archiveOf([...records, practice, ...sessions]))
+  const before = await everyRow(store)
+  assert.deepEqual(
+    before.templates.filter(({ id }) => id === 11).map(row => ({ ...row })),
+    [{ id: 11, is_test_lock: 1, is_time_displayed: 0 }],
+  )
+  await store.close()
+  await toFourthVersion(url)
+  const upgraded = await opened(url)
+  assert.deepEqual(await everyRow(upgraded), before)
+  await upgraded.close()
+})
+
+async function everyRow({ db }: Store) {
+  return {
+    templates: await db
+      .selectFrom('lock_template')
+      .select(['id', 'is_test_lock', 'is_time_displayed'])
+      .orderBy('id')
+      .execute(),
+    sessions: await db.selectFrom('training_session').selectAll().orderBy('id').execute(),
+  }
+}
+
 testOnEmptyPostgres('keys that get the owner change no answer and no export', async ({ url }) => {
   const store = await opened(url)
   await importArchive(store, archiveOf(records))
@@ -228,7 +257,7 @@ function statementsOf(text: string): string[] {
 }
 
 function opened(url: string, schema: OpenOptions['schema'] = 'migrate'): Promise<Store> {
-  return open(url, { busyTimeoutMs: 10_000, schema })
+  return open(url, { busyTimeoutMs: 10_000, schema, fillColumns })
 }
 
 /** Runs a statement on a database, brought up to date before if not said otherwise. */
@@ -238,8 +267,18 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
   await store.close()
 }
 
-/** Makes the database as the program left it before there was a fourth step. */
+/** Makes the database as the program left it before there was a fifth step. */
+async function toFourthVersion(url: string) {
+  for (const column of ['is_test_lock', 'is_time_displayed']) {
+    await change(url, `alter table lock_template drop column ${column}`, 'any')
+  }
+  await change(url, "update training_session set grade = null, kinds = '[]'", 'any')
+  await change(url, 'delete from migration where version > 4', 'any')
+}
+
+/** The same, before there was a fourth. */
 async function toThirdVersion(url: string) {
+  await toFourthVersion(url)
   await change(url, 'drop table set_aside', 'any')
   for (const table of ['account', 'partnership', ...RECORDS]) {
     await change(url, `alter table ${table} drop column extra`, 'any')

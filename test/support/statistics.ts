@@ -184,6 +184,7 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
       return {
         kind,
         segments,
+        passed: segments,
         grades,
         gradedPassed: Math.floor(random() * (grades.length + 1)),
         reps: Math.floor(random() * 500),

@@ -1,0 +1,63 @@
+import { type Kysely, sql } from 'kysely'
+import type { FillColumns } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import type { JsonObject } from './canonical.ts'
+import { sessionFigures, templateRules } from './derived-columns.ts'
+
+/** Makes columns again from the records that are stored. */
+export const fillColumns: FillColumns = async (db, table) => {
+  const derive = derived[table]
+  if (derive === undefined) return
+  let last = { owner_id: 0, id: 0 }
+  for (;;) {
+    const rows = await db
+      .selectFrom(table)
+      .select(['owner_id', 'id', 'document'])
+      .where(({ eb, refTuple, tuple }) => eb(refTuple('owner_id', 'id'), '>', tuple(last.owner_id, last.id)))
+      .orderBy('owner_id')
+      .orderBy('id')
+      .limit(ROWS_AT_ONCE)
+      .execute()
+    const [first] = rows
+    if (first === undefined) return
+    // The archive wrote each document.
+    const columns = rows.map(({ document }) => derive(JSON.parse(document) as JsonObject))
+    await update(db, table, rows, columns)
+    last = rows.at(-1) ?? first
+  }
+}
+
+const derived: Partial<Record<keyof Tables, (record: JsonObject) => Readonly<Record<string, Cell>>>> = {
+  lock_template: templateRules,
+  training_session: record => {
+    const { grade, kinds } = sessionFigures(record)
+    return { grade, kinds }
+  },
+}
+
+type Cell = string | number | null
+
+const ROWS_AT_ONCE = 200
+
+async function update(
+  db: Kysely<Tables>,
+  table: keyof Tables,
+  rows: readonly { readonly owner_id: number; readonly id: number }[],
+  columns: readonly Readonly<Record<string, Cell>>[],
+) {
+  const names = Object.keys(columns[0] ?? {})
+  const values = rows.map(({ owner_id, id }, index) => {
+    const cells = names.map(name => typed(name, columns[index]?.[name] ?? null))
+    return sql`(${sql.join([typed('id', owner_id), typed('id', id), ...cells])})`
+  })
+  const changes = names.map(name => sql`${sql.ref(name)} = ${sql.ref(`made.${name}`)}`)
+  await sql`
+    with made (owner_id, id, ${sql.join(names.map(name => sql.ref(name)))}) as (values ${sql.join(values)})
+    update ${sql.table(table)} set ${sql.join(changes)} from made
+    where ${sql.ref(`${table}.owner_id`)} = made.owner_id and ${sql.ref(`${table}.id`)} = made.id`.execute(db)
+}
+
+/** PostgreSQL takes parameters for text unless it is told. */
+function typed(name: string, cell: Cell) {
+  return name === 'kinds' ? sql`cast(${cell} as text)` : sql`cast(${cell} as bigint)`
+}
