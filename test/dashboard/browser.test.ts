@@ -1,3 +1,4 @@
+// engine: any
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'

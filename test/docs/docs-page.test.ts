@@ -1,3 +1,4 @@
+// engine: any
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { api } from '../../src/contract/index.ts'

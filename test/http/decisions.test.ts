@@ -1,3 +1,4 @@
+// engine: any
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -58,6 +59,10 @@ const steps: readonly Step[] = [
   step('unknown_parameter', 'unknown', draft => draft.query.push('unknown=1')),
   step('repeated_parameter', 'repeated', draft => draft.query.push('include=owner', 'include=owner')),
   step('invalid_parameter', 'path', draft => (draft.path = '/api/v1/dtt/sessions/x')),
+  step('owner_not_accessible', 'path', draft => {
+    draft.path = '/api/v1/dtt/sessions'
+    draft.query.push('ownerId=3')
+  }),
   step('not_found', 'path', draft => (draft.path = '/api/v1/dtt/sessions/99')),
   step('not_modified', 'validator', draft => draft.headers.push('If-None-Match: *')),
 ]

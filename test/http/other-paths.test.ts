@@ -1,3 +1,4 @@
+// engine: any
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { METHODS, request } from 'node:http'

@@ -1,3 +1,4 @@
+// engine: any
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'

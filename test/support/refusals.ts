@@ -281,6 +281,12 @@ function ofParameters({ ann }: Tokens): Refused[] {
       '2026-02-30', '2026-2-3', '20260203', '2026-02-16T18:00', '2026-02-16%2018:00:00Z', '1771264800', 'yesterday', '',
       '2026-02-16T18:00:00+01:00Z', '2026-02-16T24:00:00Z', '+002026-02-16', MARK,
     ].map(value => refused('invalid_parameter', `${LIST}?from=${value}`, { field: 'from', message: moment })), // prettier-ignore
+    refused(
+      'invalid_parameter',
+      `${LIST}/LATEST?include=no`,
+      { field: 'id', message: 'must be an integer of 1 or more' },
+      { field: 'include', message: 'must be owner' },
+    ),
     refused('invalid_parameter', `${LIST}?from=2026-02-17T00:00:01Z&to=2026-02-16`, {
       field: 'from',
       message: 'must not be after to',
