@@ -4,19 +4,24 @@ import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommand } from './cli/backup.ts'
 import { addLinkCommands } from './cli/links.ts'
+import { addPullCommands } from './cli/pull.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
+import { PullLockedError } from './pull/round.ts'
+import { SourceError } from './pull/source.ts'
+import { PullUsageError } from './pull/target.ts'
 import { StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
 
 /** The exit codes for what can go wrong. */
-const EXIT = { refused: 1, usage: 2, storage: 3, interrupted: 130 }
+const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
 
 const program = new Command('lockstep')
+  .enablePositionalOptions()
   .description('A self-hosted read API for lock and training history.')
   .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
   .showHelpAfterError('(add --help for usage)')
@@ -25,10 +30,11 @@ const program = new Command('lockstep')
     'after',
     `
 Settings are environment variables; the most common are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
-Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 130 interrupted.`,
+Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted.`,
   )
 
 addServeCommands(program)
+addPullCommands(program)
 addArchiveCommands(program)
 addBackupCommand(program)
 addAccountCommands(program)
@@ -53,7 +59,11 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
   if (error instanceof InterruptedError) return fail(error, EXIT.interrupted)
   if (error instanceof RefusedError || error instanceof ImportError) return fail(error, EXIT.refused)
-  if (error instanceof UsageError || error instanceof ConfigError) return fail(error, EXIT.usage)
+  if (error instanceof UsageError || error instanceof ConfigError || error instanceof PullUsageError) {
+    return fail(error, EXIT.usage)
+  }
+  if (error instanceof SourceError) return fail(error, EXIT.source)
+  if (error instanceof PullLockedError) return fail(error, EXIT.storage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
     return fail(error, EXIT.storage)
   }

@@ -108,6 +108,25 @@ export const settings = {
     'The port to serve Prometheus metrics on, at /metrics; no metrics when empty.',
     value => (value === '' ? undefined : port(value)),
   ),
+  sourceUrl: setting(
+    'LOCKSTEP_SOURCE_URL',
+    '',
+    'The server that `pull` reads records from, when `--from` does not say.',
+    text,
+  ),
+  sourceToken: setting(
+    'LOCKSTEP_SOURCE_TOKEN',
+    '',
+    'The token that `pull` shows to that server. It is never stored.',
+    text,
+  ),
+  sourceTokenFile: setting(
+    'LOCKSTEP_SOURCE_TOKEN_FILE',
+    '',
+    'A file that holds that token instead; only its owner may be able to read it.',
+    text,
+  ),
+  pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for any number.', count),
 }
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }

@@ -170,6 +170,41 @@ const migrations: readonly Migration[] = [
     ],
     fills: ['lock_template', 'training_session'],
   },
+  {
+    name: 'pull',
+    statements: [
+      `create table pull_source (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        origin text not null,
+        username text,
+        knows_me integer not null,
+        capabilities text not null,
+        completed_at integer,
+        full_at integer,
+        unique (account_id, origin)
+      ) strict`,
+      `create table pull_row (
+        source_id integer not null references pull_source (id) on delete cascade,
+        kind text not null,
+        id integer not null,
+        owner_id integer,
+        form text not null,
+        open_at integer,
+        missing_at integer,
+        gone_at integer,
+        primary key (source_id, kind, id)
+      ) strict`,
+      'create index pull_row_open on pull_row (source_id, kind, open_at) where open_at is not null',
+      'create index pull_row_gone on pull_row (source_id, kind) where gone_at is not null',
+      `create table pull_access (
+        source_id integer not null references pull_source (id) on delete cascade,
+        owner_id integer not null references account (id) on delete cascade,
+        ended_at integer,
+        primary key (source_id, owner_id)
+      ) strict`,
+    ],
+  },
 ]
 
 /** The version this program works with. */

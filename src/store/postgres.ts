@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
+import type pg from 'pg'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'
 import { guarded, makePool } from './postgres-pool.ts'
@@ -37,6 +38,7 @@ export function openPostgres(url: string, { busyTimeoutMs, statementTimeoutMs, r
     },
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     locked: runLocked,
+    hold: name => holdLock(pool, name),
     backup: undefined,
     primary,
     async close() {
@@ -95,6 +97,21 @@ function readFrom(replicas: Replicas, readPrimary: Reader): Reader {
     }
     return readPrimary(query, values)
   }
+}
+
+/** The lock belongs to the session of a connection, which is kept for it. */
+async function holdLock(pool: pg.Pool, name: string): Promise<(() => Promise<void>) | undefined> {
+  const client = await pool.connect()
+  const { rows } = await client.query<{ held: boolean }>(
+    'select pg_try_advisory_lock(hashtextextended($1, 0)) as held',
+    [`lockstep ${name}`],
+  )
+  if (rows[0]?.held !== true) {
+    client.release()
+    return undefined
+  }
+  // Ending the connection releases the lock, too.
+  return async () => client.release(true)
 }
 
 const WRITE_LOCK = 5625_002

@@ -54,6 +54,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
         throw error
       }
     },
+    hold: async name => holdLock(`${path}.${name}`),
     backup: file => copy(path, file),
     async close() {
       reader.close()
@@ -148,6 +149,20 @@ function openReader(path: string): DatabaseSync {
     `pragma query_only = on; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}; pragma cache_size = ${-READ_CACHE_KIB}`,
   )
   return reader
+}
+
+/** The lock is one on an empty file beside the database, which the system releases when the process ends. */
+function holdLock(path: string): (() => Promise<void>) | undefined {
+  closeSync(openSync(path, 'a', 0o600))
+  const lock = new DatabaseSync(path, { timeout: 0 })
+  try {
+    lock.exec('begin exclusive')
+  } catch (error) {
+    lock.close()
+    if (isBusy(error)) return undefined
+    throw error
+  }
+  return async () => lock.close()
 }
 
 async function copy(path: string, file: string) {

@@ -19,6 +19,9 @@ export interface Tables {
   browser_session: BrowserSessionTable
   preference: PreferenceTable
   set_aside: SetAsideTable
+  pull_source: PullSourceTable
+  pull_row: PullRowTable
+  pull_access: PullAccessTable
 }
 
 interface AccountTable {
@@ -159,6 +162,47 @@ interface SetAsideTable {
   encoding: 'utf-8' | 'base64'
   first_seen_at: number
   last_seen_at: number
+}
+
+/** A server that records of an account are pulled from. */
+export interface PullSourceTable {
+  id: Generated<number>
+  account_id: number
+  /** Scheme, host and port, and the path before `/api/v1`. */
+  origin: string
+  /** As the source last told it; null when it does not tell whose token it is. */
+  username: string | null
+  knows_me: number
+  /** What the source was found to take, as JSON. */
+  capabilities: string
+  /** When the last complete round ended. */
+  completed_at: number | null
+  /** When the last complete round that walked everything began. */
+  full_at: number | null
+}
+
+/** A row that a source has shown. */
+export interface PullRowTable {
+  source_id: number
+  /** As in an archive. */
+  kind: string
+  id: number
+  /** Null where it is not known. */
+  owner_id: number | null
+  /** A hash of the row as the list showed it; empty where its record must be read again. */
+  form: string
+  /** When it began, of a session that is not finished. */
+  open_at: number | null
+  /** When a whole walk did not show it any more. */
+  missing_at: number | null
+  gone_at: number | null
+}
+
+/** Access that a pull has made: `owner_id` lets the account of the source read. */
+interface PullAccessTable {
+  source_id: number
+  owner_id: number
+  ended_at: number | null
 }
 
 export type AccountRow = Selectable<AccountTable>

@@ -14,6 +14,8 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   serve: ['--host', '--port', '--workers', '--no-migrate', '--database'],
   migrate: ['--database'],
   demo: ['--reset', '--port', '--database'],
+  'pull status': ['--database', '--json'],
+  'pull prune': ['--yes', '--many', '--database'],
   import: ['file', '--on-conflict', '--database', '--json'],
   export: ['--account', '--database'],
   backup: ['file', '--database'],
@@ -51,7 +53,7 @@ test('every command has a help that describes it and each of its options, on std
 test('the first help names every setting that most people need, and what the exit codes mean', () => {
   const help = helps.get('') ?? ''
   for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(help.includes(word))
-  assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 130 interrupted/)
+  assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted/)
 })
 
 test('every command in the docs exists, with every option that the docs give it', () => {

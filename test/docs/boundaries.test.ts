@@ -46,7 +46,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['http', 'dashboard', 'openapi'],
   'node:sqlite': ['store'],
   pg: ['store'],
-  kysely: ['store', 'archive', 'stats', 'accounts', 'resources', 'dashboard'],
+  kysely: ['store', 'archive', 'stats', 'accounts', 'resources', 'pull', 'dashboard'],
 }
 
 interface Import {

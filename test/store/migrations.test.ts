@@ -267,8 +267,15 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
   await store.close()
 }
 
-/** Makes the database as the program left it before there was a fifth step. */
+/** Makes the database as the program left it before there was a sixth step. */
+async function toFifthVersion(url: string) {
+  for (const table of ['pull_access', 'pull_row', 'pull_source']) await change(url, `drop table ${table}`, 'any')
+  await change(url, 'delete from migration where version > 5', 'any')
+}
+
+/** The same, before there was a fifth. */
 async function toFourthVersion(url: string) {
+  await toFifthVersion(url)
   for (const column of ['is_test_lock', 'is_time_displayed']) {
     await change(url, `alter table lock_template drop column ${column}`, 'any')
   }

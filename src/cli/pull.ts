@@ -1,0 +1,310 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, open as openFile, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { exportArchive } from '../archive/export.ts'
+import { type Config, readConfig, settings } from '../config.ts'
+import { AddressError, parseAddress, parseToken } from '../pull/address.ts'
+import { systemClock } from '../pull/clock.ts'
+import { findPrunable, prune } from '../pull/prune.ts'
+import type { PullReport } from '../pull/report.ts'
+import { pullRepeatedly } from '../pull/repeat.ts'
+import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
+import { Source, StoppedError } from '../pull/source.ts'
+import { pullStatus } from '../pull/status.ts'
+import type { Store } from '../store/index.ts'
+import { startPullProgress } from './pull-progress.ts'
+import {
+  confirmOr,
+  databaseOption,
+  InterruptedError,
+  jsonOption,
+  openStore,
+  print,
+  printRows,
+  say,
+  type StoreOptions,
+  UsageError,
+  withOptions,
+  withStore,
+} from './terminal.ts'
+
+export function addPullCommands(program: Command) {
+  const command = withOptions(
+    program.command('pull'),
+    new Option('--from <url>', `the server to read from (${settings.sourceUrl.env})`),
+    new Option('--account <id|username>', 'the account here that the records belong to'),
+    new Option('--partners', 'also records of others that the token may read'),
+    new Option('--full', 'walk everything and read every record again'),
+    new Option('--every <span>', 'repeat after such a time, such as 5m, until stopped').argParser(parseSpan),
+    new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
+    databaseOption(),
+    jsonOption(),
+  )
+    // The subcommands have options of the same names.
+    .enablePositionalOptions()
+    .summary('read records from another server of this API')
+    .description(
+      `Reads the records of an account from another server of this API and stores what is new. The token comes from ${settings.sourceToken.env} or ${settings.sourceTokenFile.env}.`,
+    )
+    .action(pull)
+
+  withOptions(command.command('status'), databaseOption(), jsonOption())
+    .summary('list sources, with what came from them')
+    .description('Lists the sources that records were pulled from, when, and how many rows of each kind.')
+    .action(showStatus)
+
+  withOptions(
+    command.command('prune'),
+    new Option('--yes', 'do not ask'),
+    new Option('--many', 'also if that is more than a tenth of a kind'),
+    databaseOption(),
+  )
+    .summary('remove records that are gone at their source')
+    .description(
+      'Removes records that are gone at the source they were pulled from, and those of partners who ended access.',
+    )
+    .action(pruneGone)
+}
+
+interface PullFlags extends StoreOptions {
+  readonly from?: string
+  readonly account?: string
+  readonly partners?: boolean
+  readonly full?: boolean
+  readonly every?: number
+  readonly out?: string
+  readonly json?: boolean
+}
+
+async function pull(flags: PullFlags) {
+  const config = readConfig(process.env)
+  const address = sourceAddress(flags, config)
+  const token = sourceToken(config)
+  if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('--out and --every exclude each other')
+  const stop = stopSignals()
+  const source = new Source({ address, token, rate: config.pullRate, clock: systemClock, stop: stop.signal })
+  try {
+    if (flags.out !== undefined) await pullToFile(source, flags, flags.out)
+    else await pullIntoStore(source, flags, config)
+  } catch (error) {
+    if (!(error instanceof StoppedError)) throw error
+    if (stop.isInterrupted())
+      throw new InterruptedError('interrupted: what was read is stored, the next pull continues')
+    say('stopped: what was read is stored, the next pull continues')
+  }
+}
+
+async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
+  const url = flags.database ?? config.databaseUrl
+  // A database is made only for a source that answers.
+  if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) await findIdentity(source)
+  await withStore(
+    flags,
+    async store => {
+      const options = { ...roundOptions(store, source, flags) }
+      if (flags.every === undefined) {
+        const report = await round(options)
+        printReport(report, flags.json)
+        if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
+        return
+      }
+      await pullRepeatedly({
+        every: flags.every,
+        source,
+        round: () => round(options),
+        onReport: report => printReport(report, flags.json, true),
+        onFailure: (error, waitMs) => say(`lockstep: ${error.message}; trying again in ${Math.round(waitMs / 1000)} s`),
+      })
+    },
+    { create: true, bulk: true },
+  )
+}
+
+/** Complete, but something was set aside that was not before. */
+const SET_ASIDE = 1
+
+/** Pulls into a database of its own, so that the archive has each record once and in its place. */
+async function pullToFile(source: Source, flags: PullFlags, out: string) {
+  const isStdout = out === '-'
+  const parent = isStdout ? tmpdir() : dirname(resolve(out))
+  if (!existsSync(parent)) throw new UsageError(`there is no folder ${parent}`)
+  const folder = await mkdtemp(join(parent, '.lockstep-pull-'))
+  try {
+    const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000, bulk: true })
+    let report: PullReport
+    try {
+      report = await round({ ...roundOptions(store, source, flags), full: true })
+      const account = flags.partners === true ? undefined : report.accountId
+      if (isStdout) await exportArchive(store, writeToStdout, account)
+      else await exportToFile(store, join(folder, 'archive'), account)
+    } finally {
+      await store.close()
+    }
+    if (!isStdout) await rename(join(folder, 'archive'), out)
+    for (const line of summaryOf(report)) say(line)
+    if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function exportToFile(store: Store, path: string, account: number | undefined) {
+  const file = await openFile(path, 'wx', 0o600)
+  try {
+    await exportArchive(store, async text => void (await file.write(text)), account)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function writeToStdout(text: string) {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+function roundOptions(store: Store, source: Source, { account, partners, full }: PullFlags): RoundOptions {
+  return { store, source, account, partners: partners === true, full: full === true }
+}
+
+async function round(options: RoundOptions): Promise<PullReport> {
+  const shown = startPullProgress()
+  try {
+    return await pullOnce({ ...options, ...(shown === undefined ? {} : { progress: shown.show }) })
+  } finally {
+    shown?.end()
+  }
+}
+
+function sourceAddress({ from }: PullFlags, { sourceUrl }: Config): string {
+  const text = from ?? sourceUrl
+  if (text === '') throw new UsageError(`say where to read from: --from or ${settings.sourceUrl.env}`)
+  return orUsageError(from === undefined ? settings.sourceUrl.env : '--from', () => parseAddress(text))
+}
+
+function sourceToken({ sourceToken: token, sourceTokenFile: file }: Config): string {
+  if (token !== '') return orUsageError(settings.sourceToken.env, () => parseToken(token))
+  const name = settings.sourceTokenFile.env
+  if (file === '')
+    throw new UsageError(`the token of the source is missing: set ${settings.sourceToken.env} or ${name}`)
+  let mode: number
+  let text: string
+  try {
+    mode = statSync(file).mode
+    text = readFileSync(file, 'utf8')
+  } catch {
+    throw new UsageError(`${name}: ${file} cannot be read`)
+  }
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    throw new UsageError(`${name}: others can read ${file}, so it is refused: chmod 600 it`)
+  }
+  return orUsageError(name, () => parseToken(text))
+}
+
+function orUsageError<Value>(name: string, parse: () => Value): Value {
+  try {
+    return parse()
+  } catch (error) {
+    throw error instanceof AddressError ? new UsageError(`${name} ${error.message}`) : error
+  }
+}
+
+/** Aborted by the first SIGTERM or SIGINT; a second one ends the program at once. */
+function stopSignals() {
+  const controller = new AbortController()
+  let interrupted = false
+  process.once('SIGTERM', () => controller.abort())
+  process.once('SIGINT', () => {
+    interrupted = true
+    controller.abort()
+  })
+  return { signal: controller.signal, isInterrupted: () => interrupted }
+}
+
+function parseSpan(text: string): number {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? []
+  if (count === '') throw new InvalidArgumentError('It must be a span such as 30s, 5m, 1h or 1d.')
+  return Number(count) * (SPAN_UNITS[unit] ?? 0)
+}
+
+const SPAN_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function printReport(report: PullReport, json: boolean | undefined, isRepeated = false) {
+  if (json === true) return print(JSON.stringify(report))
+  const changed = report.kinds.filter(
+    ({ added, replaced, skipped, setAside }) => added + replaced + skipped + setAside > 0,
+  )
+  if (isRepeated && changed.length === 0) return
+  printRows(
+    isRepeated ? changed : report.kinds,
+    {
+      kind: row => row.kind,
+      added: row => row.added,
+      replaced: row => row.replaced,
+      unchanged: row => row.unchanged,
+      skipped: row => row.skipped,
+      'set aside': row => row.setAside,
+    },
+    false,
+  )
+  for (const line of summaryOf(report)) say(line)
+}
+
+function summaryOf({
+  accountId,
+  username,
+  setAside,
+  extra,
+  missingLists,
+  gone,
+  notes,
+  requests,
+}: PullReport): string[] {
+  return [
+    `pulled into account ${accountId} (${username}) with ${requests} requests`,
+    ...notes,
+    ...missingLists.map(title => `the source has no list of ${title}: skipped`),
+    ...extra.map(({ kind, field, count }) => `${kind}: field ${field} is kept beside the record (${count} times)`),
+    ...setAside.rows.map(({ kind, id, reason }) => `set aside: ${kind}${id === undefined ? '' : ` ${id}`}: ${reason}`),
+    ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows are set aside in all`] : []),
+    ...(gone > 0 ? [`${gone} rows are gone at the source; they are kept (see pull prune)`] : []),
+  ]
+}
+
+async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
+  await withStore(flags, async store => {
+    const sources = await pullStatus(store)
+    if (flags.json === true) return print(JSON.stringify(sources, null, 2))
+    if (sources.length === 0) say('nothing was pulled yet')
+    for (const { accountId, username, origin, completedAt, rows, gone, setAside } of sources) {
+      print(`account ${accountId} (${username}) from ${origin}`)
+      print(`last complete round: ${completedAt ?? 'none yet'}; set aside: ${setAside}`)
+      printRows(
+        Object.entries(rows).map(([kind, count]) => ({ kind, count, gone: gone[kind] ?? 0 })),
+        { kind: row => row.kind, rows: row => row.count, gone: row => row.gone },
+        false,
+      )
+    }
+  })
+}
+
+async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonly many?: boolean }) {
+  await withStore(flags, async store => {
+    const kinds = await findPrunable(store)
+    if (kinds.length === 0) return say('nothing is gone at its source')
+    const list = kinds.map(({ count, kind, username }) => `${count} ${kind} of ${username}`).join(', ')
+    say(`gone: ${list}`)
+    const many = kinds.find(({ count, total }) => count * MANY > total)
+    if (many !== undefined && flags.many !== true) {
+      throw new UsageError(
+        `that is more than a tenth of all ${many.kind} of ${many.username}: add --many if that is right`,
+      )
+    }
+    if (flags.yes !== true) await confirmOr('--yes', `Remove these records? They cannot be pulled again.`)
+    say(`removed ${await prune(store)} records`)
+  })
+}
+
+const MANY = 10

@@ -1,0 +1,191 @@
+import { listAccounts, removeLink, setAsOf } from '../accounts/accounts.ts'
+import { type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
+import type { Store } from '../store/index.ts'
+import type { SourceData } from './rows.ts'
+import type { ReportBuilder } from './report.ts'
+import { addSource, type PullSource } from './state.ts'
+import { isUsable, nameOf, type Target } from './target.ts'
+
+/** The accounts that a pull stores rows of: the one the token belongs to and, if asked for, those whose records it reaches. */
+export class PulledAccounts {
+  readonly #store: Store
+  readonly #origin: string
+  readonly #target: Target
+  readonly #report: ReportBuilder
+  /** What the source tells of people, by id. */
+  readonly #people = new Map<number, SourceData>()
+  readonly #partners = new Map<number, string>()
+  readonly #refused = new Set<number>()
+  #intake: Intake | undefined
+  #source: PullSource | undefined
+
+  constructor(
+    store: Store,
+    origin: string,
+    target: Target,
+    { known, user, report }: { known: PullSource | undefined; user: SourceData | undefined; report: ReportBuilder },
+  ) {
+    this.#store = store
+    this.#origin = origin
+    this.#target = target
+    this.#source = known
+    this.#report = report
+    if (user !== undefined) this.#people.set(target.id, user)
+  }
+
+  get me(): number {
+    return this.#target.id
+  }
+
+  /** Ids of all of them, the one the token belongs to first. */
+  get ids(): readonly number[] {
+    return [this.#target.id, ...this.#partners.keys()]
+  }
+
+  /** What pulls remember; undefined before something was stored for the first time. */
+  get source(): PullSource | undefined {
+    return this.#source
+  }
+
+  /** Where rows are stored, and what pulls remember of the source: made with the account when they are needed first. */
+  async open(): Promise<{ readonly intake: Intake; readonly source: PullSource }> {
+    this.#intake ??= await this.#openIntake()
+    this.#source ??= await this.#begin(this.#intake)
+    return { intake: this.#intake, source: this.#source }
+  }
+
+  notePerson(id: number, user: SourceData) {
+    this.#people.set(id, user)
+  }
+
+  /** Takes a partner in, with access for the one the token belongs to. Returns whether rows of this owner can be stored. */
+  async admit(ownerId: number): Promise<boolean> {
+    if (ownerId === this.me || this.#partners.has(ownerId)) return true
+    if (this.#refused.has(ownerId)) return false
+    const accounts = await listAccounts(this.#store)
+    const told = nameOf(this.#people.get(ownerId)) ?? ''
+    const stored = accounts.find(({ id }) => id === ownerId)
+    const { source } = await this.open()
+    const access = await this.#accessOf(source.id, ownerId)
+    if (stored !== undefined && access === undefined && stored.username !== told) {
+      this.#refused.add(ownerId)
+      this.#report.notes.push(`account ${ownerId} here is not the one of the source: its records are set aside`)
+      return false
+    }
+    const isFree = isUsable(told) && accounts.every(({ id, username }) => id === ownerId || username !== told)
+    this.#partners.set(ownerId, stored?.username ?? (isFree ? told : `account-${ownerId}`))
+    await this.#intake?.close()
+    this.#intake = await this.#openIntake()
+    await this.#storeAccount(this.#intake, ownerId)
+    // Access that ended here is not given again; access that this pull ended is.
+    if (access === undefined || access.ended_at !== null) await this.#giveAccess(this.#intake, source.id, ownerId)
+    return true
+  }
+
+  /** Ends access that pulls from this source made, for owners that it no longer shows, and gives back what it shows again. */
+  async followPeople(shown: ReadonlySet<number>, now: number): Promise<void> {
+    if (this.#source === undefined) return
+    const made = await this.#store.db
+      .selectFrom('pull_access')
+      .selectAll()
+      .where('source_id', '=', this.#source.id)
+      .orderBy('owner_id')
+      .execute()
+    for (const { owner_id: ownerId, ended_at: endedAt } of made) {
+      if (endedAt !== null && shown.has(ownerId)) await this.admit(ownerId)
+      if (endedAt !== null || shown.has(ownerId)) continue
+      // It may have been ended here.
+      await removeLink(this.#store, ownerId, this.me).catch(() => {})
+      await this.#store.db
+        .updateTable('pull_access')
+        .set({ ended_at: now })
+        .where('source_id', '=', this.#source.id)
+        .where('owner_id', '=', ownerId)
+        .execute()
+    }
+  }
+
+  /** Stores up to when the accounts are known, and what the source was found to be. */
+  async complete(now: number, source: Partial<Omit<PullSource, 'id' | 'account_id' | 'origin'>>): Promise<void> {
+    const { intake, source: known } = await this.open()
+    const records = this.ids.map(id => this.#recordOf(id))
+    const report = await intake.storeBatch(records, {
+      within: async db => {
+        for (const id of this.ids) await setAsOf(db, id, now)
+        await db
+          .updateTable('pull_source')
+          .set({ ...source, completed_at: now })
+          .where('id', '=', known.id)
+          .execute()
+      },
+    })
+    this.#report.add(records, report)
+    const faulty = this.ids.filter((_, index) => report.outcomes[index] === 'set-aside')
+    if (faulty.length > 0) await intake.storeBatch(faulty.map(id => this.#recordOf(id, true)))
+  }
+
+  async close(): Promise<void> {
+    await this.#intake?.close()
+  }
+
+  async #openIntake(): Promise<Intake> {
+    return openIntake(this.#store, { source: this.#origin, accounts: this.ids })
+  }
+
+  async #begin(intake: Intake): Promise<PullSource> {
+    await this.#storeAccount(intake, this.me)
+    return addSource(this.#store, {
+      account_id: this.me,
+      origin: this.#origin,
+      username: nameOf(this.#people.get(this.me)) ?? null,
+      knows_me: this.#people.has(this.me) ? 1 : 0,
+      capabilities: '{}',
+      completed_at: null,
+      full_at: null,
+    })
+  }
+
+  /** Stores an account with all that is known of it, or with its name alone where that cannot be stored. */
+  async #storeAccount(intake: Intake, id: number): Promise<void> {
+    const { outcomes } = await intake.storeBatch([this.#recordOf(id)])
+    if (outcomes[0] === 'set-aside') await intake.storeBatch([this.#recordOf(id, true)])
+  }
+
+  #recordOf(id: number, isMinimal = false): IncomingRecord {
+    const { subscriptionEndsAt: _, ...user } = isMinimal ? {} : { ...this.#people.get(id) }
+    const isMe = id === this.me
+    return {
+      kind: 'account',
+      data: {
+        ...user,
+        id,
+        username: isMe ? this.#target.username : this.#partners.get(id),
+        // Taken for a new account only.
+        subscriptionTier: isMe ? 'ultra' : null,
+      },
+    }
+  }
+
+  async #accessOf(sourceId: number, ownerId: number) {
+    return this.#store.db
+      .selectFrom('pull_access')
+      .selectAll()
+      .where('source_id', '=', sourceId)
+      .where('owner_id', '=', ownerId)
+      .executeTakeFirst()
+  }
+
+  async #giveAccess(intake: Intake, sourceId: number, ownerId: number): Promise<void> {
+    await intake.storeBatch([{ kind: 'partnership', data: { ownerId, partnerId: this.me } }], {
+      within: async (db, { added }) => {
+        // Access that was there before is not this pull's to end.
+        if (added === 0) return
+        await db
+          .insertInto('pull_access')
+          .values({ source_id: sourceId, owner_id: ownerId, ended_at: null })
+          .onConflict(conflict => conflict.columns(['source_id', 'owner_id']).doUpdateSet({ ended_at: null }))
+          .execute()
+      },
+    })
+  }
+}

@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+import { DAY_MS } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import type { SourceList } from './lists.ts'
+import type { SourceReader } from './reader.ts'
+import type { SourceData } from './rows.ts'
+import { SourceUnavailableError } from './source.ts'
+import { type PullRow, type PullSource, rowsOfOwners } from './state.ts'
+
+export interface WalkedList {
+  readonly store: Store
+  readonly source: PullSource
+  readonly list: SourceList
+  /** Every id that the whole list has shown. */
+  readonly seen: ReadonlySet<number>
+  readonly owners: readonly number[]
+  /** When the round began. */
+  readonly at: number
+  readonly reader: SourceReader
+}
+
+/**
+ * Marks what a whole walk of a list did not show: missing at first, gone when that is so a day later and the source has no
+ * record of this id either. Returns how many are newly gone, and the records that the source still has.
+ */
+export async function markGone(walked: WalkedList): Promise<{ gone: number; found: readonly SourceData[] }> {
+  const { store, source, list, seen, owners, at } = walked
+  let gone = 0
+  const found: SourceData[] = []
+  for await (const rows of rowsOfOwners(store, source.id, list.kind, owners)) {
+    for (const row of rows) {
+      if (seen.has(row.id) || row.gone_at !== null) continue
+      if (row.missing_at === null) {
+        await mark(walked, row, { missing_at: at })
+        continue
+      }
+      if (at - row.missing_at < DAY_MS) continue
+      const record = await readRecord(walked, row.id)
+      if (record === 'unanswered') continue
+      if (record === undefined) {
+        if (await isStored(walked, row)) gone += 1
+        await mark(walked, row, { gone_at: at, open_at: null })
+      } else {
+        // The source has it, although its list does not show it: asked again after another day.
+        await mark(walked, row, { missing_at: at })
+        found.push(record)
+      }
+    }
+  }
+  return { gone, found }
+}
+
+async function readRecord({ reader, list }: WalkedList, id: number): Promise<SourceData | 'unanswered' | undefined> {
+  try {
+    return await reader.readRecord(list, id)
+  } catch (error) {
+    if (error instanceof SourceUnavailableError) return 'unanswered'
+    throw error
+  }
+}
+
+async function mark(
+  { store }: WalkedList,
+  { source_id, kind, id }: PullRow,
+  marks: Partial<Pick<PullRow, 'missing_at' | 'gone_at' | 'open_at'>>,
+) {
+  await store.db
+    .updateTable('pull_row')
+    .set(marks)
+    .where('source_id', '=', source_id)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .execute()
+}
+
+async function isStored({ store, list }: WalkedList, { id, owner_id }: PullRow): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from ${sql.table(list.table)} where id = ${id} and owner_id = ${owner_id}`.execute(store.db)
+  return rows.length > 0
+}

@@ -1,0 +1,108 @@
+import { LockDevice, TrainingDevice } from '../contract/devices.ts'
+import { LockSession } from '../contract/lock-sessions.ts'
+import { LockTemplate } from '../contract/lock-templates.ts'
+import { TrainingSession } from '../contract/training-sessions.ts'
+import { TrainingTemplate } from '../contract/training-templates.ts'
+import type { RecordName } from '../store/tables.ts'
+import type { SourceData } from './rows.ts'
+
+/** A list of the source and the kind of record it holds. */
+export interface SourceList {
+  readonly kind: string
+  readonly table: RecordName
+  /** What people call the records. */
+  readonly title: string
+  /** Below `/api/v1`; a record is at this path and its id. */
+  readonly path: string
+  /** The field that orders the list, where that is an instant. */
+  readonly order?: string
+  /** What can be asked to be told beside the record, and the field that tells it. */
+  readonly include?: { readonly name: 'owner' | 'template'; readonly field: string }
+  /** Whether even a source that is the bare specification has the record by its id. */
+  readonly hasRecords?: boolean
+  /** Whether rows of the list never are whole records. */
+  readonly isSummary?: boolean
+  /** Fields that every record has. */
+  readonly fields: readonly string[]
+}
+
+/** Sources that do not have them leave them out of the record, too. */
+const DERIVED = new Set(['repsMeasured', 'distanceTravelled'])
+
+const lockDevices: SourceList = {
+  kind: 'lock-device',
+  table: 'lock_device',
+  title: 'lock devices',
+  path: '/lkbx',
+  fields: fieldsOf(LockDevice),
+}
+
+const trainingDevices: SourceList = {
+  kind: 'training-device',
+  table: 'training_device',
+  title: 'training devices',
+  path: '/dtt',
+  fields: fieldsOf(TrainingDevice),
+}
+
+const lockTemplates: SourceList = {
+  kind: 'lock-template',
+  table: 'lock_template',
+  title: 'lock templates',
+  path: '/lkbx/templates',
+  order: 'createdAt',
+  fields: fieldsOf(LockTemplate),
+}
+
+export const trainingTemplates: SourceList = {
+  kind: 'training-template',
+  table: 'training_template',
+  title: 'training programs',
+  path: '/dtt/templates',
+  order: 'createdDate',
+  isSummary: true,
+  hasRecords: true,
+  fields: fieldsOf(TrainingTemplate),
+}
+
+export const lockSessions: SourceList = {
+  kind: 'lock-session',
+  table: 'lock_session',
+  title: 'lock sessions',
+  path: '/lkbx/sessions',
+  order: 'startDate',
+  include: { name: 'template', field: 'templateId' },
+  hasRecords: true,
+  fields: fieldsOf(LockSession),
+}
+
+export const trainingSessions: SourceList = {
+  kind: 'training-session',
+  table: 'training_session',
+  title: 'training sessions',
+  path: '/dtt/sessions',
+  order: 'created_at',
+  include: { name: 'owner', field: 'ownerId' },
+  hasRecords: true,
+  fields: fieldsOf(TrainingSession),
+}
+
+export const deviceLists: readonly SourceList[] = [lockDevices, trainingDevices]
+
+/** Every list, in the order they are read. */
+export const sourceLists: readonly SourceList[] = [
+  ...deviceLists,
+  lockTemplates,
+  trainingTemplates,
+  lockSessions,
+  trainingSessions,
+]
+
+/** Whether a row of a list lacks a field that every record has. */
+export function lacksFields(list: SourceList, data: SourceData): boolean {
+  return list.isSummary === true || list.fields.some(field => data[field] === undefined)
+}
+
+function fieldsOf({ required = [] }: { readonly required?: readonly string[] }): readonly string[] {
+  return required.filter(field => !DERIVED.has(field))
+}

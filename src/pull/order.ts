@@ -1,0 +1,38 @@
+import { instantOf, type SourceData } from './rows.ts'
+
+/** Whether the rows of a list come newest first, as far as they were read. */
+export class ListOrder {
+  readonly #field: string | undefined
+  #lastSecond = Infinity
+  #isNewestFirst = true
+  #newest: number | undefined
+
+  constructor(field: string | undefined) {
+    this.#field = field
+  }
+
+  instantOf(data: SourceData): number | undefined {
+    return this.#field === undefined ? undefined : instantOf(data[this.#field])
+  }
+
+  /** Takes the instants of a page. Rows without one prove nothing. */
+  add(instants: readonly (number | undefined)[]) {
+    this.#newest = undefined
+    for (const instant of instants) {
+      if (instant === undefined) continue
+      const second = Math.floor(instant / 1000)
+      if (second > this.#lastSecond) this.#isNewestFirst = false
+      this.#lastSecond = second
+      this.#newest = Math.max(this.#newest ?? instant, instant)
+    }
+  }
+
+  get isNewestFirst(): boolean {
+    return this.#isNewestFirst
+  }
+
+  /** Of the last page; undefined when it had no instant. */
+  get newest(): number | undefined {
+    return this.#newest
+  }
+}

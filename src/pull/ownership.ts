@@ -1,0 +1,77 @@
+import type { Store } from '../store/index.ts'
+import { rowsOf } from './identity.ts'
+import { deviceLists, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
+import type { SourceReader } from './reader.ts'
+import { idOf, isObject, type SourceData, type SourceRow } from './rows.ts'
+import type { Source } from './source.ts'
+
+/** Whose a record is. Training sessions do not say it themselves. */
+export class Ownership {
+  readonly #store: Store
+  readonly #source: Source
+  readonly #reader: SourceReader
+  readonly #me: number
+  readonly #devices = new Map<number, number>()
+  readonly #programs = new Map<number, number | undefined>()
+  #seesOthers: boolean | undefined
+
+  constructor(store: Store, source: Source, reader: SourceReader, me: number) {
+    this.#store = store
+    this.#source = source
+    this.#reader = reader
+    this.#me = me
+  }
+
+  /** Remembers what the rows of a list tell. */
+  note(list: SourceList, rows: readonly SourceRow[]) {
+    for (const { id, data } of rows) {
+      const owner = idOf(data['ownerId'])
+      if (id === undefined || owner === undefined) continue
+      if (owner !== this.#me) this.#seesOthers = true
+      if (deviceLists.includes(list)) this.#devices.set(id, owner)
+      if (list === trainingTemplates) this.#programs.set(id, owner)
+    }
+  }
+
+  /** Notes whether the token sees somebody else, from the people that the source lists. */
+  notePeople(people: readonly unknown[]) {
+    this.#seesOthers ??= people.some(user => isObject(user) && user['id'] !== this.#me)
+  }
+
+  /** The owner of a record; undefined where the source does not tell. */
+  async ownerOf(list: SourceList, data: SourceData): Promise<number | undefined> {
+    const told = idOf(data['ownerId'])
+    if (told !== undefined || list !== trainingSessions) return told
+    const device = idOf(data['trainer_id'])
+    const ofDevice = device === undefined ? undefined : this.#devices.get(device)
+    if (ofDevice !== undefined) return ofDevice
+    const program = idOf(data['settings_id'])
+    const ofProgram = program === undefined ? undefined : await this.#ownerOfProgram(program)
+    return ofProgram ?? ((await this.#isAlone()) ? this.#me : undefined)
+  }
+
+  async #ownerOfProgram(id: number): Promise<number | undefined> {
+    if (!this.#programs.has(id)) {
+      const [stored] = await this.#store.db
+        .selectFrom('training_template')
+        .select('owner_id')
+        .where('id', '=', id)
+        .limit(1)
+        .execute()
+      this.#programs.set(
+        id,
+        stored?.owner_id ?? idOf((await this.#reader.readRecord(trainingTemplates, id))?.['ownerId']),
+      )
+    }
+    return this.#programs.get(id)
+  }
+
+  /** Whether the token sees nobody but the account it belongs to. */
+  async #isAlone(): Promise<boolean> {
+    if (this.#seesOthers === undefined) {
+      const { data } = await this.#source.get('/users')
+      this.notePeople(rowsOf(data) ?? [])
+    }
+    return this.#seesOthers === false
+  }
+}

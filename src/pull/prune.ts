@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Store } from '../store/index.ts'
+import { sourceLists } from './lists.ts'
+
+/** Rows of one kind that can be pruned. */
+export interface PrunableKind {
+  readonly accountId: number
+  readonly username: string
+  readonly kind: string
+  /** How many of them are gone at the source, or belong to somebody whose access a pull has ended. */
+  readonly count: number
+  /** How many there are of the account and kind in all. */
+  readonly total: number
+}
+
+/** What `pull prune` would remove, by owner and kind. */
+export async function findPrunable(store: Store): Promise<PrunableKind[]> {
+  const found: PrunableKind[] = []
+  for (const { kind, table } of sourceLists) {
+    const { rows } = await sql<{ owner: number; username: string; count: number; total: number }>`
+      select account.id as owner, account.username, count(*) as count,
+        (select count(*) from ${sql.table(table)} as stored where stored.owner_id = account.id) as total
+      from ${sql.table(table)} as record join account on account.id = record.owner_id
+      where ${prunable(kind)}
+      group by account.id, account.username order by account.id`.execute(store.db)
+    for (const { owner, username, count, total } of rows) {
+      found.push({ accountId: owner, username, kind, count, total })
+    }
+  }
+  return found
+}
+
+/** Removes what is gone at the source. Returns how many rows were removed. */
+export async function prune(store: Store): Promise<number> {
+  return store.db.transaction().execute(async db => {
+    let removed = 0
+    for (const { kind, table } of sourceLists) {
+      const { numAffectedRows } = await sql`delete from ${sql.table(table)} as record where ${prunable(kind)}`.execute(
+        db,
+      )
+      removed += Number(numAffectedRows ?? 0)
+      await sql`delete from pull_row where kind = ${kind} and (gone_at is not null and not exists (
+          select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
+        or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
+          and pull_access.owner_id = pull_row.owner_id and pull_access.ended_at is not null))`.execute(db)
+    }
+    return removed
+  })
+}
+
+/**
+ * Whether a record may be removed: it is gone where it was pulled from, or its owner's access was ended by a pull. Where a
+ * source does not tell whose token it is, nothing that it fails to show says that a record is gone.
+ */
+function prunable(kind: string) {
+  return sql`exists (select 1 from pull_row join pull_source on pull_source.id = pull_row.source_id
+    left join pull_access on pull_access.source_id = pull_row.source_id and pull_access.owner_id = pull_row.owner_id
+    where pull_row.kind = ${kind} and pull_row.id = record.id and pull_row.owner_id = record.owner_id
+      and pull_source.knows_me = 1 and (pull_row.gone_at is not null or pull_access.ended_at is not null))`
+}

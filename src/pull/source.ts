@@ -1,0 +1,210 @@
+import type { Clock } from './clock.ts'
+import { isObject } from './rows.ts'
+
+/** The server that records are pulled from: one GET at a time, paced, with retries. */
+
+/** The source refused, or is away; the message is one line and says which. */
+export class SourceError extends Error {
+  override readonly name: string = 'SourceError'
+}
+
+/** The source refused the token (401) or what it may read (403). */
+export class SourceRefusedError extends SourceError {
+  override readonly name = 'SourceRefusedError'
+}
+
+/** The source did not answer one request, however often it was sent. */
+export class SourceUnavailableError extends SourceError {
+  override readonly name = 'SourceUnavailableError'
+}
+
+/** The pull was told to stop. */
+export class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+}
+
+export interface SourceOptions {
+  /** Scheme, host and port, and the path before `/api/v1` where there is one. */
+  readonly address: string
+  readonly token: string
+  /** Requests a minute; 0 for any number. */
+  readonly rate: number
+  readonly clock: Clock
+  /** Aborted when the pull should stop: no further request is sent. One that was sent is waited for. */
+  readonly stop: AbortSignal
+}
+
+/** What the source answered: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
+export type SourceResponse =
+  | { readonly status: 200; readonly data: unknown }
+  | { readonly status: number; readonly data: undefined }
+
+export type QueryValues = Readonly<Record<string, string | number>>
+
+export class Source {
+  readonly #options: SourceOptions
+  /** When the last requests were sent, oldest first; as many as a minute may have. */
+  #sent: number[] = []
+  /** Requests sent in all. */
+  requests = 0
+
+  constructor(options: SourceOptions) {
+    this.#options = options
+  }
+
+  /** What stands before `/api/v1`. */
+  get address(): string {
+    return this.#options.address
+  }
+
+  get clock(): Clock {
+    return this.#options.clock
+  }
+
+  throwIfStopped() {
+    if (this.#options.stop.aborted) throw new StoppedError('the pull was stopped')
+  }
+
+  /**
+   * Asks for a path below `/api/v1`. Throws SourceUnavailableError after the last attempt, SourceRefusedError for 401 and
+   * 403, SourceError for an answer that is none of this API, StoppedError when the pull should stop.
+   */
+  async get(path: string, query: QueryValues = {}): Promise<SourceResponse> {
+    let failures = 0
+    for (;;) {
+      const result = await this.#attempt(path, query)
+      if ('status' in result) return result
+      if ('retryAfterMs' in result) {
+        await this.wait(result.retryAfterMs)
+        continue
+      }
+      failures += 1
+      const delay = RETRY_DELAYS_MS[failures - 1]
+      if (delay === undefined) throw new SourceUnavailableError(`${this.address} ${result.failure}`)
+      await this.wait(delay)
+    }
+  }
+
+  async #attempt(path: string, query: QueryValues): Promise<Attempt> {
+    await this.#pace()
+    this.throwIfStopped()
+    this.requests += 1
+    let response: Response
+    let body: string
+    try {
+      response = await fetch(this.#urlOf(path, query), {
+        headers: { Authorization: `Bearer ${this.#options.token}`, Accept: 'application/json' },
+        // A redirect could lead to another origin, which must not see the token.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      })
+      body = await response.text()
+    } catch (error) {
+      return this.#failureOf(error)
+    }
+    return this.#read(response, body, path)
+  }
+
+  #failureOf(error: unknown): Attempt {
+    const code = codeOf(error)
+    if (CERTIFICATE_ERROR.test(code))
+      throw new SourceError(`the certificate of ${this.address} is not accepted (${code})`)
+    if (code === 'TimeoutError') return { failure: `did not answer within ${REQUEST_TIMEOUT_MS / 1000} seconds` }
+    return { failure: `cannot be reached (${code})` }
+  }
+
+  #read(response: Response, body: string, path: string): Attempt {
+    const { status, headers } = response
+    if (status === 429) return { retryAfterMs: retryAfter(headers.get('Retry-After'), this.clock.now()) }
+    if (status >= 500) return { failure: `answers with status ${status}` }
+    if (status >= 300 && status < 400) {
+      throw new SourceError(
+        `${this.address} redirects to another address, which is not followed: name that one instead`,
+      )
+    }
+    if (status === 401) throw new SourceRefusedError(`${this.address} refuses the token (401${refusalCode(body)})`)
+    if (status === 403) {
+      throw new SourceRefusedError(`${this.address} does not allow ${path} to this token (403${refusalCode(body)})`)
+    }
+    if (status !== 200) return { status, data: undefined }
+    const parsed = parse(body)
+    if (parsed === undefined) {
+      if (/^\s*</.test(body)) {
+        throw new SourceError(`${this.address} answers with HTML instead of JSON: is this the address of the API?`)
+      }
+      return { failure: 'answers with JSON that is cut short' }
+    }
+    if (!isObject(parsed) || parsed['ok'] !== true || !('data' in parsed)) {
+      throw new SourceError(`${this.address} answers with JSON that is not of this API: is this the right address?`)
+    }
+    return { status: 200, data: parsed['data'] }
+  }
+
+  /** Waits until one more request keeps to the rate. */
+  async #pace() {
+    const { rate, clock } = this.#options
+    if (rate === 0) return
+    const oldest = this.#sent.length < rate ? undefined : this.#sent.shift()
+    if (oldest !== undefined) await this.wait(oldest + MINUTE_MS - clock.now())
+    this.#sent.push(clock.now())
+  }
+
+  /** Throws StoppedError when the pull should stop. */
+  async wait(ms: number) {
+    if (ms <= 0) return this.throwIfStopped()
+    try {
+      await this.clock.wait(ms, this.#options.stop)
+    } catch {
+      // Only the signal ends a wait.
+    }
+    this.throwIfStopped()
+  }
+
+  #urlOf(path: string, query: QueryValues): string {
+    const values = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    return `${this.address}/api/v1${path}${values.length === 0 ? '' : `?${values.join('&')}`}`
+  }
+}
+
+type Attempt = SourceResponse | { readonly failure: string } | { readonly retryAfterMs: number }
+
+const REQUEST_TIMEOUT_MS = 30_000
+const MINUTE_MS = 60_000
+/** Before the second attempt and each further one. */
+const RETRY_DELAYS_MS = [0, 1000, 2000, 4000, 8000]
+const DEFAULT_RETRY_AFTER_MS = 5000
+const MAX_RETRY_AFTER_MS = 300_000
+
+const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/
+
+/** The header holds seconds or a date. */
+function retryAfter(header: string | null, now: number): number {
+  if (header === null) return DEFAULT_RETRY_AFTER_MS
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? DEFAULT_RETRY_AFTER_MS : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+}
+
+/** The code of a failed `fetch`: of the connection, where there is one. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error'
+  if (error.name === 'TimeoutError') return error.name
+  const { cause } = error
+  const reason: unknown = cause instanceof AggregateError ? cause.errors[0] : cause
+  if (reason instanceof Error && 'code' in reason) return String(reason.code)
+  return 'the connection was cut'
+}
+
+/** The code that a refusal carries, where it is plain enough to be shown. */
+function refusalCode(body: string): string {
+  const parsed = parse(body)
+  const code = isObject(parsed) ? parsed['code'] : undefined
+  return typeof code === 'string' && /^[a-z_]{1,64}$/.test(code) ? `, ${code}` : ''
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,162 @@
+import type { Insertable, Kysely, Selectable } from 'kysely'
+import type { Store } from '../store/index.ts'
+import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
+import type { IdentityPath } from './identity.ts'
+
+/** What pulls remember: the source of an account, and each row that the source has shown. */
+
+export type PullSource = Selectable<PullSourceTable>
+export type PullRow = Selectable<PullRowTable>
+export type NewPullRow = Insertable<PullRowTable>
+
+/** What the source was found to take. Remembered, so that a round need not try what was refused. */
+export interface Capabilities {
+  readonly identityPath?: IdentityPath
+  /** Parameters beyond `limit` and `offset` that lists take. */
+  readonly parameters?: Readonly<Partial<Record<ListParameter, boolean>>>
+  /** By path of a list: whether `include` is taken there. */
+  readonly include?: Readonly<Record<string, boolean>>
+  /** Kinds whose list rows lack fields that the record has. */
+  readonly partialKinds?: readonly string[]
+  /** Kinds whose list rows are whole records. */
+  readonly completeKinds?: readonly string[]
+}
+
+type ListParameter = 'cursor' | 'ownerId'
+
+/** What pulls from this origin into this account remember. */
+export function findSource(store: Store, accountId: number, origin: string): Promise<PullSource | undefined> {
+  return store.db
+    .selectFrom('pull_source')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('origin', '=', origin)
+    .executeTakeFirst()
+}
+
+/** The origins that records of an account were pulled from. */
+export async function originsOf(store: Store, accountId: number): Promise<string[]> {
+  const rows = await store.db.selectFrom('pull_source').select('origin').where('account_id', '=', accountId).execute()
+  return rows.map(({ origin }) => origin)
+}
+
+/** The only source of an origin, whatever its account. */
+export async function capabilitiesOf(store: Store, origin: string): Promise<Capabilities> {
+  const rows = await store.db.selectFrom('pull_source').select('capabilities').where('origin', '=', origin).execute()
+  return rows.length === 1 ? readCapabilities(rows[0]?.capabilities) : {}
+}
+
+export function readCapabilities(text: string | undefined): Capabilities {
+  // Written by this program alone.
+  return text === undefined ? {} : (JSON.parse(text) as Capabilities)
+}
+
+export async function addSource(store: Store, source: Omit<Insertable<PullSourceTable>, 'id'>): Promise<PullSource> {
+  return store.db.insertInto('pull_source').values(source).returningAll().executeTakeFirstOrThrow()
+}
+
+/** The remembered rows among these, by id. */
+export async function findRows(
+  db: Kysely<Tables>,
+  sourceId: number,
+  kind: string,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, PullRow>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('pull_row')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .where('kind', '=', kind)
+    .where('id', 'in', ids)
+    .execute()
+  return new Map(rows.map(row => [row.id, row]))
+}
+
+/** Remembers rows that the source has shown: they are not missing. */
+export async function saveRows(db: Kysely<Tables>, rows: readonly NewPullRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await db
+    .insertInto('pull_row')
+    .values([...rows])
+    .onConflict(conflict =>
+      conflict.columns(['source_id', 'kind', 'id']).doUpdateSet(({ ref }) => ({
+        owner_id: ref('excluded.owner_id'),
+        form: ref('excluded.form'),
+        open_at: ref('excluded.open_at'),
+        missing_at: ref('excluded.missing_at'),
+        gone_at: ref('excluded.gone_at'),
+      })),
+    )
+    .execute()
+}
+
+/** Unfinished sessions that began at this instant or later. */
+export function openRows(store: Store, sourceId: number, kind: string, since: number): Promise<PullRow[]> {
+  return store.db
+    .selectFrom('pull_row')
+    .selectAll()
+    .where('source_id', '=', sourceId)
+    .where('kind', '=', kind)
+    .where('open_at', '>=', since)
+    .where('gone_at', 'is', null)
+    .orderBy('id')
+    .execute()
+}
+
+/** Locks that are active as far as is known here, of rows that the source has shown. */
+export async function activeLocks(
+  store: Store,
+  sourceId: number,
+  owners: readonly number[],
+): Promise<{ readonly id: number }[]> {
+  return store.db
+    .selectFrom('lock_session')
+    .innerJoin('pull_row', 'pull_row.id', 'lock_session.id')
+    .select('lock_session.id')
+    .where('lock_session.owner_id', 'in', owners)
+    .where('lock_session.is_active', '=', 1)
+    .where('pull_row.source_id', '=', sourceId)
+    .where('pull_row.kind', '=', 'lock-session')
+    .where('pull_row.gone_at', 'is', null)
+    .orderBy('lock_session.id')
+    .execute()
+}
+
+/** How many rows of a kind the source has shown. */
+export async function countRows(store: Store, sourceId: number, kind: string): Promise<number> {
+  const { count } = await store.db
+    .selectFrom('pull_row')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('source_id', '=', sourceId)
+    .where('kind', '=', kind)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Remembered rows of these owners, a batch at a time. */
+export async function* rowsOfOwners(
+  store: Store,
+  sourceId: number,
+  kind: string,
+  owners: readonly number[],
+): AsyncGenerator<PullRow[]> {
+  let after = 0
+  for (;;) {
+    const rows = await store.db
+      .selectFrom('pull_row')
+      .selectAll()
+      .where('source_id', '=', sourceId)
+      .where('kind', '=', kind)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(ROWS_AT_ONCE)
+      .execute()
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.filter(row => row.owner_id !== null && owners.includes(row.owner_id))
+    after = last.id
+  }
+}
+
+const ROWS_AT_ONCE = 1000

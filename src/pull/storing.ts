@@ -1,0 +1,190 @@
+import type { BatchReport, IncomingRecord } from '../archive/intake.ts'
+import type { Store } from '../store/index.ts'
+import type { PulledAccounts } from './accounts.ts'
+import { lacksFields, type SourceList, trainingSessions } from './lists.ts'
+import type { Ownership } from './ownership.ts'
+import type { SourceReader } from './reader.ts'
+import { toRecord } from './records.ts'
+import type { ReportBuilder } from './report.ts'
+import { instantOf, type SourceData, type SourceRow } from './rows.ts'
+import { type Source, SourceUnavailableError, StoppedError } from './source.ts'
+import { type NewPullRow, type PullRow, saveRows } from './state.ts'
+
+/** A row of the source and what is remembered of it. */
+export interface OfferedRow {
+  readonly row: SourceRow
+  readonly known: PullRow | undefined
+  /** Told beside the row, where the row does not tell it itself. */
+  readonly templateId?: number
+  /** Whether the row is the record itself, and not a row of a list. */
+  readonly isRecord?: boolean
+}
+
+/** A row that is about to be stored. */
+interface PreparedRow {
+  readonly record: IncomingRecord
+  readonly data: SourceData
+  readonly owner: number | undefined
+  /** What is remembered of the row as it is now; empty if it must be read again. */
+  readonly form: string
+  readonly offered: OfferedRow
+}
+
+export interface StoredRows {
+  /** How many rows were prepared, that is, belong to an account that is pulled. */
+  readonly prepared: readonly PreparedRow[]
+  readonly isChanged: boolean
+}
+
+const UNANSWERED = 'the source does not answer for it'
+const OWNER_UNKNOWN = 'the source does not tell whose it is'
+const OWNER_REFUSED = 'the id of its owner is another account here'
+
+export interface RowStoreOptions {
+  readonly store: Store
+  readonly source: Source
+  readonly reader: SourceReader
+  readonly accounts: PulledAccounts
+  readonly ownership: Ownership
+  readonly report: ReportBuilder
+  /** Whether rows of other owners are stored too. */
+  readonly partners: boolean
+}
+
+/** Stores rows of the source: whole records, under their owners, a batch in one transaction. */
+export class RowStore {
+  readonly #options: RowStoreOptions
+  /** Records that were read by their id in this round. */
+  readonly #read = new Set<string>()
+
+  constructor(options: RowStoreOptions) {
+    this.#options = options
+  }
+
+  /** Stores the rows that belong to an account that is pulled. `shown` are rows that are known and not missing any more. */
+  async store(list: SourceList, rows: readonly OfferedRow[], shown: readonly PullRow[] = []): Promise<StoredRows> {
+    const prepared: PreparedRow[] = []
+    try {
+      for (const offered of rows) {
+        const row = await this.#prepare(list, offered)
+        if (row !== undefined) prepared.push(row)
+      }
+    } catch (error) {
+      // What was read so far need not be read again.
+      if (error instanceof StoppedError) await this.#save(list, prepared, shown)
+      throw error
+    }
+    return { prepared, isChanged: await this.#save(list, prepared, shown) }
+  }
+
+  /** Whether a record was read by its id in this round. */
+  hasRead(list: SourceList, id: number): boolean {
+    return this.#read.has(`${list.kind} ${id}`)
+  }
+
+  /** Undefined for a row that belongs to nobody who is pulled, or that is not there any more. */
+  async #prepare(list: SourceList, offered: OfferedRow): Promise<PreparedRow | undefined> {
+    const { row, known } = offered
+    const { ownership, reader } = this.#options
+    if (list !== trainingSessions) {
+      // Somebody else's record need not be read to be passed over.
+      const told = await ownership.ownerOf(list, row.data)
+      if (told !== undefined && !this.#options.partners && told !== this.#options.accounts.me) return undefined
+    }
+    let { data } = row
+    const isPartial = reader.isPartial(list) === true || lacksFields(list, data)
+    if (isPartial && offered.isRecord !== true && row.id !== undefined) {
+      const read = await this.#readRecord(list, row.id)
+      if (read === 'unanswered') return this.#faulty(list, offered, UNANSWERED)
+      // Even a bare source has records of these kinds: what is not there was removed meanwhile.
+      if (read === undefined && list.hasRecords) return undefined
+      data = read ?? data
+      this.#read.add(`${list.kind} ${row.id}`)
+    }
+    if (offered.isRecord === true) this.#read.add(`${list.kind} ${row.id}`)
+    const owner = await ownership.ownerOf(list, data)
+    if (owner === undefined && list === trainingSessions) {
+      return this.#faulty(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
+    }
+    if (owner !== undefined && owner !== this.#options.accounts.me) {
+      if (!this.#options.partners) return undefined
+      if (!(await this.#options.accounts.admit(owner))) {
+        return this.#faulty(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
+      }
+    }
+    const record = toRecord(list, data, { owner, tellsLegacy: this.#tellsLegacy })
+    const { templateId } = offered
+    const beside = templateId === undefined ? record.beside : { templateId, ...record.beside }
+    return { record: beside === undefined ? record : { ...record, beside }, data, owner, form: row.form, offered }
+  }
+
+  /** Another Lockstep says of every session whether its distance is approximate. */
+  get #tellsLegacy(): boolean {
+    const { reader } = this.#options
+    return reader.hasCursors && reader.tells(trainingSessions)
+  }
+
+  async #readRecord(list: SourceList, id: number): Promise<SourceData | 'unanswered' | undefined> {
+    try {
+      return await this.#options.reader.readRecord(list, id)
+    } catch (error) {
+      if (error instanceof SourceUnavailableError) return 'unanswered'
+      throw error
+    }
+  }
+
+  #faulty(list: SourceList, offered: OfferedRow, fault: string, form = ''): PreparedRow {
+    const { data } = offered.row
+    const ownerId = data['ownerId']
+    const beside = list === trainingSessions && ownerId !== undefined ? { ownerId } : {}
+    return { record: { kind: list.kind, data, beside, fault }, data, owner: undefined, form, offered }
+  }
+
+  /** Returns whether the store has changed. */
+  async #save(list: SourceList, prepared: readonly PreparedRow[], shown: readonly PullRow[]): Promise<boolean> {
+    const { store, accounts, report, source } = this.#options
+    const present = shown.map(row => ({ ...row, missing_at: null, gone_at: null }))
+    if (prepared.length === 0) {
+      await saveRows(store.db, present)
+      return false
+    }
+    const { intake, source: pulled } = await accounts.open()
+    const records = prepared.map(({ record }) => record)
+    const remember = (row: PreparedRow, outcome: BatchReport['outcomes'][number] | undefined): NewPullRow[] => {
+      const { known } = row.offered
+      const { id } = row.offered.row
+      if (id === undefined) return []
+      const openAt = instantOf(row.data[list.order ?? '']) ?? instantOf(row.data['createdAt']) ?? source.clock.now()
+      const next = {
+        source_id: pulled.id,
+        kind: list.kind,
+        id,
+        owner_id: row.owner ?? null,
+        form: row.form,
+        open_at: outcome === 'skipped' ? openAt : null,
+        missing_at: null,
+        gone_at: null,
+      }
+      return known !== undefined && isSame(known, next) ? [] : [next]
+    }
+    const batch = await intake.storeBatch(records, {
+      within: async (db, { outcomes }) => {
+        const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
+        const ids = new Set(remembered.map(({ id }) => id))
+        await saveRows(db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
+      },
+    })
+    report.add(records, batch)
+    return batch.added + batch.replaced > 0
+  }
+}
+
+function isSame(known: PullRow, next: NewPullRow): boolean {
+  return (
+    known.owner_id === next.owner_id &&
+    known.form === next.form &&
+    known.open_at === next.open_at &&
+    known.missing_at === null &&
+    known.gone_at === null
+  )
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sampleArchive } from '../../src/demo/sample.ts'
+import { openStore } from '../support/archives.ts'
+import { startService, unlimited } from '../support/service.ts'
+import { makeClock, pull } from '../support/sources/pulls.ts'
+import { bareOptions, habitsOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+const today = Date.parse('2026-03-04T15:00:00Z')
+const sample = [...sampleArchive(today)]
+const alex = 1
+
+/** What a source of the sample has, as its wire has it. */
+async function sampleWorld(): Promise<SourceWorld> {
+  await using store = await openStore(sample)
+  return new SourceWorld().add(...linesOf(await store.export()))
+}
+
+/** The lines of an export, parsed; fields beside the data that a source cannot tell are left out. */
+function linesOf(archive: string, without: readonly string[] = []): any[] {
+  return archive
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => {
+      const record = JSON.parse(line)
+      for (const name of without) delete record[name]
+      return record
+    })
+}
+
+test('everything of an account is pulled from another service, and a second round finds nothing new', async () => {
+  await using service = await startService(
+    sample.map(line => JSON.parse(line)),
+    unlimited,
+  )
+  await using here = await openStore()
+  const token = await service.token('alex')
+  const clock = makeClock(today)
+  const report = await pull(here.store, service.url, { token, clock })
+  assert.deepEqual([report.accountId, report.username, report.setAside.count], [alex, 'alex', 0])
+  await using there = await openStore(sample)
+  const expected = linesOf(await there.export(alex), ['asOf', 'templateId'])
+  assert.deepEqual(linesOf(await here.export(alex), ['asOf', 'templateId']), expected)
+
+  const second = await pull(here.store, service.url, { token, clock })
+  assert.ok(second.requests <= 12, `${second.requests} requests`)
+  assert.equal(second.isFull, false)
+  assert.deepEqual(
+    second.kinds.filter(({ added, replaced, setAside }) => added + replaced + setAside > 0),
+    [],
+  )
+})
+
+test('a source that is the bare specification gives what its wire has', async () => {
+  const world = await sampleWorld()
+  await using source = await startSource(bareOptions(world))
+  await using here = await openStore()
+  const report = await pull(here.store, source.url, { account: String(alex), clock: makeClock(today) })
+  assert.deepEqual(report.missingLists, ['lock devices', 'training devices', 'training programs', 'lock sessions'])
+  await using there = await openStore(sample)
+  const named = new Set([...world.of('training-session').values()].map(({ data }) => data['settings_id']))
+  const expected = linesOf(await there.export(alex), ['asOf']).filter(
+    ({ kind, data }) =>
+      kind === 'lock-template' || kind === 'training-session' || (kind === 'training-template' && named.has(data.id)),
+  )
+  const pulled = linesOf(await here.export(alex), ['asOf']).filter(({ kind }) => kind !== 'account')
+  assert.deepEqual(pulled, expected)
+})
+
+test('a source with the habits of a real service is pulled completely', async () => {
+  const world = await sampleWorld()
+  const clock = makeClock(today)
+  await using source = await startSource({ ...habitsOptions(world), microseconds: false, others: [2], now: clock.now })
+  source.fault = (_path, index) =>
+    index % 17 === 3 ? { status: 502 } : index % 19 === 4 ? 'cut' : index % 23 === 5 ? 'cut body' : undefined
+  await using here = await openStore()
+  const report = await pull(here.store, source.url, { clock, rate: 50 })
+  assert.equal(report.setAside.count, 0)
+  await using there = await openStore(sample)
+  const expected = linesOf(await there.export(alex), ['asOf', 'templateId'])
+  assert.deepEqual(linesOf(await here.export(alex), ['asOf', 'templateId']), expected)
+})

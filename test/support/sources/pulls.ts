@@ -1,0 +1,43 @@
+import type { Clock } from '../../../src/pull/clock.ts'
+import { pullOnce, type RoundOptions } from '../../../src/pull/round.ts'
+import type { PullReport } from '../../../src/pull/report.ts'
+import { Source } from '../../../src/pull/source.ts'
+import type { Store } from '../../../src/store/index.ts'
+import { SOURCE_TOKEN } from './source-server.ts'
+
+/** A clock on which no time passes but what is waited. */
+export interface TestClock extends Clock {
+  time: number
+  /** What was waited, in milliseconds. */
+  readonly waits: number[]
+}
+
+export function makeClock(time = Date.now()): TestClock {
+  const clock: TestClock = {
+    time,
+    waits: [],
+    now: () => clock.time,
+    wait: async ms => {
+      clock.waits.push(ms)
+      clock.time += ms
+    },
+  }
+  return clock
+}
+
+export interface TestPull extends Partial<Omit<RoundOptions, 'store' | 'source'>> {
+  readonly token?: string
+  readonly clock?: Clock
+  readonly rate?: number
+  readonly stop?: AbortSignal
+}
+
+function makeSource(url: string, { token = SOURCE_TOKEN, clock = makeClock(), rate = 0, stop }: TestPull = {}) {
+  return new Source({ address: url, token, rate, clock, stop: stop ?? new AbortController().signal })
+}
+
+/** Pulls once into a store. */
+export function pull(store: Store, url: string, options: TestPull = {}): Promise<PullReport> {
+  const { token: _t, clock: _c, rate: _r, stop: _s, ...round } = options
+  return pullOnce({ store, source: makeSource(url, options), ...round })
+}

@@ -1,0 +1,228 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+/** A server of the API that is none of ours: what it has, leaves out and does wrong is up to the test. */
+
+type Data = Readonly<Record<string, any>>
+
+/** The records of a source: by kind, then id. Training sessions have their owner beside them. */
+export class SourceWorld {
+  readonly users: Data[] = []
+  readonly records = new Map<string, Map<number, { data: Data; ownerId: number; templateId?: number | null }>>()
+
+  /** Takes lines of an archive. */
+  add(...lines: readonly object[]): this {
+    for (const line of lines as readonly { kind: string; data: Data; ownerId?: number; templateId?: number }[]) {
+      if (line.kind === 'account') this.users.push(line.data)
+      else if (line.kind !== 'partnership') {
+        const ownerId = line.ownerId ?? line.data['ownerId']
+        const beside = line.templateId === undefined ? {} : { templateId: line.templateId }
+        this.of(line.kind).set(line.data['id'], { data: line.data, ownerId, ...beside })
+      }
+    }
+    return this
+  }
+
+  of(kind: string) {
+    const known =
+      this.records.get(kind) ?? new Map<number, { data: Data; ownerId: number; templateId?: number | null }>()
+    this.records.set(kind, known)
+    return known
+  }
+}
+
+/** What a request gets instead of its answer. */
+type Fault =
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  /** The connection ends before, or in the middle of, the answer. */
+  | 'cut'
+  | 'cut body'
+
+export interface SourceServerOptions {
+  readonly world: SourceWorld
+  /** Whose the token is. */
+  readonly me?: number
+  /** Whose records the token reaches, beside those of `me`. */
+  readonly others?: readonly number[]
+  readonly token?: string
+  /** Where it tells whose token it is. */
+  readonly identity?: '/users/me' | '/me' | '/users' | undefined
+  /** What it does with parameters that it does not know. */
+  readonly unknownParameters?: 'ignored' | 'refused'
+  /** Paths of lists it does not have, below /api/v1, and whether it has records of them by id. */
+  readonly withoutLists?: readonly string[]
+  readonly withoutRecords?: readonly string[]
+  /** Whether instants are written with microseconds. */
+  readonly microseconds?: boolean
+  /** Fields that rows of a list lack, by path. */
+  readonly listsWithout?: Readonly<Record<string, readonly string[]>>
+  /** Requests of a minute; beyond, 429. */
+  readonly requestsPerMinute?: number
+  /** A key and a certificate, for TLS. */
+  readonly tls?: { readonly key: string; readonly cert: string }
+  /** The time, for the limit of requests. */
+  readonly now?: () => number
+}
+
+export interface SourceServer extends AsyncDisposable {
+  readonly url: string
+  /** Paths and queries of the requests so far. */
+  readonly requests: string[]
+  /** What the next request gets instead of its answer. */
+  fault: ((path: string, index: number) => Fault | undefined) | undefined
+  /** Called before each answer is made. */
+  before: ((path: string, index: number) => void) | undefined
+}
+
+export const SOURCE_TOKEN = 'source-token-0123456789'
+
+const LISTS: Readonly<Record<string, { readonly kind: string; readonly order?: string }>> = {
+  '/lkbx': { kind: 'lock-device' },
+  '/dtt': { kind: 'training-device' },
+  '/lkbx/templates': { kind: 'lock-template', order: 'createdAt' },
+  '/dtt/templates': { kind: 'training-template', order: 'createdDate' },
+  '/lkbx/sessions': { kind: 'lock-session', order: 'startDate' },
+  '/dtt/sessions': { kind: 'training-session', order: 'created_at' },
+}
+
+export async function startSource(options: SourceServerOptions): Promise<SourceServer> {
+  const { tls } = options
+  const handler = makeHandler(options)
+  const server: Server = tls === undefined ? createServer(handler.handle) : createTlsServer(tls, handler.handle)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return Object.assign(handler.state, {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  })
+}
+
+/** A source that is the bare specification: one list by offset, training sessions, and records by id. */
+export function bareOptions(world: SourceWorld): SourceServerOptions {
+  return {
+    world,
+    unknownParameters: 'refused',
+    withoutLists: ['/lkbx', '/dtt', '/dtt/templates', '/lkbx/sessions'],
+    withoutRecords: ['/lkbx', '/dtt', '/lkbx/templates'],
+  }
+}
+
+/** A source with the habits of a real service. */
+export function habitsOptions(world: SourceWorld): SourceServerOptions {
+  return {
+    world,
+    identity: '/me',
+    unknownParameters: 'ignored',
+    microseconds: true,
+    listsWithout: {
+      '/dtt/templates': ['Segment'],
+      '/lkbx/sessions': ['LockSegment', 'startDate'],
+      '/dtt/sessions': ['TrainerSegment'],
+    },
+    requestsPerMinute: 60,
+  }
+}
+
+function makeHandler(options: SourceServerOptions) {
+  const { world, me = 1, others = [], token = SOURCE_TOKEN, now = Date.now } = options
+  const state: Pick<SourceServer, 'requests' | 'fault' | 'before'> = {
+    requests: [],
+    fault: undefined,
+    before: undefined,
+  }
+  const visible = new Set([me, ...others])
+  let window = { start: -Infinity, count: 0 }
+
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    const { pathname, searchParams, search } = new URL(request.url ?? '', 'http://source')
+    const path = pathname.replace(/^\/api\/v1/, '')
+    const index = state.requests.push(path + search) - 1
+    state.before?.(path, index)
+    const send = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
+      response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
+      response.end(typeof body === 'string' ? body : JSON.stringify(body))
+    }
+    const fault = state.fault?.(path, index)
+    if (fault === 'cut') return void request.socket.destroy()
+    if (fault === 'cut body') {
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' })
+      response.write('{"ok":true,"data":', () => request.socket.destroy())
+      return
+    }
+    if (fault !== undefined) return send(fault.status, fault.body ?? { ok: false }, fault.headers)
+    if (options.requestsPerMinute !== undefined) {
+      if (now() - window.start >= 60_000) window = { start: now(), count: 0 }
+      window.count += 1
+      if (window.count > options.requestsPerMinute) {
+        return send(429, { ok: false }, { 'Retry-After': String(Math.ceil((window.start + 60_000 - now()) / 1000)) })
+      }
+    }
+    if (request.headers.authorization !== `Bearer ${token}`) return send(401, { ok: false, code: 'invalid_token' })
+    const data = answer(path, searchParams)
+    if (typeof data === 'number') return send(data, { ok: false, error: 'refused' })
+    return send(200, { ok: true, data })
+  }
+
+  /** The data of an answer, or the status of a refusal. */
+  const answer = (path: string, query: URLSearchParams): unknown => {
+    if (path === options.identity && path !== '/users') {
+      const user = world.users.find(({ id }) => id === me)
+      return path === '/me' ? { account: user, token: {} } : user
+    }
+    if (path === '/users' && options.identity !== undefined) {
+      return page(
+        world.users.filter(({ id }) => visible.has(id)),
+        query,
+      )
+    }
+    const hasLocks = options.withoutLists?.includes('/lkbx/sessions') !== true
+    if (hasLocks && (path === '/lkbx/session/current' || path === '/lkbx/templates/active')) return current(path)
+    const list = LISTS[path]
+    if (list !== undefined && options.withoutLists?.includes(path) !== true) {
+      const known = ['limit', 'offset']
+      if (options.unknownParameters === 'refused' && ![...query.keys()].every(name => known.includes(name))) return 400
+      return page(rowsOf(path, list), query)
+    }
+    const [, parent = '', id = ''] = /^(.*)\/(\d+)$/.exec(path) ?? []
+    const parentList = LISTS[parent]
+    if (parentList === undefined || options.withoutRecords?.includes(parent) === true) return 404
+    const found = world.of(parentList.kind).get(Number(id))
+    return found !== undefined && visible.has(found.ownerId) ? written(found.data) : 404
+  }
+
+  const current = (path: string) => {
+    const session = [...world.of('lock-session').values()].find(
+      ({ data, ownerId }) => data['isActive'] && ownerId === me,
+    )
+    if (session === undefined) return null
+    if (path === '/lkbx/session/current') return written(session.data)
+    return written(world.of('lock-template').get(session.templateId ?? 0)?.data ?? {})
+  }
+
+  const rowsOf = (path: string, { kind, order }: { kind: string; order?: string }) => {
+    const without = options.listsWithout?.[path] ?? (path === '/dtt/templates' ? ['Segment'] : [])
+    const instant = (data: Data) => (order === undefined ? 0 : Date.parse(data[order] ?? '') || 0)
+    return [...world.of(kind).values()]
+      .filter(({ ownerId }) => visible.has(ownerId))
+      .map(({ data }) => data)
+      .toSorted((a, b) => (order === undefined ? a['id'] - b['id'] : instant(b) - instant(a) || b['id'] - a['id']))
+      .map(data => written(Object.fromEntries(Object.entries(data).filter(([name]) => !without.includes(name)))))
+  }
+
+  const written = (data: Data): Data =>
+    options.microseconds === true
+      ? JSON.parse(JSON.stringify(data).replaceAll(/"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)Z"/g, '"$1.000123Z"'))
+      : data
+
+  const page = (rows: readonly unknown[], query: URLSearchParams) => {
+    const limit = Number(query.get('limit') ?? 50)
+    const offset = Number(query.get('offset') ?? 0)
+    return { data: rows.slice(offset, offset + limit), pagination: { limit, offset } }
+  }
+
+  return { handle, state }
+}
