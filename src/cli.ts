@@ -3,6 +3,7 @@ import { ImportError } from './archive/import.ts'
 import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommand } from './cli/backup.ts'
+import { addDemoCommand } from './cli/demo.ts'
 import { addLinkCommands } from './cli/links.ts'
 import { addPullCommands } from './cli/pull.ts'
 import { addServeCommands } from './cli/serve.ts'
@@ -34,6 +35,7 @@ Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 
   )
 
 addServeCommands(program)
+addDemoCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
 addBackupCommand(program)

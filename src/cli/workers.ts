@@ -3,33 +3,33 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { say } from './terminal.ts'
 
-/** Where all of them listen. */
+/** Where all workers listen. */
 interface Listening {
   readonly port: number
 }
 
 interface Supervision {
-  /** How many processes serve together. */
+  /** How many workers to run. */
   readonly count: number
-  /** Milliseconds in which one that is told to go must be gone. */
-  readonly longestDrain: number
+  /** How long a worker may take to stop. */
+  readonly maxStopMs: number
   readonly logFailure: (error: unknown) => void
 }
 
-/** Whether this process is one of several that serve together. */
+/** Whether this process is a worker of a supervisor. */
 export const isWorker = cluster.isWorker
 
 /**
- * Runs several processes that serve together, each started like this one, and replaces those that die. SIGHUP exchanges
- * them one by one without losing a request; SIGTERM and SIGINT end them, a second one at once. Resolves when they
- * listen; ends the process with the exit code of the first one where that cannot start.
+ * Runs workers, each started like this process, and replaces those that die. SIGHUP restarts them one by one without
+ * losing a request. SIGTERM and SIGINT stop them; a second signal kills them. Resolves when they listen; exits with the
+ * exit code of the first worker if it cannot start.
  */
-export async function supervise({ count, longestDrain, logFailure }: Supervision): Promise<Listening> {
+export async function supervise({ count, maxStopMs, logFailure }: Supervision): Promise<Listening> {
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
 
-  /** Starts one. Resolves when it listens; rejects with FalseStart where it ends before. */
+  /** Starts a worker. Resolves when it listens; rejects with WorkerStartError if it exits before. */
   const start = async () => {
     const started = performance.now()
     const worker = cluster.fork()
@@ -39,38 +39,38 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
     })
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
-      // Taken out before, when it was told to go.
+      // One that was told to stop is not in the set any more.
       if (!serving.delete(worker) || stopping) return
-      logFailure(new Error(`worker ${worker.id} ended (${signal ?? code}): another one takes its place`))
-      void replace(SHORT_LIFE - (performance.now() - started))
+      logFailure(new Error(`worker ${worker.id} exited (${signal ?? code}): starting another`))
+      void replace(MIN_LIFE_MS - (performance.now() - started))
     })
   }
 
-  /** Starts one, however often it takes. */
-  const replace = async (pause: number): Promise<void> => {
-    await sleep(Math.max(0, pause))
+  /** Starts a worker, and retries until it listens. */
+  const replace = async (delayMs: number): Promise<void> => {
+    await sleep(Math.max(0, delayMs))
     if (stopping) return
     await start().catch((error: unknown) => {
       logFailure(error)
-      return replace(SHORT_LIFE)
+      return replace(MIN_LIFE_MS)
     })
   }
 
   const retire = async (worker: Worker) => {
     serving.delete(worker)
     if (worker.isDead()) return
-    const gone = once(worker, 'exit')
-    const killTimer = setTimeout(() => worker.process.kill('SIGKILL'), longestDrain)
-    // Nobody to tell is as good as gone.
+    const exited = once(worker, 'exit')
+    const killTimer = setTimeout(() => worker.process.kill('SIGKILL'), maxStopMs)
+    // An error here means that it has exited already.
     worker.send(DRAIN, () => {})
-    await gone
+    await exited
     clearTimeout(killTimer)
   }
 
   const restart = async () => {
     for (const worker of serving.values().toArray()) {
       if (stopping) return
-      // Where the new one does not start, the old one stays.
+      // If the new one does not start, the old one stays.
       await start()
       await retire(worker)
     }
@@ -99,14 +99,14 @@ export async function supervise({ count, longestDrain, logFailure }: Supervision
   try {
     await start()
   } catch (error) {
-    // It has said why.
+    // The worker has logged why.
     process.exit(error instanceof WorkerStartError ? error.code : 1)
   }
   await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
   return address
 }
 
-/** Does the work of a worker. Where that fails, lets the process end: the channel to its supervisor would keep it alive. */
+/** Runs a worker. If that fails, lets the process exit: the channel to its supervisor would keep it alive. */
 export async function endingOnFailure(work: () => Promise<unknown>): Promise<void> {
   try {
     await work()
@@ -116,7 +116,7 @@ export async function endingOnFailure(work: () => Promise<unknown>): Promise<voi
   }
 }
 
-/** Calls `stop` once when this worker is told to go, then ends the process. What a terminal sends to all is not for it. */
+/** Calls `stop` once when this worker is told to stop, then exits. Signals that a terminal sends to all processes are ignored. */
 export function onRetirement(stop: () => Promise<void>) {
   let stopped: Promise<void> | undefined
   const retire = () => {
@@ -125,32 +125,32 @@ export function onRetirement(stop: () => Promise<void>) {
       process.exit(1)
     })
   }
-  void toldToGo.then(retire)
+  void stopRequested.then(retire)
   process.on('SIGTERM', retire)
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
 }
 
 class WorkerStartError extends Error {
-  override readonly name = 'FalseStart'
+  override readonly name = 'WorkerStartError'
   readonly code: number
   constructor(code: number) {
-    super(`a worker ended with ${code} before it listened`)
+    super(`a worker exited with ${code} before it listened`)
     this.code = code
   }
 }
 
-/** Ends this worker, when the supervisor knows that it takes no more connections: one on its way would be lost. */
+/** Exits once the supervisor knows that this worker accepts no more connections: one on its way would be lost. */
 function leave() {
   process.once('disconnect', () => process.exit(0))
   cluster.worker?.disconnect()
 }
 
 const DRAIN = 'drain'
-const SHORT_LIFE = 1000
+const MIN_LIFE_MS = 1000
 
-/** Listened for from the start, because it may come before there is anything to stop. */
-const toldToGo = new Promise<void>(resolve => {
+/** Subscribed at the start, because it may come before there is anything to stop. */
+const stopRequested = new Promise<void>(resolve => {
   if (!isWorker) return
   process.on('message', message => {
     if (message === DRAIN) resolve()

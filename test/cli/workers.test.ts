@@ -74,7 +74,7 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   process.kill(victim, 'SIGKILL')
   await until(async () => (await workersOf(service)).filter(pid => pid !== victim).length === 2)
   assert.ok((await workersOf(service)).includes(other ?? 0))
-  await until(async () => /ended \(SIGKILL\): another one takes its place/.test(service.said.stderr))
+  await until(async () => /exited \(SIGKILL\): starting another/.test(service.said.stderr))
   await until(async () => (await ask(address, token)).status === 200)
 
   // Told to end, they answer what has arrived, and end.

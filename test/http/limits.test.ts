@@ -20,6 +20,7 @@ import { until } from '../support/waiting.ts'
 // engine: any
 
 const ONE = '/api/v1/dtt/sessions/5'
+const DAY_MS = 86_400_000
 
 let service: TestService
 let ann: string
@@ -96,6 +97,17 @@ test('a window is over after its minute, and what was charged in it is not given
   assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=1;t=60\r\n$/)
   limits.refund(second, 61_000)
   assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=2;t=60\r\n$/)
+})
+
+test('a clock that is set back does not extend a window', async t => {
+  await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '1' })
+  assert.equal(left(await get(again.port, ONE, bearer(ann))), 0)
+  const { now } = Date
+  t.mock.method(Date, 'now', () => now() - 800 * DAY_MS)
+  const refused = await get(again.port, ONE, bearer(ann))
+  assert.equal(refused.status, 429)
+  assert.equal(left(refused), 0)
+  assert.ok(Number(header(refused, 'Retry-After')) <= 60)
 })
 
 /** A store that answers when it is told to. */

@@ -1,0 +1,106 @@
+import { type Command, Option } from 'commander'
+import { findAccount, hasAccounts } from '../accounts/accounts.ts'
+import { RefusedError } from '../accounts/errors.ts'
+import { setPassword } from '../accounts/passwords.ts'
+import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
+import { importArchive } from '../archive/import.ts'
+import { readConfig, settings } from '../config.ts'
+import { scopes } from '../contract/endpoint.ts'
+import type { Store } from '../store/index.ts'
+import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
+import { openStore, print, UsageError, withOptions } from './terminal.ts'
+
+export function addDemoCommand(program: Command) {
+  withOptions(
+    program.command('demo'),
+    new Option('--reset', 'make the sample data anew'),
+    portOption(),
+    new Option('--database <url>', 'where the sample is kept').default(DEMO_DATABASE),
+  )
+    .summary('run the service on sample data')
+    .description('Runs the service on its own sample database, for this machine only, and prints how to use it.')
+    .action(demo)
+}
+
+async function demo(flags: { reset?: boolean; port?: number; database: string }) {
+  const config = readConfig(process.env)
+  const store = await openStore(flags.database, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS })
+  try {
+    await makeSample(store, flags.reset ?? false)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  const token = await demoToken(store)
+  const service = await runService(
+    store,
+    {
+      ...config,
+      host: '127.0.0.1',
+      port: flags.port ?? config.port,
+      // On a terminal that shows what to try, a line for each request would be in the way.
+      accessLog: process.env[settings.accessLog.env] === 'on',
+      allowedHosts: ['localhost', '127.0.0.1', '[::1]'],
+      // Links and the cookie belong to this machine, whatever the settings of another service say.
+      publicUrl: '',
+    },
+    { sample: { username: DEMO_USER, password: DEMO_PASSWORD }, ports: PORTS_TO_TRY },
+  )
+  print(`Lockstep with sample data: ${service.url}
+Reference and console:     ${service.url}/docs
+Sign-in:                   ${DEMO_USER} / ${DEMO_PASSWORD}
+Token:                     ${token}
+
+Try:
+  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/lkbx/templates?limit=1'`)
+}
+
+const PORTS_TO_TRY = 50
+const DEMO_DATABASE = 'sqlite:./data/demo.db'
+const DEMO_USER = 'alex'
+const DEMO_PASSWORD = 'sample data only'
+const DEMO_TOKEN = 'Demo'
+const SAMPLE = 'sample'
+
+/** Makes the sample unless there is one of today. Throws UsageError for a database that holds anything else. */
+async function makeSample(store: Store, reset: boolean) {
+  const now = Date.now()
+  const today = new Date(now).toISOString().slice(0, 10)
+  const made = await store.db.selectFrom('note').select('value').where('name', '=', SAMPLE).executeTakeFirst()
+  if (made?.value === today && !reset) return
+  if (made === undefined && (await hasAccounts(store))) {
+    throw new UsageError('this database holds records that are no sample: name another one with --database')
+  }
+  // Written first: an interrupted sample is still a sample.
+  await noteSample(store, 'unfinished')
+  await store.db.deleteFrom('account').execute()
+  await importArchive(store, sampleChunks(now))
+  await setPassword(store, (await findAccount(store, DEMO_USER)).id, DEMO_PASSWORD)
+  await noteSample(store, today)
+}
+
+async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
+  // Only the demo needs it.
+  const { sampleArchive } = await import('../demo/sample.ts')
+  for (const line of sampleArchive(now)) yield Buffer.from(`${line}\n`)
+}
+
+async function noteSample(store: Store, value: string) {
+  await store.db
+    .insertInto('note')
+    .values({ name: SAMPLE, value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
+
+/** A fresh token for the sample account; the one before it is revoked. */
+async function demoToken(store: Store): Promise<string> {
+  const now = Date.now()
+  const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
+    throw error instanceof RefusedError ? new UsageError('the sample is damaged: make it anew with --reset') : error
+  })
+  for (const token of await listTokens(store, id)) {
+    if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
+  }
+  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes, expiresAt: null }, now)
+}

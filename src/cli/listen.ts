@@ -1,0 +1,118 @@
+import closeWithGrace from 'close-with-grace'
+import { InvalidArgumentError, Option } from 'commander'
+import { type Config, settings } from '../config.ts'
+import type { SampleAccount } from '../dashboard/options.ts'
+import { makeLog, writeToStderr } from '../http/log.ts'
+import type { Metrics, MetricsListener } from '../http/metrics.ts'
+import type { Service } from '../http/server.ts'
+import type { Store } from '../store/index.ts'
+import { type FullServiceOptions, startService } from './service.ts'
+import { sourceOf, UsageError } from './terminal.ts'
+import { isWorker, onRetirement } from './workers.ts'
+
+interface RunOptions {
+  readonly sample?: SampleAccount
+  /** How many ports to try, from the configured one up. */
+  readonly ports?: number
+}
+
+/** Runs the service until the process is told to stop. Closes the store in the end. */
+export async function runService(
+  store: Store,
+  config: Config,
+  { sample, ports = 1 }: RunOptions = {},
+): Promise<Service> {
+  const log = makeLog(writeToStderr, config.accessLog)
+  const metrics = config.metricsPort === undefined ? undefined : (await loadMetrics()).makeMetrics()
+  let listener: MetricsListener | undefined
+  let service: Service
+  try {
+    // The metrics of workers are served by their supervisor.
+    if (metrics !== undefined && !isWorker) listener = await listenForMetrics(() => metrics, config)
+    service = await listen({ store, config, log, metrics, sample }, ports)
+  } catch (error) {
+    // What is left open would keep the process alive.
+    await listener?.close()
+    await store.close()
+    throw error
+  }
+  const stop = async () => {
+    await service.close()
+    await (isWorker ? metrics?.handOver() : listener?.close())
+    await store.close()
+    log.flush()
+  }
+  if (isWorker) onRetirement(stop)
+  else {
+    closeWithGrace({ delay: maxStopMs(config), logger: false }, async ({ err }) => {
+      if (err !== undefined) log.failure(err, undefined)
+      await stop()
+    })
+  }
+  return service
+}
+
+/** How long a process may take to stop. */
+export function maxStopMs({ drainDelay }: Config): number {
+  return drainDelay + MAX_CLOSE_MS
+}
+
+/** Loaded only if there are metrics. */
+export const loadMetrics = () => import('../http/metrics.ts')
+
+/** Serves metrics if there is a port for them. Throws UsageError if it cannot be bound. */
+export async function listenForMetrics(
+  make: () => Pick<Metrics, 'text'> | Promise<Pick<Metrics, 'text'>>,
+  { metricsHost, metricsPort }: Config,
+): Promise<MetricsListener | undefined> {
+  if (metricsPort === undefined) return undefined
+  const metrics = await make()
+  const { serveMetrics } = await loadMetrics()
+  try {
+    return await serveMetrics(metrics, metricsHost, metricsPort)
+  } catch (error) {
+    const { metricsHost: host, metricsPort: port } = settings
+    throw cannotListen(error, metricsHost, metricsPort, `choose others for metrics with ${host.env} and ${port.env}`)
+  }
+}
+
+export function portOption(): Option {
+  return new Option('--port <port>', `port to listen on (${sourceOf(settings.port)})`).argParser(text => {
+    try {
+      return settings.port.parse(text)
+    } catch {
+      throw new InvalidArgumentError('It must be a port from 0 to 65535.')
+    }
+  })
+}
+
+/** A response is due within five seconds. */
+export const SERVER_BUSY_TIMEOUT_MS = 4000
+
+const MAX_CLOSE_MS = 10_000
+
+async function listen(options: FullServiceOptions, ports: number): Promise<Service> {
+  const { config } = options
+  try {
+    return await startService(options)
+  } catch (error) {
+    if (codeOf(error) === 'EADDRINUSE' && ports > 1) {
+      return listen({ ...options, config: { ...config, port: config.port + 1 } }, ports - 1)
+    }
+    throw cannotListen(error, config.host, config.port, 'choose others with --host and --port')
+  }
+}
+
+function cannotListen(error: unknown, host: string, port: number, instead: string): unknown {
+  const code = codeOf(error)
+  if (code === undefined) return error
+  return new UsageError(
+    code === 'EADDRINUSE'
+      ? `port ${port} on ${host} is taken: ${instead}`
+      : `cannot listen on ${host}, port ${port} (${code}): ${instead}`,
+  )
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
