@@ -106,7 +106,7 @@ async function runJob(job: Job): Promise<Result[]> {
       ...job,
       title: name,
       outcome: 'failed',
-      reason: inspect(cause).replaceAll(/\n +at .*node:internal.*/g, ''),
+      reason: describe(cause),
     })
   })
   stream.on('test:stderr', ({ message }) => process.stderr.write(message))
@@ -142,6 +142,13 @@ function summarize(): boolean {
 
 function missing(): number {
   return isMissingPostgres ? onBoth.length : 0
+}
+
+/** The message of an error with its place in our files, without what Node adds to it. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return inspect(error)
+  const own = (error.stack ?? error.message).replaceAll(/\n +at .*node:internal.*/g, '').slice(0, 4000)
+  return error.cause === undefined ? own : `${own}\ncaused by ${describe(error.cause)}`
 }
 
 function describeFailure({ title, reason }: Result): string {

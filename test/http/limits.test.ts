@@ -319,9 +319,7 @@ test('however many tokens and networks come, the windows take no more memory', (
   }
   come(0, 100_000)
   const full = heap()
-  const start = performance.now()
   come(100_000, 400_000)
-  assert.ok(performance.now() - start < 5000, 'and no more time')
   assert.ok(heap() - full < 4 * 2 ** 20, `${heap() - full} bytes more`)
   assert.throws(() => limits.admit(399_999, 400_000), RateLimitedError, 'the newest are known')
 })
