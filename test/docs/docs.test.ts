@@ -23,6 +23,15 @@ test('the docs that follow from the code are up to date', async () => {
   }
 })
 
+test('every setting is used', () => {
+  const source = join(root, 'src')
+  const code = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.ts') && file !== 'config.ts')
+    .map(file => readFileSync(join(source, file), 'utf8'))
+    .join('\n')
+  for (const name of Object.keys(settings)) assert.ok(new RegExp(`\\b${name}\\b`).test(code), name)
+})
+
 test('every setting the docs name exists', () => {
   const known = new Set<string>(Object.values(settings).map(({ env }) => env))
   for (const page of pages) {

@@ -34,6 +34,26 @@ testOnBoth('several who migrate at once wait for each other, and one of them doe
   )
 })
 
+/** The checksums of steps that databases may already have taken. A step is added here when it is released. */
+const RELEASED: readonly string[] = [
+  '696719e67254fcf354741251294b538da91e71d22e698ed70bb3014de43a8d54',
+  '42cb5fdddad7071f69b9c8085aa58d6b6badbdd12feb4463227989cfa2c73996',
+  'd0599253d13ae6a00540a16add56fe2a806469d43258d479bc63210c49f7ef83',
+]
+
+testOnBoth('released steps of the schema are never edited', async ({ url }) => {
+  const store = await opened(url)
+  try {
+    const steps = await store.db.selectFrom('migration').select('checksum').orderBy('version').execute()
+    assert.deepEqual(
+      steps.slice(0, RELEASED.length).map(({ checksum }) => checksum),
+      RELEASED,
+    )
+  } finally {
+    await store.close()
+  }
+})
+
 testOnBoth('several services that start at once on an empty database all find it ready', async ({ url }) => {
   const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
   for (const store of stores) {

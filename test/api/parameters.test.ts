@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Grant } from '../../src/accounts/tokens.ts'
+import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { api } from '../../src/contract/index.ts'
+import type { Handler } from '../../src/resources/handler.ts'
+import { handlers } from '../../src/resources/index.ts'
+import { world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+// engine: sqlite
+
+test('no endpoint ignores a parameter that it offers', async t => {
+  await using service = await startService(world)
+  const grant: Grant = {
+    tokenId: 1,
+    accountId: 1,
+    scopes: [],
+    expiresAt: null,
+    revokedAt: null,
+    tier: 'ultra',
+    tierEndsAt: null,
+    owners: [1],
+  }
+  for (const [name, { query }] of Object.entries<Endpoint>(api)) {
+    await t.test(name, async () => {
+      const used = new Set<string>()
+      const defaults = Object.entries(query).map(([parameter, { defaultValue }]) => [parameter, defaultValue])
+      const params = new Proxy(Object.fromEntries(defaults), {
+        get(target, parameter) {
+          used.add(String(parameter))
+          return Reflect.get(target, parameter)
+        },
+      })
+      // Handlers have the names of their endpoints, and take the parameters of those.
+      const handler = handlers[name as keyof typeof handlers] as unknown as Handler<Endpoint>
+      try {
+        await handler({ store: service.store, grant, now: Date.now() }, params)
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+      }
+      assert.deepEqual(
+        Object.keys(query).filter(parameter => !used.has(parameter)),
+        [],
+      )
+    })
+  }
+})
