@@ -12,8 +12,13 @@ export interface Access {
 
 /** Access to the records of one account: the one named, or the caller. Throws owner_not_accessible. */
 export function accessToOne(grant: Grant, ownerId: number = grant.accountId): Access {
-  if (ownerId !== grant.accountId && !grant.owners.includes(ownerId)) throw new ApiError('owner_not_accessible')
+  requireAccess(grant, ownerId)
   return { owners: [ownerId] }
+}
+
+/** Throws owner_not_accessible where the caller may not read the records of an account. */
+export function requireAccess(grant: Grant, ownerId: number) {
+  if (ownerId !== grant.accountId && !grant.owners.includes(ownerId)) throw new ApiError('owner_not_accessible')
 }
 
 /** Access to the records a list shows: of the account named, or of all the caller may read. Throws owner_not_accessible. */

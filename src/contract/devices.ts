@@ -1,18 +1,18 @@
 import type { Static } from 'typebox'
 import { get, page } from './endpoint.ts'
-import { Flag, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
-import { ownerFilter } from './lock-templates.ts'
+import { Flag, Id, Integer, nullable, record, Text, Timestamp, whenKnown } from './fields.ts'
+import { ownerOrCaller } from './lock-templates.ts'
 
-const lastVisited = nullable(Timestamp('When the device last reported; null when it never did.'))
+const lastVisited = nullable(Timestamp('When the device last visited; null when unknown.'))
 
 export type LockDevice = Static<typeof LockDevice>
 export const LockDevice = record('A lock device.', {
   id: Id('Identifier of the device.'),
   bubbleId: Text('Secondary identifier.'),
-  macAddress: Text('Hardware address.'),
+  macAddress: Text('MAC address.'),
   ownerId: Id('Identifier of the account that owns it.'),
-  locked: Flag('Whether the device reported itself locked.'),
-  hueShift: Integer('Colour shift of the indicator.'),
+  locked: Flag('Whether the device is locked.'),
+  hueShift: Integer('Hue shift; 0 when unknown.'),
   lastVisited,
 })
 
@@ -21,19 +21,20 @@ export const TrainingDevice = record('A training device.', {
   id: Id('Identifier of the device.'),
   bubbleId: Text('Secondary identifier.'),
   ownerId: Id('Identifier of the account that owns it.'),
-  macAddress: Text('Hardware address.'),
-  serialNumber: Integer('Serial number.'),
-  softwareVersion: Text('Version of its software.'),
+  macAddress: Text('MAC address.'),
+  serialNumber: Integer('Serial number; 0 when unknown.'),
+  softwareVersion: Text('Software version.'),
   lastVisited,
-  apiHits: Integer('How often the device called in.'),
+  apiHits: Integer('API hits; 0 when unknown.'),
+  lastLogAt: whenKnown(nullable(Timestamp('Time of its last log. Absent when the source had none.'))),
 })
 
 export const devices = {
   listLockDevices: page('/api/v1/lkbx', {
     summary: 'List lock devices',
-    description: 'Every lock device the caller can read, by identifier.',
+    description: 'The lock devices of the caller, or of `ownerId`, by identifier.',
     scope: 'lkbx:read',
-    filters: { ownerId: ownerFilter },
+    filters: ownerOrCaller,
     item: LockDevice,
   }),
   getLockDevice: get('/api/v1/lkbx/:id', {
@@ -44,9 +45,9 @@ export const devices = {
   }),
   listTrainingDevices: page('/api/v1/dtt', {
     summary: 'List training devices',
-    description: 'Every training device the caller can read, by identifier.',
+    description: 'The training devices of the caller, or of `ownerId`, by identifier.',
     scope: 'dtt:read',
-    filters: { ownerId: ownerFilter },
+    filters: ownerOrCaller,
     item: TrainingDevice,
   }),
   getTrainingDevice: get('/api/v1/dtt/:id', {

@@ -1,7 +1,7 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
-import { cursor, type End, integer, type Parameters, type Parsed, type Sent } from './parameters.ts'
+import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
 /** What a token may be allowed to read. */
 export const scopes = ['lkbx:read', 'dtt:read'] as const
@@ -32,7 +32,7 @@ export interface Endpoint<
   readonly check: (values: object, isWrong: (name: string) => boolean) => FieldError[]
 }
 
-/** What an answer is asked: the parsed query, and the identifier where the path has one. */
+/** What a handler receives: the parsed query, and the identifier where the path has one. */
 export type Params<E extends Endpoint> = Parsed<E['query']> &
   (E['path'] extends `${string}/:id` ? { readonly id: number } : unknown)
 
@@ -82,7 +82,10 @@ export function page<
   path: Path,
   facts: Omit<Facts, 'noun'> & { readonly item: Item; readonly filters?: Filters; readonly options?: Options },
 ): Page<Path, Item, Filters, Options> {
-  const filters = Object.keys(facts.filters ?? {})
+  // An alias is stored under the name it stands for.
+  const filters = Object.entries<Parameter>(facts.filters ?? {}).flatMap(([name, { aliasOf }]) =>
+    aliasOf === undefined ? [name] : [],
+  )
   const listOf = (values: object) => {
     // The query of a page has every filter by its name; one that was not sent is undefined.
     const sent = values as Record<string, unknown>
@@ -129,14 +132,18 @@ type PageSchema<Item extends TSchema> = ReturnType<
 >
 
 const limits = { minimum: 1, maximum: 100, default: 50 }
-const offsets = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }
+const offsets = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 type Paging = typeof paging
 const paging = {
   limit: integer('The most records a page holds.', limits, limits.default),
-  offset: integer('How many records to pass over before the page starts.', offsets, undefined),
+  offset: integer(
+    'How many records to skip before the page starts; none when neither it nor `cursor` is sent.',
+    offsets,
+    undefined,
+  ),
   cursor: cursor(
-    'Walks the list without repeating or missing a record while others are added: send it empty to start, then send each `nextCursor` until it is null. Takes the place of `offset`.',
+    'Reads the list without repeating or missing a record while others are added: send it empty first, then send each `nextCursor` until it is null. Cannot be combined with `offset`.',
   ),
 }
 

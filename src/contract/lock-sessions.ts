@@ -1,64 +1,83 @@
 import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
-import { ownerFilter } from './lock-templates.ts'
-import { end, id, start, text } from './parameters.ts'
+import { ownerFilter, ownerOrCaller } from './lock-templates.ts'
+import { choice, end, start, text } from './parameters.ts'
 
 export type LockSegment = Static<typeof LockSegment>
 export const LockSegment = record('An event in the history of a lock session.', {
   id: Integer('Identifier of the event.'),
   type: OpenText('Kind of the event.', ['start', 'locked', 'break', 'unlocked']),
   createdAt: Timestamp('When it happened.'),
-  isLocked: Flag('Whether the lock is closed from this event on.'),
+  isLocked: Flag('Whether it is locked.'),
 })
 
-export type LockSession = Static<typeof LockSession>
-export const LockSession = record('One period under lock, with its history.', {
+const session = {
   id: Id('Identifier of the session.'),
   bubbleId: Text('Secondary identifier.'),
   publicId: Text('Public identifier.'),
   ownerId: Id('Identifier of the account that owns it.'),
   name: Text('Name of the session.'),
   lockState: OpenText('State of the lock.', ['pending', 'locked', 'break', 'completed', 'abandoned']),
-  duration: Integer('Planned length in seconds.'),
+  duration: Integer('Duration in seconds.'),
   startDate: Timestamp('When it started.'),
-  isActive: Flag('Whether the session is running.'),
+  isActive: Flag('Whether the session is active.'),
   LockSegment: list('The events of the session, ordered by time, then identifier.', LockSegment),
-  endDate: whenKnown(nullable(Timestamp('When it ended; null while it runs. Absent when the source had none.'))),
+  endDate: whenKnown(
+    nullable(
+      Timestamp(
+        'When it ended, or, while `isActive`, when it is planned to end; null when neither is known. Absent when the source had none.',
+      ),
+    ),
+  ),
   createdAt: whenKnown(Timestamp('When the record was created. Absent when the source had none.')),
+}
+
+export type LockSession = Static<typeof LockSession>
+export const LockSession = record('One period under lock, with its history.', session)
+
+export const LockSessionWithTemplate = record('One period under lock, with its history.', {
+  ...session,
+  templateId: whenKnown(
+    nullable(Id('Identifier of the template it was started from; null when unknown. Present with `include=template`.')),
+  ),
 })
 
 export const from = start('Only records from this instant or day on (inclusive). A day is a UTC day.')
 export const to = end('Only records before this instant, or up to the end of this day (UTC).')
 
-const oneOrNull = Type.Union([LockSession, Type.Null()])
+const include = choice('`template` adds `templateId` as the last field of each session.', 'template')
+
+const oneOrNull = Type.Union([LockSessionWithTemplate, Type.Null()])
 
 export const lockSessions = {
   listLockSessions: page('/api/v1/lkbx/sessions', {
     summary: 'List lock sessions',
     description: 'Every lock session the caller can read, with its events, newest `startDate` first.',
     scope: 'lkbx:read',
-    filters: { ownerId: ownerFilter, from, to, lockState: text('Only sessions in this state.') },
-    item: LockSession,
+    filters: { ...ownerFilter, from, to, lockState: text('Only sessions in this state.') },
+    options: { include },
+    item: LockSessionWithTemplate,
   }),
   getLatestLockSession: get('/api/v1/lkbx/sessions/latest', {
     summary: 'Get the newest lock session',
     description: 'The lock session of the caller, or of `ownerId`, that started last; null when there is none.',
     scope: 'lkbx:read',
-    query: { ownerId: id('Whose newest session: the caller when not sent.') },
+    query: { ...ownerOrCaller, include },
     data: oneOrNull,
   }),
   getLockSession: get('/api/v1/lkbx/sessions/:id', {
     summary: 'Get one lock session',
     scope: 'lkbx:read',
     resourceName: 'Lock session',
-    data: LockSession,
+    query: { include },
+    data: LockSessionWithTemplate,
   }),
   getCurrentLockSession: get('/api/v1/lkbx/session/current', {
     summary: 'Get the active lock session',
-    description: 'The active lock session of the caller, or of `targetUserId`; null when none is active.',
+    description: 'The active lock session of the caller, or of `ownerId`; null when none is active.',
     scope: 'lkbx:read',
-    query: { targetUserId: id('Whose active session: the caller when not sent.') },
+    query: { ...ownerOrCaller, include },
     data: oneOrNull,
   }),
 }

@@ -11,8 +11,10 @@ export interface Parameter<Sent = unknown, Parsed = unknown, Absent = unknown> {
   readonly description: string
   readonly rule: string
   readonly parse: (text: string) => Parsed | undefined
-  /** What an answer receives when nothing was sent. */
+  /** What a handler receives when nothing was sent. */
   readonly defaultValue: Absent
+  /** The parameter that this one is another name for. */
+  readonly aliasOf?: string
   /** Type only: what a typed client passes. */
   readonly sent?: Sent
 }
@@ -22,9 +24,11 @@ export type Parameters = Readonly<Record<string, Parameter>>
 /** What a caller of the client may pass for these parameters. */
 export type Sent<P extends Parameters> = { [K in keyof P]?: P[K] extends Parameter<infer S> ? S : never }
 
-/** What an answer receives. */
+/** What a handler receives. An alias arrives under the name it stands for. */
 export type Parsed<P extends Parameters> = {
-  [K in keyof P]: P[K] extends Parameter<unknown, infer V, infer A> ? V | A : never
+  [K in keyof P as P[K] extends Alias ? never : K]: P[K] extends Parameter<unknown, infer V, infer A>
+    ? Exclude<V, typeof CALLER> | A
+    : never
 }
 
 /**
@@ -52,6 +56,30 @@ export function allowedNamesRule(names: readonly string[]): string {
   return names.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${names.join(', ')}`
 }
 
+/** Stands for the account of the caller until that is known. */
+export const CALLER = Symbol('caller')
+
+interface Alias {
+  readonly aliasOf: string
+}
+
+/** The parameters that name an account: `ownerId`, and the other name that clients use for it. */
+export function ownerParameters(description: string) {
+  const ownerId: Parameter<number | 'me', number | typeof CALLER, undefined> = {
+    defaultValue: undefined,
+    schema: Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('me')]),
+    description: `${description} \`me\` is the caller.`,
+    rule: 'must be an integer of 1 or more, or me',
+    parse: text => (text === 'me' ? CALLER : parseId(text)),
+  }
+  const targetUserId: Parameter<number | 'me', number | typeof CALLER, undefined> & Alias = {
+    ...ownerId,
+    description: 'Another name for `ownerId`. Only one of them can be sent.',
+    aliasOf: 'ownerId',
+  }
+  return { ownerId, targetUserId }
+}
+
 export const id = (description: string): Parameter<number, number, undefined> => ({
   defaultValue: undefined,
   schema: Type.Integer({ minimum: 1 }),
@@ -62,7 +90,7 @@ export const id = (description: string): Parameter<number, number, undefined> =>
 
 export const integer = <const Absent extends number | undefined>(
   description: string,
-  bounds: { minimum: number; maximum: number; default: number },
+  bounds: { minimum: number; maximum: number; default?: number },
   absent: Absent,
 ): Parameter<number, number, Absent> => ({
   defaultValue: absent,
@@ -108,7 +136,7 @@ export const start = (description: string): Parameter<string, number, undefined>
   parse: value => parseDay(value) ?? parseTimestamp(value),
 })
 
-/** Where a stretch of time ends: the first instant that no longer belongs, and whether a whole day was named. */
+/** Where a range of time ends: the first instant that no longer belongs, and whether a whole day was named. */
 export interface End {
   readonly before: number
   readonly isDay: boolean
@@ -124,7 +152,7 @@ export const end = (description: string): Parameter<string, End, undefined> => (
   },
 })
 
-/** Where a walk through a page goes on: empty at its start, else what the page before named. */
+/** Where the next page of a list starts: empty for the first page, else the `nextCursor` of the page before. */
 export const cursor = (description: string): Parameter<string, Position | 'start', undefined> => ({
   defaultValue: undefined,
   schema: Type.String(),

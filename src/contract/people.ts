@@ -52,6 +52,11 @@ export const people = {
     description: 'The caller and everybody linked to the caller, in either direction, by identifier.',
     item: User,
   }),
+  getCurrentUser: get('/api/v1/users/me', {
+    summary: 'Get the caller',
+    description: 'The caller, in the form of a person.',
+    data: User,
+  }),
   getUser: get('/api/v1/users/:id', {
     summary: 'Get one person',
     resourceName: 'User',

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { from, to } from './lock-sessions.ts'
-import { ownerFilter } from './lock-templates.ts'
-import { choice, flag, id } from './parameters.ts'
+import { ownerFilter, ownerOrCaller } from './lock-templates.ts'
+import { choice, flag } from './parameters.ts'
 import { segmentKinds } from './training-templates.ts'
 
 export type TrainerSegment = Static<typeof TrainerSegment>
@@ -11,12 +11,12 @@ export const TrainerSegment = record('The result of one segment of a training se
   id: Integer('Identifier of the result.'),
   type: OpenText('Kind of the segment.', segmentKinds),
   passed: Flag('Whether the segment was passed.'),
-  percentGrade: Integer('Grade in percent.', { minimum: 0, maximum: 100 }),
-  points: Integer('Points earned.'),
-  durationMeasured: Integer('Seconds it took.'),
-  durationTarget: Integer('Seconds it was meant to take.'),
+  percentGrade: Integer('Grade in percent, usually 0 to 100.'),
+  points: Integer('Points.'),
+  durationMeasured: Integer('Measured duration in seconds.'),
+  durationTarget: Integer('Target duration in seconds.'),
   repsMeasured: Integer('Complete repetitions: one is a full cycle of two strokes, half of what the device counts.'),
-  repsTarget: Integer('Repetitions it was meant to have.'),
+  repsTarget: Integer('Target number of repetitions.'),
   distanceTravelled: nullable(
     Decimal('Metres moved along the depth axis, both directions added; null when the source had none.'),
   ),
@@ -24,8 +24,8 @@ export const TrainerSegment = record('The result of one segment of a training se
   longestDeepthroat: whenKnown(
     nullable(Decimal('Milliseconds in the target zone, cumulative. Absent when the source had none.')),
   ),
-  strokeLength: whenKnown(nullable(Decimal('Millimetres of a stroke. Absent when the source had none.'))),
-  speedMeasured: whenKnown(nullable(Decimal('Measured pace. Absent when the source had none.'))),
+  strokeLength: whenKnown(nullable(Decimal('Stroke length in millimetres. Absent when the source had none.'))),
+  speedMeasured: whenKnown(nullable(Decimal('Measured speed. Absent when the source had none.'))),
 })
 
 const session = {
@@ -65,7 +65,7 @@ export const trainingSessions = {
     summary: 'List training sessions',
     description: 'Every training session the caller can read, with the results of its segments, newest first.',
     scope: 'dtt:read',
-    filters: { ownerId: ownerFilter, from, to, passed: flag('Only sessions that were passed, or were not.') },
+    filters: { ...ownerFilter, from, to, passed: flag('Only sessions that were passed, or were not.') },
     options: { include },
     item: TrainingSessionWithOwner,
   }),
@@ -73,7 +73,7 @@ export const trainingSessions = {
     summary: 'Get the newest training session',
     description: 'The newest training session of the caller, or of `ownerId`; null when there is none.',
     scope: 'dtt:read',
-    query: { ownerId: id('Whose newest session: the caller when not sent.'), include },
+    query: { ...ownerOrCaller, include },
     data: Type.Union([TrainingSessionWithOwner, Type.Null()]),
   }),
   getTrainingSession: get('/api/v1/dtt/sessions/:id', {

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
-import { ownerFilter } from './lock-templates.ts'
+import { ownerFilter, ownerOrCaller } from './lock-templates.ts'
 
 const knownKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
 export type SegmentKind = (typeof knownKinds)[number]
@@ -19,14 +19,12 @@ export const TemplateSegment = record('A part of a training program.', {
   id: Integer('Identifier of the segment.'),
   type: OpenText('Kind of the segment.', segmentKinds),
   duration: Integer('Seconds for timed kinds; repetitions for repetition kinds.'),
-  repeat: Integer('How often the segment is repeated.'),
+  repeat: Integer('Number of repetitions of the segment.'),
   order: whenKnown(Integer('Place within the program. Absent when the source had none.')),
-  speed: whenKnown(Decimal('Pace of the segment. Absent when the source had none.')),
-  passFailEnabled: whenKnown(Flag('Whether the segment is graded as passed or not. Absent when the source had none.')),
-  passGradeThreshold: whenKnown(Decimal('Grade from which it counts as passed. Absent when the source had none.')),
-  failureText: whenKnown(
-    nullable(Text('Shown when the segment is not passed; null for none. Absent when the source had none.')),
-  ),
+  speed: whenKnown(Decimal('Speed. Absent when the source had none.')),
+  passFailEnabled: whenKnown(Flag('Whether pass and fail are enabled. Absent when the source had none.')),
+  passGradeThreshold: whenKnown(Decimal('Pass grade threshold. Absent when the source had none.')),
+  failureText: whenKnown(nullable(Text('Failure text; null for none. Absent when the source had none.'))),
 })
 
 const facts = {
@@ -35,20 +33,20 @@ const facts = {
   ownerId: Id('Identifier of the account that owns it.'),
   name: Text('Name of the program.'),
   description: Text('Description of the program.'),
-  tagline: Text('One line about the program.'),
-  message: Text('Message shown with the program.'),
+  tagline: Text('Tagline of the program.'),
+  message: Text('Message of the program.'),
   isPublic: Flag('Whether any entitled caller can read it by its identifier.'),
-  isActive: Flag('Whether it is the program in use.'),
-  handsFreeMode: Flag('Whether the program runs hands-free.'),
-  targetDepth: Integer('Target position along the depth axis, as the device counts it.'),
-  targetWindow: Integer('Tolerance around the target position, as the device counts it.'),
+  isActive: Flag('Whether the program is active.'),
+  handsFreeMode: Flag('Whether hands-free mode is on.'),
+  targetDepth: Integer('Target depth.'),
+  targetWindow: Integer('Target window.'),
   toyId: nullable(Integer('Identifier of the device; null when no device is set.')),
   createdDate: Timestamp('When it was created.'),
   updatedAt: Timestamp('When it was last changed.'),
 }
 
 const tail = {
-  toyTagline: whenKnown(nullable(Text('One line about the device; null for none. Absent when the source had none.'))),
+  toyTagline: whenKnown(nullable(Text('Toy tagline; null for none. Absent when the source had none.'))),
   iconId: whenKnown(nullable(Integer('Identifier of the icon; null for none. Absent when the source had none.'))),
 }
 
@@ -69,13 +67,15 @@ export const trainingTemplates = {
     summary: 'List training templates',
     description: 'Every training template the caller can read, without segments, newest first.',
     scope: 'dtt:read',
-    filters: { ownerId: ownerFilter },
+    filters: ownerFilter,
     item: TrainingTemplateSummary,
   }),
   getActiveTrainingTemplate: get('/api/v1/dtt/templates/active', {
     summary: 'Get the active training template',
-    description: "The caller's active training template with its segments, or null.",
+    description:
+      'The active training template of the caller, or of `ownerId`, with its segments; null when there is none.',
     scope: 'dtt:read',
+    query: ownerOrCaller,
     data: Type.Union([TrainingTemplate, Type.Null()]),
   }),
   getTrainingTemplate: get('/api/v1/dtt/templates/:id', {

@@ -1,6 +1,6 @@
 import type { Endpoint, Params } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, type FieldError } from '../contract/errors.ts'
-import { allowedNamesRule, id as idParameter, type Parameters, REPEATED_RULE } from '../contract/parameters.ts'
+import { allowedNamesRule, CALLER, id as idParameter, type Parameters, REPEATED_RULE } from '../contract/parameters.ts'
 import { decode } from './request.ts'
 
 /** A query as name and value pairs, percent-decoded. A plus sign is a plus sign; only & separates. */
@@ -17,14 +17,21 @@ export function parseQuery(query: string): Query {
   return pairs
 }
 
+export interface RequestParameters {
+  readonly query: Query
+  /** The text in the place of the identifier. */
+  readonly id: string | undefined
+  /** The account of the caller. */
+  readonly callerId: number
+}
+
 /**
  * The parameters of a request: every one the endpoint has, parsed. Throws one ApiError that names all that is wrong; an
  * unknown name is not repeated, the ones allowed are.
  */
-export function readParameters<E extends Endpoint>(endpoint: E, query: Query, id: string | undefined): Params<E> {
+export function readParameters<E extends Endpoint>(endpoint: E, { query, id, callerId }: RequestParameters): Params<E> {
   const parameters: Parameters = endpoint.query
-  const params: Record<string, unknown> = {}
-  for (const name in parameters) params[name] = parameters[name]?.defaultValue
+  const params = defaultsOf(parameters)
   const findings = new Findings()
 
   if (id !== undefined) {
@@ -40,8 +47,15 @@ export function readParameters<E extends Endpoint>(endpoint: E, query: Query, id
       findings.add('repeated_parameter', name, REPEATED_RULE)
     } else {
       seen.add(name)
-      params[name] = parameter.parse(value)
-      if (params[name] === undefined) findings.add('invalid_parameter', name, parameter.rule)
+      const parsed = parameter.parse(value)
+      params[parameter.aliasOf ?? name] = parsed === CALLER ? callerId : parsed
+      if (parsed === undefined) findings.add('invalid_parameter', name, parameter.rule)
+    }
+  }
+  for (const name of seen) {
+    const other = parameters[name]?.aliasOf
+    if (other !== undefined && seen.has(other)) {
+      findings.add('invalid_parameter', name, `must not be combined with ${other}`)
     }
   }
   const together = endpoint.check(params, name => findings.has(name))
@@ -49,6 +63,15 @@ export function readParameters<E extends Endpoint>(endpoint: E, query: Query, id
   findings.throwIfAny()
   // Every parameter of the endpoint is there, as its own `parse` or `defaultValue` gives it.
   return params as Params<E>
+}
+
+function defaultsOf(parameters: Parameters): Record<string, unknown> {
+  const params: Record<string, unknown> = {}
+  for (const name in parameters) {
+    const parameter = parameters[name]
+    if (parameter !== undefined && parameter.aliasOf === undefined) params[name] = parameter.defaultValue
+  }
+  return params
 }
 
 const NOTHING: Query = []

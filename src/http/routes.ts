@@ -21,5 +21,9 @@ function join<Api extends Readonly<Record<string, Endpoint>>>(endpoints: Api, ha
 }
 
 function makeRoute<E extends Endpoint>(endpoint: E, handler: Handler<E>): Route {
-  return { endpoint, handle: (caller, query, id) => handler(caller, readParameters(endpoint, query, id)) }
+  return {
+    endpoint,
+    handle: (caller, query, id) =>
+      handler(caller, readParameters(endpoint, { query, id, callerId: caller.grant.accountId })),
+  }
 }

@@ -3,7 +3,7 @@ import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { cursorPagination, type Endpoint, offsetPagination } from '../contract/endpoint.ts'
 import { whenKnown } from '../contract/fields.ts'
 import { guide } from './guide.ts'
-import { LockSegment, LockSession, lockSessions } from '../contract/lock-sessions.ts'
+import { LockSegment, lockSessions, LockSessionWithTemplate } from '../contract/lock-sessions.ts'
 import { LockTemplate, lockTemplates } from '../contract/lock-templates.ts'
 import { id, type Parameter } from '../contract/parameters.ts'
 import { Account, people, Token, User } from '../contract/people.ts'
@@ -61,7 +61,7 @@ const resources: readonly Resource[] = [
     name: 'Lock sessions',
     description: 'Periods under lock, each with its events.',
     endpoints: lockSessions,
-    records: { LockSession, LockSegment },
+    records: { LockSession: LockSessionWithTemplate, LockSegment },
   },
   {
     name: 'Training templates',

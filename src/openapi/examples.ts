@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { LockDevice, TrainingDevice } from '../contract/devices.ts'
-import { LockSession } from '../contract/lock-sessions.ts'
+import { LockSessionWithTemplate } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
 import { type Account, people, type Token, User } from '../contract/people.ts'
 import { TrainingSessionWithOwner } from '../contract/training-sessions.ts'
@@ -38,7 +38,7 @@ const lockTemplate: Static<typeof LockTemplate> = {
   createdAt: '2026-01-10T09:30:00Z',
 }
 
-const lockSession: Static<typeof LockSession> = {
+const lockSession: Static<typeof LockSessionWithTemplate> = {
   id: 4810,
   bubbleId: '1768644000000x481000000000000000',
   publicId: 'QK7M2',
@@ -150,6 +150,7 @@ const trainingDevice: Static<typeof TrainingDevice> = {
   softwareVersion: '2.8.1',
   lastVisited: null,
   apiHits: 318,
+  lastLogAt: '2026-02-16T18:20:44Z',
 }
 
 const user: Static<typeof User> = {
@@ -180,7 +181,7 @@ const token: Static<typeof Token> = {
 
 const examples = new Map<TSchema, unknown>([
   [LockTemplate, lockTemplate],
-  [LockSession, lockSession],
+  [LockSessionWithTemplate, lockSession],
   [TrainingTemplate, trainingTemplate],
   [TrainingTemplateSummary, trainingTemplateSummary],
   [TrainingSessionWithOwner, trainingSession],

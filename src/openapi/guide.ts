@@ -12,12 +12,12 @@ read: its own records, and the records of the accounts that gave it access. It h
 
 \`\`\`sh
 curl -H "Authorization: Bearer $TOKEN" \\
-  'http://127.0.0.1:5625/api/v1/dtt/sessions?limit=10'
+  'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me&limit=10'
 \`\`\`
 
-## Answers
+## Responses
 
-Every answer is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that names what was refused. Records have
+Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that names what was refused. Records have
 their fields in a fixed order, and never more than those listed here.
 
 - **Units.** Durations and break lengths are seconds, distances metres, grades percent from 0 to 100. Where a field has
@@ -29,10 +29,15 @@ their fields in a fixed order, and never more than those listed here.
   record did not have it.
 - What the caller cannot see answers exactly like what does not exist.
 
+## Whose records
+
+A list mixes the records of the caller with those of the accounts that gave the caller access; the lists of devices hold those
+of the caller alone. \`ownerId\` names one account, and \`ownerId=me\` is the caller. \`targetUserId\` is another name for it.
+
 ## Pages
 
 Lists are newest first, and by identifier where their description says so; the order is complete, so equal times do not
-make rows change places. There are two ways through:
+make rows change places. There are two ways to read all of it:
 
 - **By offset.** \`limit\` and \`offset\`; the answer repeats both. Rows added meanwhile move the others: for a list that grows,
   a walk by offset can repeat rows.
@@ -40,7 +45,7 @@ make rows change places. There are two ways through:
   row that keeps its place appears exactly once, whatever is added meanwhile.
 
 The \`Link\` header has the addresses of the next page (\`rel="next"\`) and, by offset, of the previous one (\`rel="prev"\`), each
-only where there is one. A page past the end is empty.
+only where that page has rows. A page past the end is empty.
 
 ## Validators
 
@@ -50,7 +55,7 @@ Every 200 has an \`ETag\` that differs whenever the body differs. A client that 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
   -H "Authorization: Bearer $TOKEN" \\
-  http://127.0.0.1:5625/api/v1/dtt/sessions
+  'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
 The first run stores the answer and its validator; later runs transfer it again only when it has changed. This is for

@@ -67,7 +67,7 @@ const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint:
   token_expired: 'api',
   subscription_required: ({ entitled }) => entitled,
   insufficient_scope: ({ scope }) => scope !== undefined,
-  owner_not_accessible: ({ query }) => 'ownerId' in query || 'targetUserId' in query,
+  owner_not_accessible: ({ query }) => 'ownerId' in query,
   not_found: ({ resourceName: noun }) => noun !== undefined,
   no_route: 'none',
   method_not_allowed: 'none',

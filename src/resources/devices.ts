@@ -1,5 +1,5 @@
 import { devices } from '../contract/devices.ts'
-import { accessTo } from '../accounts/access.ts'
+import { accessTo, accessToOne } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists.ts'
 import { recordById } from './record-queries.ts'
@@ -10,7 +10,7 @@ const trainingDevices = { table: 'training_device', order: 'id' } as const
 
 export const handlers: Handlers<typeof devices> = {
   listLockDevices({ store, grant }, params) {
-    return recordPage(store, lockDevices, accessTo(grant, params.ownerId), params, devices.listLockDevices)
+    return recordPage(store, lockDevices, accessToOne(grant, params.ownerId), params, devices.listLockDevices)
   },
 
   async getLockDevice({ store, grant }, { id }) {
@@ -18,7 +18,7 @@ export const handlers: Handlers<typeof devices> = {
   },
 
   listTrainingDevices({ store, grant }, params) {
-    return recordPage(store, trainingDevices, accessTo(grant, params.ownerId), params, devices.listTrainingDevices)
+    return recordPage(store, trainingDevices, accessToOne(grant, params.ownerId), params, devices.listTrainingDevices)
   },
 
   async getTrainingDevice({ store, grant }, { id }) {

@@ -41,7 +41,7 @@ export function idRangeOf({ limit, offset = 0, cursor }: PageParams) {
 }
 
 /** A page of a list, whatever the length of its rows. */
-export async function readPage<Values extends object>(
+export async function readPage<Values extends { limit: number; offset: number }>(
   store: Store,
   queries: PageQueries<Values>,
   values: Values,
@@ -51,7 +51,10 @@ export async function readPage<Values extends object>(
   const list = endpoint.listOf(params)
   try {
     const [page] = await store.read(params.cursor === undefined ? queries.page : queries.pageWithCursor, values)
-    if (page === undefined || page.documents !== null || page.etags === null) return pageResult(page, params, list)
+    if (page === undefined || page.etags === null) {
+      return await withExistingPrevious(store, queries, values, pageResult(page, params, list))
+    }
+    if (page.documents !== null) return pageResult(page, params, list)
   } catch (error) {
     if (!(error instanceof TooLongError)) throw error
   }
@@ -65,4 +68,16 @@ export async function readPage<Values extends object>(
       yield chunk.text
     }
   })
+}
+
+/** An empty page, with a previous page only where that has rows. */
+async function withExistingPrevious<Values extends { limit: number; offset: number }>(
+  store: Store,
+  queries: PageQueries<Values>,
+  values: Values,
+  result: Result,
+): Promise<Result> {
+  if (result.previous === undefined || 'cursor' in result.previous) return result
+  const [first] = await store.read(queries.rowSizes, { ...values, limit: 1, offset: result.previous.offset })
+  return first === undefined || first.etags === null ? { ...result, previous: undefined } : result
 }

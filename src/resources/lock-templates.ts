@@ -1,7 +1,15 @@
 import { sql } from 'kysely'
 import { lockTemplates } from '../contract/lock-templates.ts'
 import { type Query, recordQuery } from '../store/query.ts'
-import { type Access, accessTo, isReadable, type OwnerCount, ownerCountOf } from '../accounts/access.ts'
+import {
+  type Access,
+  accessTo,
+  isReadable,
+  isReadableOf,
+  type OwnerCount,
+  ownerCountOf,
+  requireAccess,
+} from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists.ts'
 import { recordById, type RecordRow } from './record-queries.ts'
@@ -14,10 +22,11 @@ export const handlers: Handlers<typeof lockTemplates> = {
     return recordPage(store, templates, accessTo(grant, params.ownerId), params, lockTemplates.listLockTemplates)
   },
 
-  async getActiveLockTemplate({ store, grant }) {
+  async getActiveLockTemplate({ store, grant }, { ownerId = grant.accountId }) {
+    requireAccess(grant, ownerId)
     const access = accessTo(grant)
     const query = templatesInUse.getOrInsertComputed(ownerCountOf(access), templateInUse)
-    const [template] = await store.read(query, { ...access, account: grant.accountId })
+    const [template] = await store.read(query, { ...access, owner: ownerId })
     return oneOrNull(template)
   },
 
@@ -27,7 +36,8 @@ export const handlers: Handlers<typeof lockTemplates> = {
 }
 
 interface InUse extends Access {
-  readonly account: number
+  /** Whose session it is. */
+  readonly owner: number
 }
 
 const templatesInUse = new Map<OwnerCount, Query<InUse, RecordRow>>()
@@ -39,7 +49,7 @@ function templateInUse(owners: OwnerCount): Query<InUse, RecordRow> {
       select id, document, etag from lock_template
       where ${isReadable(param, owners)} and id = (
         select template_id from lock_session
-        where owner_id = ${param('account')} and is_active = 1
+        where ${isReadableOf(param)} and is_active = 1
         order by at desc, id desc limit 1)`,
   )
 }

@@ -66,6 +66,11 @@ export const handlers: Handlers<typeof people> = {
     return readPage(store, persons, values, params, people.listUsers)
   },
 
+  async getCurrentUser({ store, grant: { accountId } }) {
+    const [person] = await store.read(personById, { caller: accountId, id: accountId })
+    return one(person)
+  },
+
   async getUser({ store, grant }, { id }) {
     const [person] = await store.read(personById, { caller: grant.accountId, id })
     return one(person)

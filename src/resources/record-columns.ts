@@ -12,9 +12,10 @@ export interface RecordView {
 
 type AddedField = keyof typeof addedFields
 
-/** The columns that hold the values of added fields. */
+/** The JSON text of each added field. */
 const addedFields = {
   ownerId: sql`cast(record.owner_id as text)`,
+  templateId: sql`coalesce(cast(record.template_id as text), 'null')`,
 }
 
 /** The text of a row of `record`, its validator, and its length in bytes of UTF-8. */

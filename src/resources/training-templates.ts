@@ -14,8 +14,8 @@ export const handlers: Handlers<typeof trainingTemplates> = {
     return recordPage(store, summaries, access, params, trainingTemplates.listTrainingTemplates)
   },
 
-  async getActiveTrainingTemplate({ store, grant }) {
-    return oneOrNull(await newestRecord(store, { table, isActive: true }, accessToOne(grant)))
+  async getActiveTrainingTemplate({ store, grant }, { ownerId }) {
+    return oneOrNull(await newestRecord(store, { table, isActive: true }, accessToOne(grant, ownerId)))
   },
 
   async getTrainingTemplate({ store, grant }, { id }) {

@@ -23,6 +23,7 @@ const trainer = {
   softwareVersion: '2.0.1',
   lastVisited: '2026-02-16T18:00:00Z',
   apiHits: 99,
+  lastLogAt: '2026-02-16T18:20:00Z',
 }
 
 const devices = [
@@ -48,8 +49,20 @@ for (const { kind, name, path, device } of devices) {
   })
 }
 
-testSharing({ path: '/api/v1/lkbx', noun: 'Lock device', record: (id, owner) => lockDevice(id, owner) })
-testSharing({ path: '/api/v1/dtt', noun: 'Training device', record: (id, owner) => trainingDevice(id, owner) })
+testSharing({ path: '/api/v1/lkbx', noun: 'Lock device', record: lockDevice, isMixed: false })
+testSharing({ path: '/api/v1/dtt', noun: 'Training device', record: trainingDevice, isMixed: false })
+
+test('a training device has the time of its last log only where its source had one', async () => {
+  const { lastLogAt: _, ...rest } = trainer
+  await using service = await startService([
+    ...world,
+    { kind: 'training-device', data: rest },
+    { kind: 'training-device', data: { ...rest, id: 6, lastLogAt: null } },
+  ])
+  const token = await service.token('ann')
+  assertData(await service.fetch('/api/v1/dtt/5', token), rest)
+  assertData(await service.fetch('/api/v1/dtt/6', token), { ...rest, id: 6, lastLogAt: null })
+})
 
 test('a lock device and a training device of the same id are two', async () => {
   await using service = await startService([...world, lockDevice(1, 1), trainingDevice(1, 2)])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
 import { lockSegment, lockSession, world } from '../support/records.ts'
-import { startService } from '../support/service.ts'
+import { type Answer, startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
 const evening = {
@@ -56,6 +56,58 @@ test('a running lock session is the current one, with a null end and a state nob
   const running = { ...evening, lockState: 'frozen', isActive: true, endDate: null, LockSegment: [] }
   await using service = await startService([...world, { kind: 'lock-session', data: running }])
   assertData(await service.fetch('/api/v1/lkbx/session/current', await service.token('ann')), running)
+})
+
+test('include=template adds the template of a lock session as its last field, and nothing else', async () => {
+  const other = { ...evening, id: 8, startDate: '2026-02-15T18:00:00Z', isActive: true }
+  await using service = await startService([
+    ...world,
+    { ...imported(evening), templateId: 4 },
+    { kind: 'lock-session', data: other },
+  ])
+  const withTemplate = { ...evening, templateId: 4 }
+  const withoutTemplate = { ...other, templateId: null }
+  for (const [username, owner] of [
+    ['ann', ''],
+    ['ben', '&ownerId=1'],
+  ] as const) {
+    const token = await service.token(username)
+    const fetch = (path: string) => service.fetch(`/api/v1/lkbx/${path}${owner}`, token)
+    const one = await service.fetch('/api/v1/lkbx/sessions/9?include=template', token)
+    assertData(one, withTemplate)
+    const plain = await service.fetch('/api/v1/lkbx/sessions/9', token)
+    assert.notEqual(one.headers.get('ETag'), plain.headers.get('ETag'))
+    assertData(await service.fetch('/api/v1/lkbx/sessions/8?include=template', token), withoutTemplate)
+    assertData(await fetch('sessions/latest?include=template'), withTemplate)
+    assertData(await fetch('session/current?include=template'), withoutTemplate)
+    const page = await fetch('sessions?include=template')
+    const recordsOf = ({ body }: Answer) => body.data.data.map((record: object) => JSON.stringify(record)) as string[]
+    assert.deepEqual(recordsOf(page), [JSON.stringify(withTemplate), JSON.stringify(withoutTemplate)])
+    const plainPage = await service.fetch('/api/v1/lkbx/sessions', token)
+    assert.deepEqual(recordsOf(plainPage), [JSON.stringify(evening), JSON.stringify(other)])
+    assert.notEqual(page.headers.get('ETag'), plainPage.headers.get('ETag'))
+  }
+  const cas = await service.token('cas')
+  assertRefused(await service.fetch('/api/v1/lkbx/sessions/9?include=template', cas), 404, 'not_found')
+  assertData(await service.fetch('/api/v1/lkbx/session/current?include=template', cas), null)
+  assertRefused(await service.fetch('/api/v1/lkbx/sessions?include=owner', cas), 400, 'invalid_parameter', {
+    fieldErrors: [{ field: 'include', message: 'must be template' }],
+  })
+})
+
+test('the validator of a lock session with its template changes with the template', async () => {
+  const session = lockSession(1, 1)
+  await using service = await startService([...world, { ...session, templateId: 4 }])
+  const token = await service.token('ann')
+  const etagsOf = async () => {
+    const paths = ['sessions/1', 'sessions', 'sessions/latest']
+    const answers = await Promise.all(paths.map(path => service.fetch(`/api/v1/lkbx/${path}?include=template`, token)))
+    return answers.map(({ headers }) => headers.get('ETag'))
+  }
+  const before = await etagsOf()
+  await service.import([{ ...session, templateId: 5 }], { onConflict: 'replace' })
+  const after = await etagsOf()
+  for (const [index, etag] of after.entries()) assert.notEqual(etag, before[index])
 })
 
 testSharing({ path: '/api/v1/lkbx/sessions', noun: 'Lock session', record: (id, owner) => lockSession(id, owner) })

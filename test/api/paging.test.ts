@@ -53,7 +53,7 @@ test('devices and people are listed by id', async () => {
   const ids = [4, 10, 9, 1, 11, 2]
   await using service = await startService([
     ...world,
-    ...ids.flatMap(id => [lockDevice(id, (id % 2) + 1), trainingDevice(id, (id % 2) + 1)]),
+    ...ids.flatMap(id => [lockDevice(id, 2), trainingDevice(id, 2)]),
     ...[11, 4, 10].flatMap(id => [account(id, `user-${id}`), partnership(2, id)]),
   ])
   const token = await service.token('ben')
@@ -109,6 +109,13 @@ const links: readonly { query: string; next?: string; prev?: string }[] = [
   { query: 'limit=3&offset=7', prev: 'limit=3&offset=4' },
   { query: 'limit=3&offset=9', prev: 'limit=3&offset=6' },
   { query: 'offset=10', prev: 'offset=0' },
+  { query: 'limit=3&offset=12', prev: 'limit=3&offset=9' },
+  { query: 'limit=3&offset=13' },
+  { query: 'limit=3&offset=1000000' },
+  { query: 'limit=3&offset=5&passed=true', prev: 'limit=3&passed=true&offset=2' },
+  { query: 'limit=3&offset=8&passed=true' },
+  { query: 'ownerId=me&limit=9', next: 'ownerId=me&limit=9&offset=9' },
+  { query: 'targetUserId=1&limit=9', next: 'targetUserId=1&limit=9&offset=9' },
   { query: 'limit=4&passed=true', next: 'limit=4&passed=true&offset=4' },
   { query: 'passed=true&limit=5' },
   {
@@ -168,13 +175,13 @@ test('no other answer than a page has links', async () => {
 
 const lists = [...dated.map(({ path }) => path), '/api/v1/lkbx', '/api/v1/dtt', '/api/v1/users']
 
-/** Six records of each kind, three of Ann's and three of Ben's, who reads Ann's, and six people whom Ben can see. */
+/** Six records of each kind, half of Ann's and half of Ben's, who reads Ann's; six devices of Ben's; six people whom Ben can see. */
 const six: readonly object[] = [
   ...world,
   ...[1, 2, 3, 4, 5, 6].flatMap(id => [
     ...dated.map(({ record }) => record(id, (id % 2) + 1, minute(id % 3))),
-    lockDevice(id, (id % 2) + 1),
-    trainingDevice(id, (id % 2) + 1),
+    lockDevice(id, 2),
+    trainingDevice(id, 2),
   ]),
   ...[4, 5, 6, 7].flatMap(id => [account(id, `user-${id}`), partnership(id, 2)]),
 ]
@@ -297,6 +304,22 @@ const damaged: readonly { title: string; damage: (cursor: string) => string }[] 
   { title: 'very long text', damage: () => 'A'.repeat(4000) },
 ]
 
+test('a cursor is bound to the account that a filter names, however it is named', async () => {
+  await using service = await startService([...world, ...sessions(5), ...sessions(0, 2)])
+  const [ann, ben] = [await service.token('ann'), await service.token('ben')]
+  const path = '/api/v1/dtt/sessions'
+  const names = ['ownerId=1', 'targetUserId=1', 'ownerId=me', 'targetUserId=me']
+  for (const name of names) {
+    const cursor = await cursorAfter(service, `${path}?${name}&limit=1&cursor=`, ann)
+    for (const other of names) {
+      assert.deepEqual(idsOf(await service.fetch(`${path}?${other}&cursor=${cursor}`, ann)), [4, 3, 2, 1])
+    }
+    assert.deepEqual(idsOf(await service.fetch(`${path}?ownerId=1&cursor=${cursor}`, ben)), [4, 3, 2, 1])
+    assertBadCursor(await service.fetch(`${path}?ownerId=me&cursor=${cursor}`, ben))
+    assertBadCursor(await service.fetch(`${path}?cursor=${cursor}`, ann))
+  }
+})
+
 test('what is no cursor of this list is refused', async () => {
   await using service = await startService(six)
   const token = await service.token('ben')
@@ -350,11 +373,11 @@ for (const width of [1, 2, 5, 100, 101, 150]) {
         trainingSession(added * 10 + index + 1, owner, { created_at: minute(at) }),
         trainingSession(500_000 + added * 10 + index, owner, { created_at: minute(at) }),
       ])
-      await service.import([...lines, lockDevice(added, owner), lockDevice(500_000 + added, owner)])
+      await service.import([...lines, lockDevice(added, 1), lockDevice(500_000 + added, 1)])
     }
     const newest = rows.toSorted((a, b) => b.at - a.at || b.id - a.id).map(({ id }) => id)
-    const byId = rows.map(({ id }) => id).toSorted((a, b) => a - b)
-    const original = new Set(byId)
+    const byId = rows.flatMap(({ id, owner }) => (owner === 1 ? [id] : []))
+    const original = new Set(newest)
     const limit = many ? 60 : 5
     for (const [path, expected] of [
       ['/api/v1/dtt/sessions', newest],
@@ -431,7 +454,7 @@ test('pages, links and cursors show what a plain sort of the records shows', asy
       .map(({ id }) => id)
     const query = `limit=${limit}&${queryOf(filters)}`
     await agree(`/api/v1/dtt/sessions?${query}`, found, offset)
-    const devices = mine.map(({ id }) => id).toSorted((a, b) => a - b)
+    const devices = rows.flatMap(({ id, owner }) => (owner === (ownerId ?? 2) ? [id] : [])).toSorted((a, b) => a - b)
     await agree(`/api/v1/dtt?limit=${limit}&${queryOf({ ownerId })}`, devices, offset)
   })
 

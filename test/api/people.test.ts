@@ -65,6 +65,17 @@ test('people see themselves and whoever they are linked to, in either direction,
   }
 })
 
+test('/users/me is the caller as a person, whatever the scope', async () => {
+  await using service = await startService([everything, account(2, 'ben')])
+  for (const scope of ['lkbx:read', 'dtt:read']) {
+    const token = await service.token('ann', { scopes: [scope] })
+    const me = await service.fetch('/api/v1/users/me', token)
+    assertData(me, ann)
+    assert.equal(me.headers.get('ETag'), (await service.fetch('/api/v1/users/1', token)).headers.get('ETag'))
+  }
+  assert.equal((await service.fetch('/api/v1/users/me', await service.token('ben'))).body.data.id, 2)
+})
+
 test('an account type grants nothing', async () => {
   await using service = await startService([...people, account(6, 'root', { accountType: 'superadmin' })])
   const token = await service.token('root')

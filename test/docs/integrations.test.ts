@@ -41,7 +41,7 @@ test(
   async () => {
     const lines = (await shell('python3', ['-c', example('python')])).trim().split('\n')
     const client = await service.as('alex')
-    const sessions = await Array.fromAsync(client.all('/api/v1/dtt/sessions'))
+    const sessions = await Array.fromAsync(client.all('/api/v1/dtt/sessions', { ownerId: 'me' }))
     assert.deepEqual(
       lines.map(line => line.split('\t')[0]),
       sessions.map(session => session.created_at),

@@ -115,7 +115,7 @@ test('refusals look as their examples show', async () => {
     await check(`${name} unknown_parameter`, `${path}?nonsense=1`, token)
     if (pattern.endsWith(':id')) await check(`${name} invalid_parameter`, pattern.replace(':id', 'x'), token)
     else if (first !== undefined) await check(`${name} invalid_parameter`, `${path}?${first}=-1`, token)
-    if (first !== undefined) await check(`${name} repeated_parameter`, `${path}?${repeated(first)}`, token)
+    if (first !== undefined) await check(`${name} repeated_parameter`, `${path}?${repeated(pattern, first)}`, token)
     if (noun !== undefined) await check(`${name} not_found`, pattern.replace(':id', '9007199254740991'), token)
   }
   const path = '/api/v1/lkbx/templates'
@@ -135,8 +135,8 @@ test('the pattern that tools may look for is the form of a token', () => {
 })
 
 /** A value that is right, twice. */
-function repeated(name: string): string {
-  const value = name === 'include' ? 'owner' : '1'
+function repeated(path: string, name: string): string {
+  const value = name === 'include' ? (path.includes('/lkbx/') ? 'template' : 'owner') : '1'
   return `${name}=${value}&${name}=${value}`
 }
 

@@ -89,7 +89,7 @@ const values: Values = {
   to: ['2026-11-15', '0001-01-01T00:00:00Z', '9999-12-31', '2026-02-16T18:00:00.001Z'],
   passed: ['true', 'false'],
   lockState: ['completed', 'no%20such%20state', encodeURIComponent(AWKWARD.slice(0, 300)), '%27'],
-  include: ['owner'],
+  include: ['owner', 'template'],
 }
 
 const ids = [

@@ -53,7 +53,7 @@ const values = {
   to: ['1970-01-01T00:00:09Z'],
   passed: ['true'],
   lockState: ['completed'],
-  include: ['owner'],
+  include: ['owner', 'template'],
 }
 
 let started: ReturnType<typeof startAll> | undefined

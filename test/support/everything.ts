@@ -36,7 +36,7 @@ export const views = [
       targetUserId: ['1'],
       passed: ['true'],
       lockState: ['completed'],
-      include: ['owner'],
+      include: ['owner', 'template'],
     },
     ['5', '8', '9', '10'],
   ),

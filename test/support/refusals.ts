@@ -199,12 +199,13 @@ function ofNumbers({ ann }: Tokens): Refused[] {
   const limits = 'must be an integer from 1 to 100'
   const offsets = 'must be an integer from 0 to 9007199254740991'
   const ids = 'must be an integer of 1 or more'
+  const owners = 'must be an integer of 1 or more, or me'
   return [
     ...DISGUISED.flatMap(text => [
       wrong('an id in disguise', `${LIST}/${text}`, 'id', ids),
       wrong('a limit in disguise', `${LIST}?limit=${text}`, 'limit', limits),
       wrong('an offset in disguise', `${LIST}?offset=${text}`, 'offset', offsets),
-      wrong('an owner in disguise', `${LIST}?ownerId=${text}`, 'ownerId', ids),
+      wrong('an owner in disguise', `${LIST}?ownerId=${text}`, 'ownerId', owners),
     ]),
     ...['0', '101', '4294967297', '1'.repeat(20), ''].map(text =>
       wrong('a limit out of bounds', `${LIST}?limit=${text}`, 'limit', limits),
@@ -212,7 +213,7 @@ function ofNumbers({ ann }: Tokens): Refused[] {
     ...['9007199254740992', '18446744073709551616', '9'.repeat(400), ''].map(text =>
       wrong('an offset out of bounds', `${LIST}?offset=${text}`, 'offset', offsets),
     ),
-    ...['0', ''].map(text => wrong('an owner out of bounds', `${LIST}?ownerId=${text}`, 'ownerId', ids)),
+    ...['0', ''].map(text => wrong('an owner out of bounds', `${LIST}?ownerId=${text}`, 'ownerId', owners)),
     wrong('an id of 0', `${LIST}/0`, 'id', ids),
     wrong('a word in the place of an id, in another case', `${LIST}/LATEST`, 'id', ids),
     wrong('a word in the place of an id, with a space', `${LIST}/latest%20`, 'id', ids),
@@ -235,7 +236,7 @@ function ofParameters({ ann }: Tokens): Refused[] {
     }
   }
   const templates = '/api/v1/lkbx/templates'
-  const unknown = { field: 'query', message: 'may only have limit, offset, cursor, ownerId' }
+  const unknown = { field: 'query', message: 'may only have limit, offset, cursor, ownerId, targetUserId' }
   const repeated = { field: 'limit', message: 'must not be given more than once' }
   const moment = 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time'
   const cursor = 'must be empty or a nextCursor of this path with these filters'
@@ -263,16 +264,26 @@ function ofParameters({ ann }: Tokens): Refused[] {
         { field: 'offset', message: 'must be an integer from 0 to 9007199254740991' },
         repeated,
         unknown,
-        { field: 'ownerId', message: 'must be an integer of 1 or more' },
+        { field: 'ownerId', message: 'must be an integer of 1 or more, or me' },
       ],
     },
     {
       ...refused('repeated_parameter', `${templates}?ownerId=0&limit=1&limit=1`),
       error: 'limit must not be given more than once',
-      fieldErrors: [{ field: 'ownerId', message: 'must be an integer of 1 or more' }, repeated],
+      fieldErrors: [{ field: 'ownerId', message: 'must be an integer of 1 or more, or me' }, repeated],
     },
     ...['TRUE', '1', 'yes', '', 'true%20'].map(value =>
       refused('invalid_parameter', `${LIST}?passed=${value}`, { field: 'passed', message: 'must be true or false' }),
+    ),
+    refused('invalid_parameter', `${templates}?ownerId=me&targetUserId=1`, {
+      field: 'targetUserId',
+      message: 'must not be combined with ownerId',
+    }),
+    ...['ME', 'Me', 'me%20'].map(value =>
+      refused('invalid_parameter', `${templates}?targetUserId=${value}`, {
+        field: 'targetUserId',
+        message: 'must be an integer of 1 or more, or me',
+      }),
     ),
     ...['OWNER', 'owners', 'owner,owner', ''].map(value =>
       refused('invalid_parameter', `${ONE}?include=${value}`, { field: 'include', message: 'must be owner' }),

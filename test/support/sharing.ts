@@ -33,10 +33,12 @@ interface Shared {
   /** What a 404 says was not found. */
   readonly noun: string
   readonly record: (id: number, ownerId: number) => object
+  /** Whether the list without `ownerId` holds the records of everybody readable, or the caller's own alone. */
+  readonly isMixed?: boolean
 }
 
 /** Registers the tests of who sees a record: the same promises for every kind. */
-export function testSharing({ path, noun, record }: Shared) {
+export function testSharing({ path, noun, record, isMixed = true }: Shared) {
   const name = noun.toLowerCase()
   const lines = [...people, ...owners.map(owner => record(owner * 11, owner))]
 
@@ -53,15 +55,34 @@ export function testSharing({ path, noun, record }: Shared) {
     }
   })
 
-  test(`a list of ${name}s mixes the caller's own with those of the accounts that gave access`, async () => {
+  const listed = isMixed ? "the caller's own and those of the accounts that gave access" : "the caller's own alone"
+  test(`a list of ${name}s holds ${listed}`, async () => {
     await using service = await startService(lines)
-    for (const [username, owned] of Object.entries(readable)) {
+    for (const [index, [username, owned]] of Object.entries(readable).entries()) {
       const ids = idsOf(await service.fetch(path, await service.token(username)))
       assert.deepEqual(
         ids.toSorted((a, b) => a - b),
-        owned.map(owner => owner * 11),
+        (isMixed ? owned : [index + 1]).map(owner => owner * 11),
         username,
       )
+    }
+  })
+
+  test(`me and targetUserId name an account in a list of ${name}s as ownerId does`, async () => {
+    await using service = await startService(lines)
+    for (const [index, [username, owned]] of Object.entries(readable).entries()) {
+      const token = await service.token(username)
+      for (const name of ['ownerId', 'targetUserId']) {
+        assert.deepEqual(idsOf(await service.fetch(`${path}?${name}=me`, token)), [(index + 1) * 11], username)
+      }
+      for (const owner of [...owners, 6]) {
+        const answer = await service.fetch(`${path}?targetUserId=${owner}`, token)
+        if (owned.includes(owner)) assert.deepEqual(idsOf(answer), [owner * 11])
+        else assertRefused(answer, 403, 'owner_not_accessible')
+      }
+      assertRefused(await service.fetch(`${path}?ownerId=me&targetUserId=me`, token), 400, 'invalid_parameter', {
+        fieldErrors: [{ field: 'targetUserId', message: 'must not be combined with ownerId' }],
+      })
     }
   })
 
