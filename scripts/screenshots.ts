@@ -1,12 +1,11 @@
 /**
- * Writes a picture of every page of the dashboard, on sample data, for both themes, narrow and wide, and wide in discreet
- * mode: `npm run screenshots -- <folder>`, with the names of pages after it where only those are wanted. Without a folder
- * it writes the two pictures of the README.
+ * Writes a screenshot of every page of the dashboard, on sample data, in both themes, narrow and wide, and wide in discreet
+ * mode: `npm run screenshots -- <folder> [page…]`. Without a folder it writes the two screenshots of the README.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { openPage } from '../test/support/chromium.ts'
+import { closeBrowser, openPage } from '../test/support/chromium.ts'
 import { sampleService, signIn } from '../test/support/dashboard.ts'
 
 const paths = {
@@ -41,6 +40,7 @@ await service.store.db
 
 if (process.argv.length > 2) await writeAll()
 else await writeShown()
+await closeBrowser()
 
 async function writeAll() {
   for (const [width, pixels] of Object.entries(widths)) {

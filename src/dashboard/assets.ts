@@ -7,8 +7,9 @@ import { matchesEtag } from '../contract/etags.ts'
 
 /** The files that pages load, by their name below /assets/. Others are not served. */
 const files = {
-  'style.css': ours('style.css'),
-  'history.css': ours('history.css'),
+  'base.css': ours('base.css'),
+  'components.css': ours('components.css'),
+  'pages.css': ours('pages.css'),
   'dashboard.js': ours('dashboard.js'),
   'copy.js': ours('copy.js'),
   'dialogs.js': ours('dialogs.js'),

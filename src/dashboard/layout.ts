@@ -56,8 +56,9 @@ function document({ theme, discreet }: Display, title: string, body: Html, chart
 <meta name="color-scheme" content="${theme === 'auto' ? 'light dark' : theme}">
 <title>Lockstep – ${title}</title>
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetUrl('style.css')}">
-<link rel="stylesheet" href="${assetUrl('history.css')}">
+<link rel="stylesheet" href="${assetUrl('base.css')}">
+<link rel="stylesheet" href="${assetUrl('components.css')}">
+<link rel="stylesheet" href="${assetUrl('pages.css')}">
 <script type="module" blocking="render" src="${assetUrl('dashboard.js')}"></script>
 ${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}" data-d3="${assetUrl('d3.js')}" data-plot="${assetUrl('plot.js')}"></script>` : nothing}
 </head>

@@ -5,7 +5,7 @@
  * A page is a path and a function from a `Visit` (who looks, at whose records, the query, the clock) to an `Answer`:
  * `view({ section, title, body })`, `redirect(to)` after a form, or `download(…)`. pages/settings.ts is the model.
  *
- *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/style.css, never from `style="…"`,
+ *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
  *    which the policy forbids. `charts: true` loads assets/charts.js and allows the styles that Plot sets.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *  - Names, kinds and texts pass through names.ts, which knows discreet mode; fields are named by labels.ts.

@@ -264,7 +264,7 @@ test('every page is for this moment and this place only', async () => {
 
 test('with the dashboard off there is none', async () => {
   await using service = await withAnn({ LOCKSTEP_DASHBOARD: 'off' })
-  for (const path of ['/', '/signin', '/keys', '/assets/style.css']) {
+  for (const path of ['/', '/signin', '/keys', '/assets/base.css']) {
     assert.equal((await service.fetch(path)).body.code, 'no_route')
   }
 })

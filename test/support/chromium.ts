@@ -53,4 +53,9 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
 
 /** Started once for the tests of a file. */
 let browser: Promise<Browser> | undefined
-after(async () => (await browser)?.close())
+after(closeBrowser)
+
+/** Closes the browser of a program that is no test; tests need not. */
+export async function closeBrowser() {
+  await (await browser)?.close()
+}

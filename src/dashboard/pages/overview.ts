@@ -78,7 +78,7 @@ function activity(
     html`
       <p class="summary">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} under lock.</p>
       ${calendarTable('Activity by day', weeks, day => lookOf(day, locks))}
-      <ul class="legend always">
+      <ul class="legend">
         <li><i class="day one"></i>One session</li>
         <li><i class="day more"></i>Two or more</li>
         <li><i class="day none under"></i>Under lock</li>
