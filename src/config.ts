@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** A setting of the service: where it comes from, what it is without, and what may stand there. */
+/** A setting of the service: its environment variable, its default, its meaning and its syntax. */
 interface Setting<Value> {
   readonly env: string
   readonly fallback: string
@@ -9,95 +9,95 @@ interface Setting<Value> {
   readonly parse: (text: string) => Value
 }
 
-/** Every setting. The reference in the docs is made from this table. */
+/** All settings. The page of the docs is generated from this table. */
 export const settings = {
   databaseUrl: setting(
     'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
-    'Where the records are: `sqlite:<path>` or `postgres://user:password@host:port/database`.',
+    'The database: `sqlite:<path>` or `postgres://user:password@host:port/database`.',
     text,
   ),
   databaseReadUrls: setting(
     'LOCKSTEP_DATABASE_READ_URLS',
     '',
-    'PostgreSQL replicas that records are read from while they are no more than five seconds behind, separated by commas.',
+    'PostgreSQL replicas, separated by commas. Records are read from one that is at most five seconds behind the primary.',
     list,
   ),
   primaryGrace: setting(
     'LOCKSTEP_PRIMARY_GRACE',
     '60',
-    'Seconds for which a token that is known goes on working while the primary cannot be asked.',
+    'Seconds for which known API keys keep working while the primary is down.',
     seconds,
   ),
   host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),
-  port: setting('LOCKSTEP_PORT', '5625', 'The port to listen on; 0 takes any that is free.', port),
+  port: setting('LOCKSTEP_PORT', '5625', 'The port to listen on; 0 for any free one.', port),
   publicUrl: setting(
     'LOCKSTEP_PUBLIC_URL',
     '',
-    'Where callers reach the service, when that is not where it listens: links to further pages start with it.',
+    'The address at which callers reach the service, if it is not the one it listens on. Links to other pages of a list start with it.',
     url,
   ),
   allowedHosts: setting(
     'LOCKSTEP_ALLOWED_HOSTS',
     '',
-    'Host names the service answers for, separated by commas; any when empty.',
+    'Host names that requests may use, separated by commas; any if empty.',
     names,
   ),
   trustedProxies: setting(
     'LOCKSTEP_TRUSTED_PROXIES',
     '',
-    'Addresses and CIDRs of proxies whose X-Forwarded-For is believed, separated by commas; none when empty.',
+    'Addresses and CIDRs of proxies whose `X-Forwarded-For` is used, separated by commas; none if empty.',
     networks,
   ),
   corsOrigins: setting(
     'LOCKSTEP_CORS_ORIGINS',
     '',
-    'Origins whose pages may read answers in a browser, separated by commas; none when empty.',
+    'Origins whose pages may read responses in a browser, separated by commas; none if empty.',
     origins,
   ),
-  rateLimit: setting('LOCKSTEP_RATE_LIMIT', '600', 'Requests of a token in 60 seconds; 0 for any number.', count),
+  rateLimit: setting('LOCKSTEP_RATE_LIMIT', '600', 'Requests with one API key in 60 seconds; 0 for no limit.', count),
   concurrencyLimit: setting(
     'LOCKSTEP_CONCURRENCY_LIMIT',
     '32',
-    'Requests of a token at the same time; 0 for any number.',
+    'Concurrent requests with one API key; 0 for no limit.',
     count,
   ),
   failureLimit: setting(
     'LOCKSTEP_FAILURE_LIMIT',
     '30',
-    'Requests with a wrong token from one address (IPv6: one /64) in 60 seconds; 0 for any number.',
+    'Requests with a wrong API key from one address (IPv6: one /64) in 60 seconds; 0 for no limit.',
     count,
   ),
-  headersTimeout: setting('LOCKSTEP_HEADERS_TIMEOUT', '10', 'Seconds in which the headers must arrive.', seconds),
+  headersTimeout: setting('LOCKSTEP_HEADERS_TIMEOUT', '10', 'Seconds within which the headers must arrive.', seconds),
   requestTimeout: setting(
     'LOCKSTEP_REQUEST_TIMEOUT',
     '15',
-    'Seconds in which a request must arrive, and in which some of an answer must be read.',
+    'Seconds within which a request must arrive; also how long a client may stop reading a response.',
     seconds,
   ),
   keepAlive: setting(
     'LOCKSTEP_KEEP_ALIVE',
     '5',
-    'Seconds an idle connection stays open; 65 is a good choice behind a proxy.',
+    'Seconds an idle connection stays open; use 65 behind a proxy.',
     seconds,
   ),
   drainDelay: setting(
     'LOCKSTEP_DRAIN_DELAY',
     '0',
-    'Seconds the service goes on listening after it was told to stop, while /readyz says so.',
+    'Seconds the service keeps listening after SIGTERM, while `/readyz` answers 503.',
     seconds,
   ),
   overloadLag: setting(
     'LOCKSTEP_OVERLOAD_LAG',
     '500',
-    'Milliseconds the event loop may be behind before requests are refused with 503; 0 for any.',
+    'Milliseconds of event loop delay above which requests are refused with 503; 0 for no limit.',
     count,
   ),
   dashboard: setting('LOCKSTEP_DASHBOARD', 'on', 'Whether the dashboard is served: `on` or `off`.', onOff),
   insecureHttp: setting(
     'LOCKSTEP_INSECURE_HTTP',
     '0',
-    'Whether people may sign in to the dashboard over plain HTTP from beyond this machine: `1` or `0`.',
+    'Whether people may sign in to the dashboard over plain HTTP from other machines: `1` or `0`.',
     oneOrZero,
   ),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
@@ -105,7 +105,7 @@ export const settings = {
   metricsPort: setting(
     'LOCKSTEP_METRICS_PORT',
     '',
-    'The port to serve Prometheus metrics on, at /metrics; no metrics when empty.',
+    'The port to serve Prometheus metrics on, at `/metrics`; none if empty.',
     value => (value === '' ? undefined : port(value)),
   ),
   sourceUrl: setting(
@@ -131,19 +131,19 @@ export const settings = {
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }
 
-/** Settings that cannot be used; the message lists all of them. */
+/** Some settings are invalid; the message lists all of them. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads every setting from the environment. Throws ConfigError, with every problem at once. */
+/** Reads all settings from the environment. Throws ConfigError that lists all problems. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const config: Record<string, unknown> = {}
   const problems: string[] = []
   for (const [name, { env, fallback, parse }] of Object.entries<Setting<unknown>>(settings)) {
-    const sent = environment[env]
+    const value = environment[env]
     try {
-      config[name] = parse(sent === undefined || sent === '' ? fallback : sent)
+      config[name] = parse(value === undefined || value === '' ? fallback : value)
     } catch (error) {
       problems.push(`${env} ${error instanceof Error ? error.message : String(error)}`)
     }
@@ -165,8 +165,8 @@ export function settingsPage(): string {
   )
   return `# Settings
 
-Settings come from the environment. A value that cannot be used, or a name that is no setting, is told at the start, all of
-them at once. Limits count in each process for itself.
+Settings are environment variables. If a value is invalid or a name unknown, the program does not start and lists all of them.
+Each process counts limits on its own.
 
 | Setting | Default | Meaning |
 | --- | --- | --- |
@@ -192,7 +192,7 @@ function count(value: string): number {
   return Number(value)
 }
 
-/** Seconds, as milliseconds. */
+/** Parses seconds; returns milliseconds. */
 function seconds(value: string): number {
   if (!/^\d{1,5}(\.\d{1,3})?$/.test(value)) throw new Error('must be seconds, such as 5 or 0.5')
   return Math.round(Number(value) * 1000)
@@ -222,7 +222,7 @@ function origins(value: string): readonly string[] {
 }
 
 function networks(value: string): BlockList {
-  const found = new BlockList()
+  const blocks = new BlockList()
   for (const part of list(value)) {
     const [address = '', prefix, more] = part.split('/')
     const version = isIP(address)
@@ -230,9 +230,9 @@ function networks(value: string): BlockList {
     if (more !== undefined || version === 0 || !/^\d{1,3}$/.test(prefix ?? '0') || bits > (version === 4 ? 32 : 128)) {
       throw new Error('must be addresses or CIDRs separated by commas, such as 10.0.0.0/8, ::1')
     }
-    found.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6')
+    blocks.addSubnet(address, bits, version === 4 ? 'ipv4' : 'ipv6')
   }
-  return found
+  return blocks
 }
 
 function list(value: string): string[] {
@@ -242,7 +242,7 @@ function list(value: string): string[] {
     .filter(item => item !== '')
 }
 
-/** An address without a trailing slash; empty when there is none. */
+/** An address without a trailing slash; empty if not set. */
 function url(value: string): string {
   if (value === '') return ''
   const parsed = URL.parse(value)
