@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { allowSignIn, visitor } from '../test/support/dashboard.ts'
-import { heavyYear } from '../test/support/heavy.ts'
+import { heavyYear } from '../test/support/heavy-year.ts'
 import { account } from '../test/support/records.ts'
 import { startService, unlimited } from '../test/support/service.ts'
 

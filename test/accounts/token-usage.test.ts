@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
 import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { RefusedError } from '../../src/accounts/errors.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { account, trainingSession, world } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { within } from '../support/waiting.ts'
@@ -103,7 +103,7 @@ test('a token is kept as its hash and shown by its last four characters', async 
   assert.equal(row?.last4, token.slice(-4))
 })
 
-test('the first use of a token is noted within two seconds, later ones once a minute', async () => {
+test('the first use of a token is recorded within two seconds, later ones once a minute', async () => {
   await using one = await start()
   await using other = await startService([], unlimited, one)
   const token = await one.token('ann')
@@ -132,7 +132,7 @@ test('the first use of a token is noted within two seconds, later ones once a mi
   }
 })
 
-test('a use is noted when a token is let in, whatever the answer; a refused token leaves no trace', async () => {
+test('the use of a valid token is recorded whatever the response, that of a refused one is not', async () => {
   await using service = await start()
   const ann = await service.token('ann')
   const lkbx = await service.token('cas', { scopes: ['lkbx:read'] })
@@ -146,7 +146,7 @@ test('a use is noted when a token is let in, whatever the answer; a refused toke
   assert.deepEqual(await used(), [true, true, false])
 })
 
-test('a token that cannot be looked up though its store is there is told to come back, also one in use', async () => {
+test('while a token cannot be looked up the response is a 503, also for a token in use', async () => {
   await using service = await start()
   const token = await service.token('ann')
   let busy = false
@@ -155,7 +155,7 @@ test('a token that cannot be looked up though its store is there is told to come
     if (busy) throw new StoreUnavailableError('busy')
     return store.read(query, values)
   }
-  await using again = await serveAgain(service, {}, { store: { ...store, read } })
+  await using again = await startSecondServer(service, {}, { store: { ...store, read } })
   const status = async () => {
     const response = await fetch(`http://127.0.0.1:${again.port}/api/v1/me?x`, {
       headers: { Authorization: `Bearer ${token}` },
@@ -193,6 +193,7 @@ test('while another program writes,', async t => {
     assert.deepEqual([...statuses], [200])
   })
   await t.test('no request waits for the note of a use', () => {
-    assert.ok(longest < 500, `an answer took ${longest} ms`)
+    // Whoever waits does so for the busy timeout, which is a second here.
+    assert.ok(longest < 900, `an answer took ${longest} ms`)
   })
 })

@@ -5,7 +5,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { newSqlite } from '../support/databases.ts'
-import { startWorker } from '../support/measured.ts'
+import { startWorker } from '../support/memory-worker.ts'
 import { account, lockSegment, lockSession } from '../support/records.ts'
 
 /** The largest records there are: one long text, kept as two bytes a character for one letter's sake, or many events. */

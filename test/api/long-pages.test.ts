@@ -38,7 +38,7 @@ const lists = [
   { path: '/api/v1/users', one: '/api/v1/users/', count: COUNT + 2 },
 ]
 
-test('a page of long records is the same as its records one by one, by offset and by cursor', async () => {
+test('a page of long records equals its records fetched one by one, by offset and by cursor', async () => {
   await using service = await startService(lines, unlimited)
   const token = await service.token('ann')
   for (const { path, one, count } of lists) {
@@ -84,7 +84,7 @@ test('a long page has a validator, and headers alone where only they are asked f
   }
 })
 
-test('where a record changes while its page is sent, the connection breaks instead of lying', async () => {
+test('if a record changes while its page is sent, the connection is closed before the end', async () => {
   await using service = await startService(lines, unlimited)
   const token = await service.token('ann')
   const { received, announced, broken } = await interrupted(service, token, () =>
@@ -98,7 +98,7 @@ test('where a record changes while its page is sent, the connection breaks inste
   assert.equal((await service.fetch('/api/v1/lkbx/sessions', token)).status, 200)
 })
 
-test('who goes away in the middle of a long page is noted as that, not as a failure', async () => {
+test('a client that disconnects during a long page is logged as aborted, not as a failure', async () => {
   await using service = await startService(lines, unlimited)
   const token = await service.token('ann')
   const { broken } = await interrupted(service, token, undefined)

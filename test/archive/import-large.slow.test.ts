@@ -7,7 +7,7 @@ import { open } from '../../src/store/index.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { openStore } from '../support/archives.ts'
 import { newSqlite } from '../support/databases.ts'
-import { largeArchive, measure, startWorker } from '../support/measured.ts'
+import { largeArchive, measure, startWorker } from '../support/memory-worker.ts'
 import { lockDevice, world } from '../support/records.ts'
 
 test('an archive of any length is imported in the same memory', async t => {

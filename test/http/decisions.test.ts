@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { ErrorCode } from '../../src/contract/errors.ts'
 import type { Store } from '../../src/store/index.ts'
 import { mintToken, revokeToken } from '../../src/accounts/tokens.ts'
-import { type Again, serveAgain } from '../support/second-server.ts'
+import { type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { account, trainingSession, world } from '../support/records.ts'
 import { exchange } from '../support/raw.ts'
 import { bearer } from '../support/requests.ts'
@@ -70,9 +70,9 @@ const steps: readonly Step[] = [
 const settings = { LOCKSTEP_ALLOWED_HOSTS: 'a', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
 
 let service: TestService
-let roomy: Again
+let roomy: SecondServer
 /** Where every token has used up its window. */
-let strict: Again
+let strict: SecondServer
 let tokens: Record<'good' | 'narrow' | 'free' | 'free narrow' | 'revoked' | 'expired', string>
 
 before(async () => {
@@ -91,8 +91,8 @@ before(async () => {
   await revokeToken(service.store, id, Date.now())
   await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
   await db.updateTable('account').set({ subscription_tier: null }).where('username', '=', 'flo').execute()
-  roomy = await serveAgain(service, { ...settings, LOCKSTEP_RATE_LIMIT: '0' })
-  strict = await serveAgain(service, { ...settings, LOCKSTEP_RATE_LIMIT: '1' })
+  roomy = await startSecondServer(service, { ...settings, LOCKSTEP_RATE_LIMIT: '0' })
+  strict = await startSecondServer(service, { ...settings, LOCKSTEP_RATE_LIMIT: '1' })
   for (const rights of [[], ['narrow'], ['free'], ['free', 'narrow']] as const) {
     await send({ ...draft(), path: '/api/v1/me', rights: new Set([...rights, 'spent']) })
   }
@@ -169,7 +169,7 @@ test('the store is asked nothing before the token is known to have a right check
       return service.store.read(query, values)
     },
   }
-  await using again = await serveAgain(service, settings, { store: counted })
+  await using again = await startSecondServer(service, settings, { store: counted })
   const ask = async ({ path, headers = [] }: { path?: string; headers?: readonly string[] }) => {
     asked.length = 0
     const target = path ?? '/api/v1/dtt/sessions/5'

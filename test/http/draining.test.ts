@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import type { Store } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { type Ended, type Folder, makeFolder, type Running } from '../support/command.ts'
 import { exchange, header, open } from '../support/raw.ts'
 import { trainerSegment, trainingSession, world } from '../support/records.ts'
@@ -67,7 +67,7 @@ const get = (path: string, token: string) => lines(`GET ${path} HTTP/1.1`, 'Host
 
 suite('a service that is told to stop', { concurrency: 2 }, () => {
   for (const signal of SIGNALS) {
-    test(`ends at once with exit code 0 when nobody asks anything (${signal})`, async () => {
+    test(`exits at once with code 0 when it is idle (${signal})`, async () => {
       await using served = await serve()
       assert.equal((await exchange(served.port, get(ONE, served.token))).status, 200)
       const { code, after, stderr } = await served.end(signal)
@@ -76,7 +76,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
       assert.match(stderr, /"status":200/, 'what was held back of the log is written')
     })
 
-    test(`says so at /readyz for the time that is set, serves on meanwhile, and then listens no more (${signal})`, async () => {
+    test(`reports 503 at /readyz during the drain delay, serves requests meanwhile, and then stops listening (${signal})`, async () => {
       await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '3' })
       const { port, token, running } = served
       assert.equal((await exchange(port, get('/readyz', token))).status, 200)
@@ -95,7 +95,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
     })
   }
 
-  test('answers every request that it accepted, and says with the last on a connection that it is the last', async () => {
+  test('answers every accepted request, and closes each connection with its last response', async () => {
     await using served = await serve()
     const { port, token } = served
     let received = 0
@@ -136,7 +136,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
     assert.equal(stderr.split('\n').filter(line => line.includes('"status":200')).length, received)
   })
 
-  test('does not wait for sockets that are idle, half-open, or in the middle of their headers', async () => {
+  test('does not wait for sockets that are idle, half-open or have sent half a request', async () => {
     await using served = await serve({ LOCKSTEP_KEEP_ALIVE: '60', LOCKSTEP_HEADERS_TIMEOUT: '60' })
     const connections = Array.from({ length: 30 }, () => open(served.port))
     for (const [index, connection] of connections.entries()) {
@@ -150,7 +150,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
     for (const connection of connections) assert.equal(await connection.closed(), '')
   })
 
-  test('is gone within ten seconds, with exit code 0, also when somebody does not read their answers', async () => {
+  test('exits within ten seconds with code 0, even if a client does not read its responses', async () => {
     await using served = await serve()
     using connection = open(served.port)
     connection.socket.pause()
@@ -162,7 +162,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
   })
 
   for (const second of SIGNALS) {
-    test(`ends at once, and not with 0, when it is told a second time (${second})`, async () => {
+    test(`exits at once with a non-zero code on a second signal (${second})`, async () => {
       await using served = await serve({ LOCKSTEP_DRAIN_DELAY: '300' })
       const { code, after } = await served.end('SIGTERM', second)
       assert.notEqual(code, 0)
@@ -185,7 +185,7 @@ test('requests that wait for the store when the service is closed are answered i
   const release = () => {
     for (const go of waiting.splice(0)) go()
   }
-  const again = await serveAgain(service, {}, { store: slow })
+  const again = await startSecondServer(service, {}, { store: slow })
   const idle = open(again.port)
   idle.send(get('/healthz', token))
   await idle.answer()

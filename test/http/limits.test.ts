@@ -9,8 +9,8 @@ import { clientAddress, networkOf } from '../../src/accounts/addresses.ts'
 import { RateLimitedError, makeLimits } from '../../src/http/limits.ts'
 import type { Store } from '../../src/store/index.ts'
 import { mintToken } from '../../src/accounts/tokens.ts'
-import { serveAgain } from '../support/second-server.ts'
-import { assertPromised } from '../support/promised.ts'
+import { startSecondServer } from '../support/second-server.ts'
+import { assertPromised } from '../support/error-responses.ts'
 import { exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
@@ -47,7 +47,7 @@ function left(answer: RawAnswer): number {
 }
 
 test('a token has its requests of a window, is told what is left with every answer, and then waits', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '7' })
+  await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '7' })
   const asked: readonly (readonly [path: string, status: number])[] = [
     ['/api/v1/me', 200],
     [ONE, 200],
@@ -71,8 +71,8 @@ test('a token has its requests of a window, is told what is left with every answ
   assert.equal((await get(again.port, '/healthz')).status, 200)
 })
 
-test('an answer that was kept and still holds costs nothing of the window', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '2' })
+test('a 304 does not count against the rate limit', async () => {
+  await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '2' })
   const etag = header(await get(again.port, ONE, bearer(ann)), 'ETag') ?? ''
   for (let count = 0; count < 5; count += 1) {
     const answer = await get(again.port, ONE, bearer(ann), `If-None-Match: ${etag}`)
@@ -100,7 +100,7 @@ test('a window is over after its minute, and what was charged in it is not given
 })
 
 test('a clock that is set back does not extend a window', async t => {
-  await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '1' })
+  await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '1' })
   assert.equal(left(await get(again.port, ONE, bearer(ann))), 0)
   const { now } = Date
   t.mock.method(Date, 'now', () => now() - 800 * DAY_MS)
@@ -132,7 +132,7 @@ function gated(store: Store) {
 /** Records are slow to come, the credentials are not. */
 async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   const gate = gated(service.store)
-  const again = await serveAgain(service, settingsOfTest, { store: gate.store })
+  const again = await startSecondServer(service, settingsOfTest, { store: gate.store })
   // The grant is kept for a moment, so the credentials of the requests that follow are known.
   const known = Promise.all([ann, ben].map(token => get(again.port, '/api/v1/dtt/sessions?limit=0', bearer(token))))
   await until(async () => gate.waiting.length === 2)
@@ -161,7 +161,7 @@ test('a token has so many requests at once; one more is refused at once, and fit
   assert.equal((await next).status, 200)
 })
 
-test('requests whose caller went away no longer count, also those that waited in line', async () => {
+test('requests of disconnected clients no longer count, including pipelined ones', async () => {
   const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '4' })
   await using _ = again
   for (const [round, after] of ['', lines('CONNECT a:443 HTTP/1.1', 'Host: a'), 'no request'].entries()) {
@@ -191,8 +191,8 @@ test('requests that are not answered yet still count when a new window begins', 
   assert.throws(() => limits.admit(1, 61_000), RateLimitedError)
 })
 
-test('who fails too often has to wait; a good token from the same address passes all the same', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_FAILURE_LIMIT: '3' })
+test('too many failures block an address, but not a valid token from it', async () => {
+  await using again = await startSecondServer(service, { LOCKSTEP_FAILURE_LIMIT: '3' })
   const fail = () => get(again.port, ONE, bearer(mintToken()))
   for (const attempt of [fail(), get(again.port, ONE, bearer('x')), fail()]) assert.equal((await attempt).status, 401)
   const refused = await get(again.port, ONE, bearer('x'))
@@ -210,7 +210,10 @@ test('who fails too often has to wait; a good token from the same address passes
 
 /** Fails once for each address, as a proxy names it, and returns the statuses. */
 async function failFrom(trusted: string, addresses: readonly string[]): Promise<number[]> {
-  await using again = await serveAgain(service, { LOCKSTEP_FAILURE_LIMIT: '1', LOCKSTEP_TRUSTED_PROXIES: trusted })
+  await using again = await startSecondServer(service, {
+    LOCKSTEP_FAILURE_LIMIT: '1',
+    LOCKSTEP_TRUSTED_PROXIES: trusted,
+  })
   const statuses: number[] = []
   for (const address of addresses) {
     statuses.push((await get(again.port, ONE, bearer('x'), `X-Forwarded-For: ${address}`)).status)
@@ -218,14 +221,14 @@ async function failFrom(trusted: string, addresses: readonly string[]): Promise<
   return statuses
 }
 
-test('behind a trusted proxy failures belong to whom it names last, and X-Forwarded-For of anybody else is nothing', async () => {
+test('behind a trusted proxy failures count for the last forwarded address; X-Forwarded-For from others is ignored', async () => {
   const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '192.0.2.9, 192.0.2.2', '192.0.2.2, 192.0.2.3']
   assert.deepEqual(await failFrom('127.0.0.0/8', addresses), [401, 401, 429, 429, 401])
   assert.deepEqual(await failFrom('', addresses), [401, 429, 429, 429, 429])
   assert.deepEqual(await failFrom('192.0.2.0/24', addresses), [401, 429, 429, 429, 429])
 })
 
-test('a network of IPv6 is one caller, and IPv4 in the clothes of IPv6 is IPv4', async () => {
+test('an IPv6 /64 counts as one client, and an IPv4-mapped address as IPv4', async () => {
   assert.deepEqual(
     await failFrom('127.0.0.1, ::1', [
       '2001:db8:0:1::1',
@@ -333,14 +336,14 @@ test('links of a page start with the public URL where there is one', async () =>
     ['https://history.example', 'https://history.example'],
     ['https://history.example/lockstep/', 'https://history.example/lockstep'],
   ] as const) {
-    await using again = await serveAgain(service, { LOCKSTEP_PUBLIC_URL: setting })
+    await using again = await startSecondServer(service, { LOCKSTEP_PUBLIC_URL: setting })
     const answer = await get(again.port, page, bearer(ann), 'X-Forwarded-Host: elsewhere', 'X-Forwarded-Proto: gopher')
     assert.equal(header(answer, 'Link'), `<${start}${next}>; rel="next", <${start}${previous}>; rel="prev"`)
   }
 })
 
 test('a service that answers for certain hosts refuses every other one, whatever is asked', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_ALLOWED_HOSTS: 'History.example, [::1]' })
+  await using again = await startSecondServer(service, { LOCKSTEP_ALLOWED_HOSTS: 'History.example, [::1]' })
   const ask = (first: string, host?: string) =>
     exchange(again.port, lines(first, ...(host === undefined ? [] : [`Host: ${host}`]), bearer(ann)))
   for (const host of ['history.example', 'HISTORY.EXAMPLE', 'history.example:8443', '[::1]', '[::1]:80']) {
@@ -387,7 +390,7 @@ test('without a list of origins no answer speaks of origins at all', async () =>
 })
 
 test('pages of listed origins may read every answer, refusals too, and pages of others none', async () => {
-  await using again = await serveAgain(service, {
+  await using again = await startSecondServer(service, {
     LOCKSTEP_CORS_ORIGINS: 'https://charts.example, http://localhost:3000',
   })
   const requests = {
@@ -427,7 +430,7 @@ test('pages of listed origins may read every answer, refusals too, and pages of 
 })
 
 test('a browser that asks first is told what a page of a listed origin may send', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_CORS_ORIGINS: 'https://charts.example' })
+  await using again = await startSecondServer(service, { LOCKSTEP_CORS_ORIGINS: 'https://charts.example' })
   const asked = ['Access-Control-Request-Method: GET', 'Access-Control-Request-Headers: authorization']
   const ask = (from: string) => exchange(again.port, lines(`OPTIONS ${ONE} HTTP/1.1`, 'Host: a', from, ...asked))
   const allowed = await ask(origin)

@@ -9,7 +9,7 @@ import { api } from '../../src/contract/index.ts'
 import { summaryWithoutRequest } from '../../src/http/request-context.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { sql } from 'kysely'
-import { type Again, serveAgain } from '../support/second-server.ts'
+import { type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { testOn } from '../support/databases.ts'
 import { exchange, header, open } from '../support/raw.ts'
@@ -47,19 +47,19 @@ before(async () => {
 after(() => service[Symbol.asyncDispose]())
 
 /** What was logged, line by line, after the server has ended. */
-async function logOf(again: Again): Promise<Record<string, unknown>[]> {
+async function logOf(again: SecondServer): Promise<Record<string, unknown>[]> {
   await again.close()
   return linesOf(again)
 }
 
-function linesOf({ log }: Again): Record<string, unknown>[] {
+function linesOf({ log }: SecondServer): Record<string, unknown>[] {
   const text = log.join('')
   assert.ok(text === '' || text.endsWith('\n'))
   return text.split('\n').slice(0, -1).map(line => JSON.parse(line) as Record<string, unknown>) // prettier-ignore
 }
 
 test('each request has one line, with what it was and became, under the id that its caller was told', async () => {
-  const again = await serveAgain(service, tableSettings)
+  const again = await startSecondServer(service, tableSettings)
   const me = await exchange(
     again.port,
     lines('GET /api/v1/me HTTP/1.1', 'Host: a', 'Connection: close', bearer(tokens.ann)),
@@ -113,7 +113,7 @@ test('each request has one line, with what it was and became, under the id that 
 test('a request whose caller went away is logged as that', async () => {
   const { promise, resolve: go } = Promise.withResolvers<void>()
   const store = { ...service.store, read: async (...asked: Parameters<typeof service.store.read>) => (await promise, service.store.read(...asked)) } as typeof service.store // prettier-ignore
-  const again = await serveAgain(service, tableSettings, { store })
+  const again = await startSecondServer(service, tableSettings, { store })
   {
     using connection = open(again.port)
     connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(tokens.ann)))
@@ -141,7 +141,7 @@ const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 test('whatever is asked and however it is refused, nothing of it is in the log: no secret, header, value, name or address', async () => {
   const addresses = ['203.0.113.7', '2001:db8:77::7']
-  const again = await serveAgain(service, { ...tableSettings, LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1' })
+  const again = await startSecondServer(service, { ...tableSettings, LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1' })
   for (const refused of refusals(tokens)) await exchange(again.port, Buffer.from(refused.send, 'latin1'))
   for (const path of ENDPOINTS) {
     for (const id of ['5', '1', '77', MARK]) {
@@ -196,7 +196,7 @@ test('whatever is asked and however it is refused, nothing of it is in the log: 
 test('a failure of our own is logged under the id of its request, and its caller learns nothing of it', async () => {
   await using broken = await startService(cast)
   const token = await broken.token('ann')
-  const again = await serveAgain(broken)
+  const again = await startSecondServer(broken)
   const ask = (path: string) => exchange(again.port, lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token)))
   assert.equal((await ask(ONE)).status, 200)
   await sql`alter table training_session rename to elsewhere`.execute(broken.store.db)
@@ -223,7 +223,7 @@ testOn(
     const token = await broken.token('ann')
     await sql`pragma wal_checkpoint(truncate)`.execute(broken.store.db)
     writeFileSync(broken.databaseUrl.slice('sqlite:'.length), 'this is no database'.repeat(5000))
-    const again = await serveAgain(broken)
+    const again = await startSecondServer(broken)
     const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token)))
     assert.deepEqual([answer.status, header(answer, 'Retry-After')], [503, '1'])
     assert.doesNotMatch(JSON.stringify(answer), /file|database|sqlite/i)
@@ -237,14 +237,14 @@ testOn(
 
 test('requests are not logged where that is switched off; failures are', async () => {
   const store = { ...service.store, read: () => assert.fail('the store is gone') }
-  const again = await serveAgain(service, { LOCKSTEP_ACCESS_LOG: 'off' }, { store })
+  const again = await startSecondServer(service, { LOCKSTEP_ACCESS_LOG: 'off' }, { store })
   await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))
   const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(tokens.ann)))
   const [only, ...more] = await logOf(again)
   assert.deepEqual([only?.['level'], only?.['requestId'], more], ['error', header(answer, 'X-Request-Id'), []])
 })
 
-test('lines are written many at once, and soon', async () => {
+test('log lines are written in batches, without delay', async () => {
   const written: string[] = []
   const log = makeLog(text => written.push(text), true)
   const some = (count: number) => {
@@ -262,7 +262,7 @@ test('lines are written many at once, and soon', async () => {
   assert.ok(!written.includes(''))
 })
 
-test('a log that nobody reads any more does not end the service', async () => {
+test('the service keeps running when nobody reads its log', async () => {
   await using folder = await makeFolder()
   await using served = folder.start(['serve', '--port', '0'])
   const port = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])

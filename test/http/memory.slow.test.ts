@@ -7,7 +7,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { newDatabase } from '../support/databases.ts'
-import { heapOptions, largeArchive } from '../support/measured.ts'
+import { heapOptions, largeArchive } from '../support/memory-worker.ts'
 import { serve } from '../support/serving.ts'
 
 const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }

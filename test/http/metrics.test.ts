@@ -8,7 +8,7 @@ import { api } from '../../src/contract/index.ts'
 import { makeMetrics, type Metrics, serveMetrics } from '../../src/http/metrics.ts'
 import { readConfig } from '../../src/config.ts'
 import { mintToken } from '../../src/accounts/tokens.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { exchange } from '../support/raw.ts'
 import { refusals } from '../support/refusals.ts'
@@ -75,7 +75,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   const metrics = makeMetrics()
   await using listener = await listen(metrics)
   {
-    await using again = await serveAgain(
+    await using again = await startSecondServer(
       service,
       { LOCKSTEP_RATE_LIMIT: '6', LOCKSTEP_FAILURE_LIMIT: '3' },
       { metrics },
@@ -158,7 +158,7 @@ test('no label tells what was asked or by whom, and their number does not grow w
   const tokens = await makeTokens(service)
   const metrics = makeMetrics()
   {
-    await using again = await serveAgain(service, tableSettings, { metrics })
+    await using again = await startSecondServer(service, tableSettings, { metrics })
     for (const { send } of refusals(tokens)) await exchange(again.port, Buffer.from(send, 'latin1'))
   }
   const text = await metrics.text()

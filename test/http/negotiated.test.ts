@@ -6,9 +6,9 @@ import { api } from '../../src/contract/index.ts'
 import { matchesEtag } from '../../src/contract/etags.ts'
 import { acceptsJson } from '../../src/http/negotiation.ts'
 import { mintToken } from '../../src/accounts/tokens.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
-import { EVERYWHERE } from '../support/promised.ts'
+import { EVERYWHERE } from '../support/error-responses.ts'
 import {
   lockDevice,
   lockSession,
@@ -107,7 +107,7 @@ test('of any ranges in any order the most specific one that fits decides, and of
   )
 })
 
-test('no header is so odd that reading it takes long', async () => {
+test('no header takes long to parse', async () => {
   const odd = [
     '; ',
     ';',
@@ -136,10 +136,11 @@ test('no header is so odd that reading it takes long', async () => {
       `"${long}`,
       `W/"a"${long}@`,
     ]) {
-      const start = performance.now()
+      const before = process.cpuUsage()
       acceptsJson(value)
       matchesEtag(value, '"x"')
-      assert.ok(performance.now() - start < 200, JSON.stringify(value.slice(0, 30)))
+      const { user } = process.cpuUsage(before)
+      assert.ok(user < 200_000, JSON.stringify(value.slice(0, 30)))
     }
   }
 })
@@ -215,7 +216,7 @@ test('headers that would change the answer elsewhere change nothing here', async
   )
 })
 
-test('somebody who waits to be told to go on is answered at once, and with nothing before the answer', async () => {
+test('a client that sends Expect: 100-continue gets its response at once, without an interim one', async () => {
   for (const path of [ONE, '/healthz']) {
     using connection = open(service.service.port)
     connection.send(lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token), 'Expect: 100-Continue'))
@@ -257,7 +258,7 @@ const dressed: Readonly<Record<string, (path: string, token: string) => string>>
 } // prettier-ignore
 
 for (const [title, dress] of Object.entries(dressed)) {
-  test(`a good request is answered in any dress: ${title}`, async () => {
+  test(`an unusual but valid request is answered: ${title}`, async () => {
     const plain = await ask(ONE)
     const { status, body } = await exchange(service.service.port, dress(ONE, token))
     assert.deepEqual([status, body], [200, plain.body])
@@ -359,7 +360,7 @@ test('the name a caller gives its request is logged in plain form only, and neve
     [token.slice(0, -1)]: false,
     [token.slice(0, 10).toUpperCase()]: false,
   }
-  const again = await serveAgain(service)
+  const again = await startSecondServer(service)
   for (const name of Object.keys(names)) {
     const text = lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token), `X-Request-Id: ${name}`)
     const answer = await exchange(again.port, Buffer.from(text, 'latin1'))

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../src/store/index.ts'
-import { serveAgain } from '../support/second-server.ts'
-import { assertPromised } from '../support/promised.ts'
+import { startSecondServer } from '../support/second-server.ts'
+import { assertPromised } from '../support/error-responses.ts'
 import { exchange, header, open } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
@@ -45,11 +45,11 @@ async function prepare(): Promise<{ service: TestService; get: (path: string) =>
   return { service, get: path => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token)) }
 }
 
-test('while the event loop is behind, requests are refused at once instead of queued, and answered again after', async () => {
+test('requests are refused while the event loop lags, and served again afterwards', async () => {
   const { service, get } = await prepare()
   await using _ = service
   const { store, load } = heavy(service.store)
-  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
+  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
   const isAnswered = async () => (await exchange(again.port, get(ONE))).status === 200
   await until(isAnswered)
 
@@ -72,11 +72,11 @@ test('while the event loop is behind, requests are refused at once instead of qu
   await until(isAnswered)
 })
 
-test('whoever asks whether the process is alive is told so while other requests are refused', async () => {
+test('/healthz answers while other requests are refused', async () => {
   const { service, get } = await prepare()
   await using _ = service
   const { store, load } = heavy(service.store)
-  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '150' }, { store })
+  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '150' }, { store })
   await exchange(again.port, get('/healthz'))
   load.milliseconds = 300
   const paths = Array.from({ length: 20 }, (_item, index) => (index % 2 === 0 ? ONE : '/healthz'))
@@ -87,10 +87,10 @@ test('whoever asks whether the process is alive is told so while other requests 
   }
 })
 
-test('one long turn of the event loop alone refuses nobody who comes after it', async () => {
+test('a single long turn of the event loop does not cause refusals', async () => {
   const { service, get } = await prepare()
   await using _ = service
-  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '300' })
+  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '300' })
   for (let count = 0; count < 3; count += 1) {
     const until = performance.now() + 400
     while (performance.now() < until);
@@ -99,11 +99,11 @@ test('one long turn of the event loop alone refuses nobody who comes after it', 
   }
 })
 
-test('0 lets every request wait for its turn', async () => {
+test('with an overload lag of 0 no request is refused', async () => {
   const { service, get } = await prepare()
   await using _ = service
   const { store, load } = heavy(service.store)
-  await using again = await serveAgain(service, { LOCKSTEP_OVERLOAD_LAG: '0' }, { store })
+  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '0' }, { store })
   load.milliseconds = 60
   const answers = await burst(
     again.port,

@@ -5,9 +5,9 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { type ErrorCode, errors } from '../../src/contract/errors.ts'
 import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
-import { AFTER_CREDENTIALS, assertPromised, type Promised } from '../support/promised.ts'
+import { AFTER_CREDENTIALS, assertPromised, type Promised } from '../support/error-responses.ts'
 import { type Refused, refusals } from '../support/refusals.ts'
 import { bearer, cast, lines, makeTokens, MARK, request, tableSettings, type Tokens } from '../support/requests.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -36,26 +36,30 @@ function hold(answer: RawAnswer, refused: Refused) {
 /** Refusals that need a service in a certain state; all others are in the table. */
 const elsewhere: Partial<Record<ErrorCode, () => Promise<[answer: RawAnswer, promised: Omit<Promised, 'code'>]>>> = {
   async misdirected_request() {
-    await using again = await serveAgain(service, { LOCKSTEP_ALLOWED_HOSTS: 'b' })
+    await using again = await startSecondServer(service, { LOCKSTEP_ALLOWED_HOSTS: 'b' })
     return [await exchange(again.port, request('GET', `/${MARK}`, bearer(tokens.ann))), { closes: false }]
   },
   async request_timeout() {
-    await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.2' })
+    await using again = await startSecondServer(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.2' })
     return [await exchange(again.port, `GET /${MARK} HTTP/1.1\r\nHost: a\r\n`), { closes: true }]
   },
   async rate_limited() {
-    await using again = await serveAgain(service, { LOCKSTEP_RATE_LIMIT: '1' })
+    await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '1' })
     const send = request('GET', '/api/v1/me', bearer(tokens.ann))
     await exchange(again.port, send)
     return [await exchange(again.port, send), { closes: false, headers: { 'Retry-After': '60' }, limited: true }]
   },
   async internal_error() {
-    await using again = await serveAgain(service, {}, { store: broken(new Error(`no such column: ${MARK}`)) })
+    await using again = await startSecondServer(service, {}, { store: broken(new Error(`no such column: ${MARK}`)) })
     const answer = await exchange(again.port, request('GET', '/api/v1/me', bearer(tokens.ann)))
     return [answer, { closes: false, error: 'Internal server error' }]
   },
   async unavailable() {
-    await using again = await serveAgain(service, {}, { store: broken(new StoreUnavailableError(`no file ${MARK}`)) })
+    await using again = await startSecondServer(
+      service,
+      {},
+      { store: broken(new StoreUnavailableError(`no file ${MARK}`)) },
+    )
     const answer = await exchange(again.port, request('GET', '/api/v1/me', bearer(tokens.ann)))
     return [answer, { closes: false, headers: { 'Retry-After': '1' } }]
   },
@@ -77,7 +81,7 @@ for (const code of Object.keys(errors) as ErrorCode[]) {
   })
 }
 
-test('nobody is told the same request id twice', async () => {
+test('request ids are unique', async () => {
   const send = request('GET', '/nothing', 'Connection: keep-alive').repeat(3000)
   const answers = await answersTo(service.service.port, `${send}${MARK}\r\n\r\n`)
   const ids = answers.map(answer => header(answer, 'X-Request-Id'))
@@ -161,7 +165,7 @@ for (const before of ['', request('GET', '/healthz')]) {
   })
 }
 
-test('who sends a request and ends its side gets the answer', async () => {
+test('a half-closed client still gets its response', async () => {
   const slow: Store = {
     ...service.store,
     async read(query, values) {
@@ -169,7 +173,7 @@ test('who sends a request and ends its side gets the answer', async () => {
       return service.store.read(query, values)
     },
   }
-  await using again = await serveAgain(service, {}, { store: slow })
+  await using again = await startSecondServer(service, {}, { store: slow })
   const send = request('GET', '/api/v1/dtt/sessions/5', bearer(tokens.ann))
   assert.deepEqual(await statuses(again.port, send), [200])
   assert.deepEqual(await statuses(again.port, send.repeat(3)), [200, 200, 200])
@@ -194,7 +198,7 @@ test('a body that was not asked for, however long, does not keep the answer from
   }
 })
 
-test('a tunnel that is torn down at once does not take the service with it', async () => {
+test('a CONNECT request whose client disconnects does not crash the service', async () => {
   for (let count = 0; count < 10; count += 1) {
     using connection = open(service.service.port)
     await new Promise(resolve => connection.socket.once('connect', resolve))

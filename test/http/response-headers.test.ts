@@ -7,7 +7,7 @@ import { detectInternals, NO_INTERNALS } from '../../src/http/node-internals.ts'
 import { open, type RawAnswer } from '../support/raw.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 // engine: sqlite
@@ -34,7 +34,7 @@ for (const [title, internals] of Object.entries({ 'as text': undefined, 'one by 
     const token = await service.token('ann')
     for (const keepAlive of [5000, 65_000]) {
       const settings = { ...unlimited, LOCKSTEP_KEEP_ALIVE: `${keepAlive / 1000}` }
-      await using again = await serveAgain(service, settings, internals === undefined ? {} : { internals })
+      await using again = await startSecondServer(service, settings, internals === undefined ? {} : { internals })
       let own: RawAnswer | undefined
       const node = createServer({ keepAliveTimeout: keepAlive }, (_, response) => {
         const { status = 500, headers = [], body = '' } = own ?? {}
@@ -70,7 +70,7 @@ test('without it, requests are still answered in order, and refused with their c
   await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
   const get = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token))
   const token = await service.token('ann')
-  await using again = await serveAgain(service, unlimited, { internals: NO_INTERNALS })
+  await using again = await startSecondServer(service, unlimited, { internals: NO_INTERNALS })
   using connection = open(again.port)
   connection.send(get(PATH) + get('/healthz') + get('/docs') + get('/api/v1/nothing') + lines('no request'))
   for (const status of [200, 200, 200, 404, 400]) assert.equal((await connection.answer()).status, status)

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { settings } from '../../src/config.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
-import { assertPromised } from '../support/promised.ts'
+import { assertPromised } from '../support/error-responses.ts'
 import { answersTo, type Connection, exchange, header, open, parseAnswers } from '../support/raw.ts'
 import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
@@ -42,7 +42,10 @@ async function lifeOf(connection: Connection, from = performance.now()): Promise
 }
 
 test('headers that are not complete in time are refused, however they come', async t => {
-  await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3', LOCKSTEP_REQUEST_TIMEOUT: '300' })
+  await using again = await startSecondServer(service, {
+    LOCKSTEP_HEADERS_TIMEOUT: '0.3',
+    LOCKSTEP_REQUEST_TIMEOUT: '300',
+  })
   const begun: Readonly<Record<string, (connection: Connection, signal: AbortSignal) => void>> = {
     'not a byte': () => {},
     'half a request line': connection => connection.send('GET /api'),
@@ -67,7 +70,7 @@ test('headers that are not complete in time are refused, however they come', asy
 })
 
 test('a second request that does not get complete is refused too, after the first was answered', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3' })
+  await using again = await startSecondServer(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3' })
   using connection = open(again.port)
   connection.send(get(ONE) + get(ONE).slice(0, -10))
   assert.equal((await connection.answer()).status, 200)
@@ -75,7 +78,7 @@ test('a second request that does not get complete is refused too, after the firs
   assert.equal(await connection.closed(), '')
 })
 
-test('who announces a body is answered at once, and cut off soon after, however much of it still comes', async () => {
+test('a request that announces a body is answered at once, and its connection is closed soon after', async () => {
   for (const body of ['', 'a'.repeat(1000)]) {
     using connection = open(service.service.port)
     const gone = new AbortController()
@@ -94,8 +97,8 @@ test('who announces a body is answered at once, and cut off soon after, however 
   }
 })
 
-test('an idle connection is kept for the time that is set, and said', async () => {
-  await using again = await serveAgain(service, { LOCKSTEP_KEEP_ALIVE: '1' })
+test('an idle connection is kept open for the configured time, which Keep-Alive states', async () => {
+  await using again = await startSecondServer(service, { LOCKSTEP_KEEP_ALIVE: '1' })
   using connection = open(again.port)
   connection.send(get(ONE))
   assert.equal(header(await connection.answer(), 'Keep-Alive'), 'timeout=1')
@@ -106,8 +109,8 @@ test('an idle connection is kept for the time that is set, and said', async () =
   assert.ok(life > 900, `${life} ms`)
 })
 
-test('somebody who asks and does not read is cut off, and costs others nothing', async () => {
-  await using again = await serveAgain(service, {
+test('a client that does not read its responses is disconnected, and others are served meanwhile', async () => {
+  await using again = await startSecondServer(service, {
     ...unlimited,
     LOCKSTEP_CONCURRENCY_LIMIT: '0',
     LOCKSTEP_REQUEST_TIMEOUT: '1',
@@ -122,8 +125,8 @@ test('somebody who asks and does not read is cut off, and costs others nothing',
   assert.ok((await reluctant.closed()).length < 60 * 500_000)
 })
 
-test('somebody who reads slowly gets everything, in order', async () => {
-  await using again = await serveAgain(service, { ...unlimited, LOCKSTEP_REQUEST_TIMEOUT: '1' })
+test('a slow reader gets every response, in order', async () => {
+  await using again = await startSecondServer(service, { ...unlimited, LOCKSTEP_REQUEST_TIMEOUT: '1' })
   using connection = open(again.port)
   connection.send(get(LARGE).repeat(8))
   connection.half()

@@ -6,7 +6,7 @@ import { sampleArchive } from '../../src/demo/sample.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { createToken, listTokens } from '../../src/accounts/tokens.ts'
 import { addresses, type Values } from '../support/addresses.ts'
-import { type Again, serveAgain } from '../support/second-server.ts'
+import { type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { withoutRequest } from '../support/answers.ts'
 import { newSqlite, type TestDatabase } from '../support/databases.ts'
 import { emptyPostgres } from '../support/engines.ts'
@@ -110,7 +110,7 @@ const everyNth = (n: number) => [...addresses(values, ids)].filter((_, index) =>
 /** A store with everything in it, served. */
 interface Served {
   readonly store: Store
-  readonly service: Again
+  readonly service: SecondServer
   end(): Promise<void>
 }
 
@@ -162,7 +162,7 @@ async function serveAll(store: Store, remove: TestDatabase['remove'] = async () 
   await importArchive(store, archiveOf(lines))
   if (tokens.length === 0) await makeTokens(store)
   else await copyTokens(store)
-  const service = await serveAgain({ store }, unlimited)
+  const service = await startSecondServer({ store }, unlimited)
   return {
     store,
     service,

@@ -14,7 +14,7 @@ import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
 import { ask } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
-import { everyAnswer, records } from '../support/everything.ts'
+import { everyAnswer, records } from '../support/all-responses.ts'
 import { sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -22,7 +22,7 @@ import { ask as askService, serve } from '../support/serving.ts'
 
 // engine: any
 
-testOnBoth('several who migrate at once wait for each other, and one of them does the work', async ({ url }) => {
+testOnBoth('concurrent migrations wait for each other, and one of them does the work', async ({ url }) => {
   const ended = await Promise.all(Array.from({ length: 3 }, () => run(['migrate', '--database', url])))
   for (const { code, stderr } of ended) assert.equal(code, 0, stderr)
   const said = ended.map(({ stdout }) => stdout).toSorted()
@@ -214,7 +214,7 @@ async function everyRow({ db }: Store) {
   }
 }
 
-testOnEmptyPostgres('keys that get the owner change no answer and no export', async ({ url }) => {
+testOnEmptyPostgres('adding the owner to the keys changes no response and no export', async ({ url }) => {
   const store = await opened(url)
   await importArchive(store, archiveOf(records))
   const before = await everyAnswer(store)

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { testOnEmptyPostgres } from '../support/engines.ts'
-import { everyAnswer, makers, readersToken, records, views } from '../support/everything.ts'
-import { connectAsReader, nodesOf, planOf, watch } from '../support/postgres-asked.ts'
+import { everyAnswer, makers, readersToken, records, views } from '../support/all-responses.ts'
+import { connectAsReader, nodesOf, planOf, watch } from '../support/query-plans.ts'
 import { lockDevice, lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
 import { archiveOf, unlimited } from '../support/service.ts'
 import { ask } from '../support/serving.ts'
@@ -20,7 +20,7 @@ import { ask } from '../support/serving.ts'
 
 const PARTS = 8
 
-testOnEmptyPostgres('tables in parts by owner give the same answers and the same export', async ({ url }) => {
+testOnEmptyPostgres('tables partitioned by owner give the same responses and the same export', async ({ url }) => {
   const store = await open(url, { busyTimeoutMs: 4000 })
   await importArchive(store, archiveOf(records))
   const before = await everyAnswer(store)
@@ -73,7 +73,7 @@ testOnEmptyPostgres(
     const client = await connectAsReader(url)
     const { watched, asked } = watch(store)
     const token = await readersToken(store)
-    const service = await serveAgain({ store: watched }, unlimited)
+    const service = await startSecondServer({ store: watched }, unlimited)
     const seen = new Set<number>()
     try {
       for (const view of views) {

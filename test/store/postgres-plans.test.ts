@@ -14,9 +14,9 @@ import { planning } from '../../src/store/postgres.ts'
 import { query, type Query } from '../../src/store/query.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { addresses } from '../support/addresses.ts'
-import { serveAgain } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { startPostgres, testOnPostgres } from '../support/postgres.ts'
-import { type Asked, connectAsReader, nodesOf, type Plan, planOf, watch } from '../support/postgres-asked.ts'
+import { type Asked, connectAsReader, nodesOf, type Plan, planOf, watch } from '../support/query-plans.ts'
 import { startProxy } from '../support/proxy.ts'
 import {
   account,
@@ -119,7 +119,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
   }
 })
 
-testOnPostgres('a read costs one round trip when its token is known, and two when it is not', async () => {
+testOnPostgres('a read takes one round trip with a cached token, and two without', async () => {
   const { store, proxy, ask, newToken } = await everything()
   // The reads of one account, with something to answer each.
   for (const { path } of Object.values<Endpoint>(api)) {
@@ -136,7 +136,7 @@ testOnPostgres('a read costs one round trip when its token is known, and two whe
   }
 })
 
-testOnPostgres('a token that is refused costs one round trip, and one that cannot be a token none', async () => {
+testOnPostgres('a refused token takes one round trip, and a malformed one none', async () => {
   const { proxy, ask, newToken } = await everything()
   const token = await newToken(1)
   const unknown = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')
@@ -197,7 +197,7 @@ async function startAll() {
   const store = await open(proxy.urlOf(server.url), { busyTimeoutMs: 4000 })
   await fill(store)
   const { watched, asked } = watch(store)
-  const service = await serveAgain({ store: watched }, unlimited)
+  const service = await startSecondServer({ store: watched }, unlimited)
   const client = await connectAsReader(server.url)
   const tokens = new Map<number, Promise<string>>()
   const newToken = (accountId: number) =>

@@ -29,7 +29,7 @@ let started: ReturnType<typeof startAll> | undefined
 const everything = () => (started ??= startAll())
 after(async () => (await started)?.end())
 
-testOnPostgres('a backend that is killed while it works on a request is not noticed', async () => {
+testOnPostgres('a request succeeds although its PostgreSQL backend is killed', async () => {
   const { admin, url, token, backends } = await everything()
   const { answer } = await withLock(async () => {
     const answer = ask(url + SESSION, token)
@@ -42,7 +42,7 @@ testOnPostgres('a backend that is killed while it works on a request is not noti
   assert.equal((await answer).status, 200)
 })
 
-testOnPostgres('with backends killed all the time, requests are answered or told to come back', async () => {
+testOnPostgres('while backends are killed, each request gets a 200 or a 503', async () => {
   const { admin, url, token } = await everything()
   const load = startLoad(url + SESSION, token)
   for (let turn = 0; turn < 40; turn += 1) {
@@ -107,7 +107,7 @@ testOnPostgres(
   },
 )
 
-testOnPostgres('a network that falls silent hangs nobody, and is found again', async () => {
+testOnPostgres('a silent network blocks no request for long, and the service recovers', async () => {
   const { proxy, url, token } = await everything()
   proxy.silence()
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => ask(url + SESSION, token)))
@@ -177,7 +177,7 @@ for (const { what, begin, end, says } of refusals) {
   })
 }
 
-testOnPostgres('a database that is read-only is read, and what would write is told to come back', async () => {
+testOnPostgres('a read-only database serves reads, and writes get a 503', async () => {
   const { admin, database, url, token } = await everything()
   await admin.query('alter database trouble set default_transaction_read_only = on')
   await admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
@@ -199,7 +199,7 @@ testOnPostgres('a service that cannot reach its database at its start says why, 
   assert.equal(stdout, '')
 })
 
-testOnPostgres('through all of it the same process served', async () => {
+testOnPostgres('the same process served through all of these failures', async () => {
   const { service } = await everything()
   assert.equal(service.process.exitCode, null)
   service.process.kill('SIGTERM')

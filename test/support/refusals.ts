@@ -1,5 +1,5 @@
 import type { ErrorCode, FieldError } from '../../src/contract/errors.ts'
-import type { Promised } from './promised.ts'
+import type { Promised } from './error-responses.ts'
 import { bearer, lines, MARK, request, type Tokens } from './requests.ts'
 
 /** Requests that are refused, as bytes, with what they are promised: the error table in all its disguises. */

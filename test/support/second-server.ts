@@ -5,15 +5,15 @@ import type { Service, ServiceOptions } from '../../src/http/server.ts'
 import type { TestService } from './service.ts'
 
 /** One more server on the store of a service: with other settings, or with something between it and the store. */
-export interface Again extends Service, AsyncDisposable {
+export interface SecondServer extends Service, AsyncDisposable {
   readonly log: readonly string[]
 }
 
-export async function serveAgain(
+export async function startSecondServer(
   service: Pick<TestService, 'store'>,
   settings: Readonly<Record<string, string>> = {},
   { store = service.store, ...more }: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
-): Promise<Again> {
+): Promise<SecondServer> {
   const log: string[] = []
   // On a busy machine any process can be behind.
   const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0', ...settings })

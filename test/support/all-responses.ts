@@ -2,7 +2,7 @@ import { exportArchive } from '../../src/archive/export.ts'
 import type { Store } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { addresses } from './addresses.ts'
-import { serveAgain } from './second-server.ts'
+import { startSecondServer } from './second-server.ts'
 import {
   lockDevice,
   lockSession,
@@ -51,7 +51,7 @@ export function readersToken(store: Store): Promise<string> {
 /** What the second account is answered to all of that, and the whole export. */
 export async function everyAnswer(store: Store): Promise<unknown[]> {
   const token = await readersToken(store)
-  await using service = await serveAgain({ store }, unlimited)
+  await using service = await startSecondServer({ store }, unlimited)
   const found: unknown[] = []
   for (const address of views) {
     const { status, text } = await ask(`http://127.0.0.1:${service.port}${address}`, token)
