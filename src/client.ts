@@ -6,7 +6,7 @@ import type { Api } from './contract/index.ts'
 
 type AnyEndpoint = Api[keyof Api]
 export type Path = AnyEndpoint['path']
-/** Paths that answer with a page of a list. */
+/** Paths that return a page of a list. */
 export type ListPath = Extract<AnyEndpoint, { readonly listOf: unknown }>['path']
 type At<P extends Path> = Extract<AnyEndpoint, { readonly path: P }>
 type Item<P extends ListPath> = At<P> extends Page<string, infer Schema> ? Data<Endpoint<P, {}, Schema>> : never
@@ -25,19 +25,19 @@ export interface GetOptions {
 }
 
 export interface CallOptions extends GetOptions {
-  /** The `etag` of an answer that was kept: if it still holds, the answer is not sent again. */
+  /** The `etag` of a response that was kept: while it is current, the response has no data. */
   readonly ifNoneMatch?: string
 }
 
-/** An answer; `data` is undefined when the one that was kept still holds (304). */
-export interface Answered<D> {
+/** A response; `data` is undefined while the one that was kept is current (304). */
+export interface ApiResponse<D> {
   readonly status: 200 | 304
   readonly data: D | undefined
   readonly etag: string | undefined
   readonly headers: Headers
 }
 
-/** The service refused, or failed. `code` is what to decide by; the message may change. */
+/** The service refused, or failed. Programs should test `code`; the message may change. */
 export class LockstepError extends Error {
   override readonly name = 'LockstepError'
   readonly code: ErrorCode
@@ -57,22 +57,22 @@ export class LockstepError extends Error {
   }
 }
 
-/** What answered is not the service: a proxy in front of it, or another server altogether. */
+/** The response is not one of the service: it came from a proxy in front of it, or from another server. */
 export class NoResponseError extends Error {
-  override readonly name = 'NoAnswer'
+  override readonly name = 'NoResponseError'
   readonly status: number
 
   constructor(status: number) {
-    super(`the answer (status ${status}) is not one of this API: is the base URL right, and the service up?`)
+    super(`the response (status ${status}) is not one of this API: is the base URL right, and the service up?`)
     this.status = status
   }
 }
 
 export interface Client {
-  /** The `data` of an answer. Rejects with LockstepError, NoAnswer, or what `fetch` rejects with. */
+  /** The `data` of a response. Rejects with LockstepError, NoResponseError, or what `fetch` rejects with. */
   get<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, GetOptions>): Promise<Data<At<P>>>
-  /** The whole answer, for callers that keep answers with their validators. */
-  call<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, CallOptions>): Promise<Answered<Data<At<P>>>>
+  /** The whole response, for callers that keep responses with their validators. */
+  call<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, CallOptions>): Promise<ApiResponse<Data<At<P>>>>
   /** Every record of a list, page by page, none twice and none missed while others are added. */
   all<P extends ListPath>(
     path: P,
@@ -85,7 +85,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     path: P,
     given: object = {},
     { signal, ifNoneMatch }: CallOptions = {},
-  ): Promise<Answered<Data<At<P>>>> => {
+  ): Promise<ApiResponse<Data<At<P>>>> => {
     const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' })
     if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
     const response = await fetch(urlOf(baseUrl, path, given), {
@@ -97,11 +97,11 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     const etag = response.headers.get('ETag') ?? undefined
     if (response.status === 304) return { status: 304, data: undefined, etag, headers: response.headers }
     const body = parse(await response.text())
-    if (response.status === 200 && isAnswer(body, true)) {
+    if (response.status === 200 && isEnvelope(body, true)) {
       // The service sends what the contract promises for the path; its tests hold it to that.
       return { status: 200, data: body.data as Data<At<P>>, etag, headers: response.headers }
     }
-    if (!isAnswer(body, false)) throw new NoResponseError(response.status)
+    if (!isEnvelope(body, false)) throw new NoResponseError(response.status)
     const wait = response.headers.get('Retry-After')
     // Every refusal of the service has these fields.
     throw new LockstepError(body as unknown as ErrorBody, wait === null ? undefined : Number(wait))
@@ -111,7 +111,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     let cursor: string | null = ''
     while (cursor !== null) {
       const { data } = await call(path, { ...given, cursor }, options)
-      // A list that is walked by cursor answers with a page of this shape.
+      // A page by cursor has this shape.
       const page = data as { data: Item<P>[]; pagination: { nextCursor: string | null } }
       yield* page.data
       cursor = page.pagination.nextCursor
@@ -154,6 +154,6 @@ function parse(text: string): unknown {
   }
 }
 
-function isAnswer(body: unknown, ok: boolean): body is { readonly data?: unknown } {
+function isEnvelope(body: unknown, ok: boolean): body is { readonly data?: unknown } {
   return typeof body === 'object' && body !== null && 'ok' in body && body.ok === ok && (ok ? 'data' : 'code') in body
 }

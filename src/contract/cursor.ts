@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 
-/** A place in the order of a page, and the list it belongs to (`seal` covers all three). */
+/** A position in the order of a list. `seal` is a hash of the position and the list. */
 export interface Position {
   readonly at: number
   readonly id: number
   readonly seal: string
 }
 
-/** A cursor is a pure function of the row it stands on and of the list (path and filters) it walks. */
+/** The cursor of a row in a list (path and filters): a pure function of both. */
 export function encodeCursor(at: number, id: number, list: string): string {
   return Buffer.from(`${at}.${id}.${seal(at, id, list)}`).toString('base64url')
 }
 
-/** Only what `encodeCursor` could have written for some list; whether for this one, `belongs` tells. */
+/** The position in a cursor; undefined for text that `encodeCursor` never returns. `belongs` checks the list. */
 export function decodeCursor(text: string): Position | undefined {
   const plain = Buffer.from(text, 'base64url').toString('latin1')
   const parts = FORM.exec(plain)
@@ -28,7 +28,7 @@ export function belongs(position: Position, list: string): boolean {
 
 const FORM = /^(0|-?[1-9][0-9]*)\.(0|[1-9][0-9]*)\.([A-Za-z0-9_-]{16})$/
 
-// Not a secret: it only tells a cursor of another list, or a damaged one, from a cursor of this list.
+// Not a secret: it detects cursors of other lists and damaged ones.
 function seal(at: number, id: number, list: string): string {
   return hash('sha256', `${at}.${id}.${list}`, 'base64url').slice(0, 16)
 }

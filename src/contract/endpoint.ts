@@ -3,11 +3,11 @@ import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
 import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
-/** What a token may be allowed to read. */
+/** What a token can be allowed to read. */
 export const scopes = ['lkbx:read', 'dtt:read'] as const
 export type Scope = (typeof scopes)[number]
 
-/** One promise of the API. The path is written out in full, so that a search for it ends here. */
+/** One endpoint of the API. The path is written out in full, so that a search finds it here. */
 export interface Endpoint<
   Path extends string = string,
   Query extends Parameters = Parameters,
@@ -20,7 +20,7 @@ export interface Endpoint<
   readonly scope: Scope | undefined
   /** Whether the account of the token needs a subscription tier. */
   readonly entitled: boolean
-  /** What is missing when the answer is 404; undefined where the endpoint always has an answer. */
+  /** What a 404 says was not found; undefined where the endpoint never answers 404. */
   readonly resourceName: string | undefined
   readonly query: Query
   /** The schema of `data` in the envelope. */
@@ -50,7 +50,7 @@ interface Facts {
   readonly resourceName?: string
 }
 
-/** An endpoint that answers with one value. */
+/** An endpoint that returns one value. */
 export function get<const Path extends string, Data extends TSchema, Query extends Parameters = {}>(
   path: Path,
   facts: Facts & { readonly data: Data; readonly query?: Query },
@@ -70,8 +70,8 @@ export function get<const Path extends string, Data extends TSchema, Query exten
 }
 
 /**
- * An endpoint that answers with a page of a list, by offset or by cursor. `filters` choose rows, and a cursor is bound
- * to them; `options` change only how a row is shown.
+ * An endpoint that returns a page of a list, by offset or by cursor. `filters` select rows, and a cursor is bound to
+ * them; `options` change only which fields a row has.
  */
 export function page<
   const Path extends string,
@@ -165,22 +165,22 @@ export const cursorPagination = Type.Object(
   { additionalProperties: false },
 )
 
-/** `listOf` gives undefined where a filter was wrong: that names no list. */
+/** `listOf` returns undefined where a filter was wrong. */
 function checkPage(values: object, listOf: () => string | undefined) {
-  const found: FieldError[] = []
+  const errors: FieldError[] = []
   // The query of every page has these parameters; of `from` and `to` the lists of sessions have both.
   const { cursor: sent, offset, from, to } = values as Partial<Parsed<Paging>> & { from?: number; to?: End }
-  // A day that begins where the last one ends comes after it.
+  // A `from` at the end of the day named by `to` is after that day.
   const isBackwards = from !== undefined && to !== undefined && (from > to.before || (to.isDay && from === to.before))
   if (sent !== undefined && offset !== undefined) {
-    found.push({ field: 'cursor', message: 'must not be combined with offset' })
+    errors.push({ field: 'cursor', message: 'must not be combined with offset' })
   } else if (sent !== undefined && sent !== 'start' && !isBackwards) {
     const list = listOf()
-    // Where the filters name no list, they are what is wrong.
-    if (list !== undefined && !belongs(sent, list)) found.push({ field: 'cursor', message: paging.cursor.rule })
+    // Where a filter was wrong, the cursor cannot be checked.
+    if (list !== undefined && !belongs(sent, list)) errors.push({ field: 'cursor', message: paging.cursor.rule })
   }
   if (isBackwards) {
-    found.push({ field: 'from', message: 'must not be after to' })
+    errors.push({ field: 'from', message: 'must not be after to' })
   }
-  return found
+  return errors
 }

@@ -1,4 +1,4 @@
-/** Every way a request can fail: its status, the text where an answer gives no better one, and when it happens. */
+/** Every way a request can fail: the status, the default text, and when it happens. */
 export const errors = {
   invalid_request: {
     status: 400,
@@ -154,7 +154,7 @@ interface Details {
   readonly retryAfter?: number
 }
 
-/** An error that a caller may see. Its message never holds anything taken from the request. */
+/** An error that a caller may see. Its message never contains anything from the request. */
 export class HttpError extends Error {
   readonly code: string
   readonly status: number
@@ -184,4 +184,4 @@ export class ApiError extends HttpError {
   }
 }
 
-export const notFound = (noun: string) => new ApiError('not_found', `${noun} not found`)
+export const notFound = (resourceName: string) => new ApiError('not_found', `${resourceName} not found`)

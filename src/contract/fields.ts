@@ -2,7 +2,7 @@ import Type, { type TProperties, type TSchema } from 'typebox'
 
 /** The value types of the wire format. A schema is plain JSON Schema; `description` is what the reference shows. */
 
-/** What a record is called by. Identifiers start at 1 and stay within what JSON readers can hold exactly. */
+/** The identifier of a record. Identifiers start at 1 and stay within the integers that JSON readers hold exactly. */
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 export const Integer = (description: string, bounds: { minimum?: number; maximum?: number } = {}) =>
@@ -30,7 +30,7 @@ export const OpenText = (description: string, known: readonly string[]) =>
     examples: [...known],
   })
 
-/** One of a closed set of values; anything else is refused on the way in. */
+/** One of a closed set of values; an import refuses any other. */
 export const Choice = <const Values extends string[]>(description: string, values: Values) =>
   Type.Enum(values, { type: 'string', description })
 

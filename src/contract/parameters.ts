@@ -3,8 +3,8 @@ import { DAY_MS, parseDay, parseTimestamp } from './time.ts'
 import { decodeCursor, type Position } from './cursor.ts'
 
 /**
- * A query or path parameter: what callers may send (`schema`, for the reference and the client), and what the server
- * makes of the text. `parse` returns undefined for text that is out of syntax or bounds; `rule` completes "limit …".
+ * A query or path parameter: what callers may send (`schema`, for the reference and the client), and how the server
+ * parses it. `parse` returns undefined for text that is out of syntax or bounds; `rule` completes "limit …".
  */
 export interface Parameter<Sent = unknown, Parsed = unknown, Absent = unknown> {
   readonly schema: TSchema
@@ -32,14 +32,14 @@ export type Parsed<P extends Parameters> = {
 }
 
 /**
- * Canonical decimal: no sign, space, fraction, exponent, leading zero or other digits. A number too long to be exact
- * is still a number here: bounds decide, and identifiers of any length are merely absent.
+ * Canonical decimal: no sign, space, fraction, exponent, leading zero or other digits. Numbers beyond the safe integers
+ * are returned too, inexact: bounds refuse them, and an identifier of that size is one that no row has.
  */
 export function parseInteger(text: string): number | undefined {
   return CANONICAL_INTEGER.test(text) ? Number(text) : undefined
 }
 
-/** Identifiers beyond the safe integers are well-formed, and nobody has them: they become 0, which no row has. */
+/** Stands for identifiers beyond the safe integers, which are well-formed; no row has it. */
 export const NOBODY = 0
 
 export function parseId(text: string): number | undefined {
@@ -130,13 +130,13 @@ export const choice = <const Value extends string>(
   parse: sent => (sent === value ? value : undefined),
 })
 
-/** The first instant that belongs: a day stands for its start. */
+/** Where a range of time starts, inclusive; a day stands for its start. */
 export const start = (description: string): Parameter<string, number, undefined> => ({
   ...moment(description),
   parse: value => parseDay(value) ?? parseTimestamp(value),
 })
 
-/** Where a range of time ends: the first instant that no longer belongs, and whether a whole day was named. */
+/** Where a range of time ends: the first instant after it, and whether a whole day was named. */
 export interface End {
   readonly before: number
   readonly isDay: boolean

@@ -1,4 +1,4 @@
-/** Milliseconds since 1970 of an RFC 3339 date-time, or why it is none. Digits beyond milliseconds must be zero. */
+/** Milliseconds since 1970 of an RFC 3339 date-time; undefined for other text. Digits beyond milliseconds must be zero. */
 export function parseTimestamp(text: string): number | undefined {
   const parts = DATE_TIME.exec(text)
   if (parts === null) return undefined
@@ -13,13 +13,13 @@ export function parseTimestamp(text: string): number | undefined {
   return instant >= EARLIEST && instant <= LATEST ? instant : undefined
 }
 
-/** Milliseconds since 1970 of the start of a UTC day written `YYYY-MM-DD`. */
+/** Milliseconds since 1970 of the start of a UTC day written `YYYY-MM-DD`; undefined for other text. */
 export function parseDay(text: string): number | undefined {
   const parts = DAY.exec(text)
   return parts === null ? undefined : utcDay(Number(parts[1]), Number(parts[2]), Number(parts[3]))
 }
 
-/** The one form in which instants leave: UTC, with milliseconds only when they are not zero. */
+/** An instant as the API sends it: UTC, with milliseconds only when they are not zero. */
 export function formatTimestamp(instant: number): string {
   const text = new Date(instant).toISOString()
   return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text
@@ -27,13 +27,13 @@ export function formatTimestamp(instant: number): string {
 
 export const DAY_MS = 86_400_000
 
-/** The last instant that four digits of a year can name; what lies beyond cannot be written. */
+/** The last instant that can be written with a year of four digits. */
 export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
 
-// An offset can move an instant out of the years that four digits can name.
+// An offset can move an instant out of the years of four digits.
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
 
 function utcDay(year: number, month: number, day: number): number | undefined {

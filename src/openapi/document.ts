@@ -23,7 +23,7 @@ export function openapi() {
     info: {
       title: 'Lockstep',
       version: '1.0.0',
-      summary: 'Lock and training history, to be read.',
+      summary: 'A read API for lock and training history.',
       description: guide,
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -32,14 +32,14 @@ export function openapi() {
     paths: Object.fromEntries<{ readonly get: object }>([...resources.flatMap(pathsOf), ...health.paths]),
     components: {
       securitySchemes: { token },
-      // Copies, because wherever a schema itself stands, a reference to it is written.
+      // Copies, because a schema itself is replaced by a reference to it.
       schemas: Object.fromEntries([...schemas].map(([schema, name]) => [name, { ...schema }])),
       parameters: { 'If-None-Match': ifNoneMatch },
       ...components,
     },
   }
-  // Only schemas are more than JSON, and all they lose is what the library keeps in them for itself.
-  return JSON.parse(JSON.stringify(document, written)) as typeof document
+  // Only schemas are more than JSON; they lose nothing but the marks of their library.
+  return JSON.parse(JSON.stringify(document, replaceSchema)) as typeof document
 }
 
 /** A heading of the reference: its operations, and its records by name. */
@@ -114,26 +114,27 @@ function pathsOf({ name: tag, endpoints }: Resource) {
   })
 }
 
-function describe({ description, resourceName: noun, scope, entitled }: Endpoint): string {
-  const told = [description ?? (noun === undefined ? undefined : `One ${noun.toLowerCase()}, by its identifier.`)]
-  if (scope !== undefined) told.push(`Needs the scope \`${scope}\`.`)
-  else if (entitled) told.push('Needs no scope.')
-  return told.filter(sentence => sentence !== undefined).join(' ')
+function describe({ description, resourceName, scope, entitled }: Endpoint): string {
+  const byId = resourceName === undefined ? undefined : `One ${resourceName.toLowerCase()}, by its identifier.`
+  const sentences = [description ?? byId]
+  if (scope !== undefined) sentences.push(`Needs the scope \`${scope}\`.`)
+  else if (entitled) sentences.push('Needs no scope.')
+  return sentences.filter(sentence => sentence !== undefined).join(' ')
 }
 
 const PATH_ID = id('Identifier of the record.')
 
 function parameter(name: string, { schema, description, rule }: Parameter) {
-  // What the schema of a number or a choice says need not be said again.
-  const told = !('type' in schema) || schema.type !== 'string' || 'enum' in schema
-  return { name, in: 'query', description: told ? description : `${description} The value ${rule}.`, schema }
+  // The schema of a number or a choice states its rule already.
+  const isComplete = !('type' in schema) || schema.type !== 'string' || 'enum' in schema
+  return { name, in: 'query', description: isComplete ? description : `${description} The value ${rule}.`, schema }
 }
 
 const ifNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
   description:
-    'The `ETag` of the answer that the client kept. While it is still right, the answer is 304 without a body.',
+    'The `ETag` of a response that the client kept. While it is current, the response is 304 without a body.',
   schema: { type: 'string' },
 }
 
@@ -147,16 +148,16 @@ const token = {
 }
 
 const degraded = Type.Literal(true, {
-  description: 'Present where only a part of the store answers: records are read, but nothing new is known of tokens.',
+  description: 'Present while the primary database is away: records are read, and tokens are known as of before.',
 })
 
 const health = {
   name: 'Health',
-  description: 'Whether the service runs and can answer. Needs no token, and tells nothing else.',
+  description: 'Whether the service runs and can answer requests. Needs no token.',
   paths: [
     [
       '/healthz',
-      healthPath('isAlive', 'Tell whether the process is alive', 'Does not ask the store.', healthResponses({})),
+      healthPath('isAlive', 'Tell whether the process is alive', 'Does not read the store.', healthResponses({})),
     ],
     [
       '/readyz',
@@ -174,8 +175,8 @@ function healthPath(operationId: string, summary: string, description: string, r
   return { get: { operationId, tags: ['Health'], summary, description, security: [], parameters: [], responses } }
 }
 
-/** How a part of the document is written: schemas that have a name as a reference, the others as readers expect them. */
-function written(_key: string, value: unknown): unknown {
+/** Replaces named schemas by references, and writes the others as OpenAPI tools expect them. */
+function replaceSchema(_key: string, value: unknown): unknown {
   const name = schemas.get(value as TSchema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
   return isSchema(value) ? widened(withNull(value)) : value

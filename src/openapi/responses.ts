@@ -9,23 +9,23 @@ import { allowedNamesRule, id, REPEATED_RULE } from '../contract/parameters.ts'
 
 type Described = Readonly<Record<string, object>>
 
-/** Every answer that an endpoint can give, by status. */
+/** Every response of an endpoint, by status. */
 export function responsesOf(endpoint: Endpoint): Described {
   const sent = headerRefs([...limited, 'ETag', ...(isPage(endpoint) ? (['Link'] as const) : [])])
   return {
     200: { description: 'OK', headers: sent, content: json(envelope({ data: endpoint.data }), successes(endpoint)) },
-    304: { description: 'The answer that the client kept is still right', headers: sent },
+    304: { description: 'The response that the client kept is still valid', headers: sent },
     ...refusalsOf(endpoint),
   }
 }
 
-/** Every answer of a path that tells whether the service can work: what it may tell beside `ok`, and what else it answers. */
-export function healthResponses(told: TProperties, ...statuses: readonly number[]): Described {
+/** The responses of a health check: `fields` beside `ok`, and the statuses of its refusals. */
+export function healthResponses(fields: TProperties, ...statuses: readonly number[]): Described {
   return {
     200: {
       description: 'OK',
       headers: headerRefs(always),
-      content: json(envelope(told), { ok: { value: { ok: true } } }),
+      content: json(envelope(fields), { ok: { value: { ok: true } } }),
     },
     ...refusalsOf(undefined),
     ...Object.fromEntries(statuses.map(status => [status, { $ref: `#/components/responses/${responseName(status)}` }])),
@@ -38,7 +38,7 @@ export const Refusal = record('Why a request was refused.', {
   ok: Type.Literal(false, { description: 'False in every refusal.' }),
   error: Text('The reason, for people. Its wording may change.'),
   code: Type.Enum([...codes], { type: 'string', description: 'The reason, for programs.' }),
-  status: Type.Integer({ description: 'The status of the answer.', minimum: 400, maximum: 599 }),
+  status: Type.Integer({ description: 'The status of the response.', minimum: 400, maximum: 599 }),
   requestId: Type.String({ description: 'Names the request in the log.', pattern: '^[A-Za-z0-9._-]{16,}$' }),
   fieldErrors: whenKnown(
     list(
@@ -51,7 +51,7 @@ export const Refusal = record('Why a request was refused.', {
   ),
 })
 
-/** Where a code is met: at any path, at any below /api/v1, at some of them, or at nothing that the reference lists. */
+/** Where a code occurs: at any path, at any below /api/v1, at some endpoints, or at no path in the reference. */
 const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint: Endpoint) => boolean)>> = {
   invalid_request: 'api',
   invalid_parameter: endpoint => parametersOf(endpoint).length > 0,
@@ -68,7 +68,7 @@ const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint:
   subscription_required: ({ entitled }) => entitled,
   insufficient_scope: ({ scope }) => scope !== undefined,
   owner_not_accessible: ({ query }) => 'ownerId' in query,
-  not_found: ({ resourceName: noun }) => noun !== undefined,
+  not_found: ({ resourceName }) => resourceName !== undefined,
   no_route: 'none',
   method_not_allowed: 'none',
   not_acceptable: 'api',
@@ -82,26 +82,26 @@ const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint:
   unavailable: 'api',
 }
 
-/** Statuses that can be described once, because no code of theirs depends on the endpoint. */
+/** Statuses that are described once, because none of their codes depends on the endpoint. */
 const shared = [...new Set(codes.map(code => errors[code].status))].filter(status =>
   codes.every(code => errors[code].status !== status || appliesTo[code] === 'any' || appliesTo[code] === 'api'),
 )
 
 /** The refusals of an endpoint; undefined stands for a path outside the API. */
 function refusalsOf(endpoint: Endpoint | undefined): Described {
-  const met = codes.filter(code => {
+  const occurring = codes.filter(code => {
     const at = appliesTo[code]
     if (typeof at === 'function') return endpoint !== undefined && at(endpoint)
     return at === 'any' || (at === 'api' && endpoint !== undefined)
   })
   return Object.fromEntries(
-    [...new Set(met.map(code => errors[code].status))].map(status => [
+    [...new Set(occurring.map(code => errors[code].status))].map(status => [
       status,
       shared.includes(status)
         ? { $ref: `#/components/responses/${responseName(status)}` }
         : refusal(
             status,
-            met.filter(code => errors[code].status === status).map(code => [code, exampleAt(code, endpoint)]),
+            occurring.filter(code => errors[code].status === status).map(code => [code, exampleAt(code, endpoint)]),
           ),
     ]),
   )
@@ -117,13 +117,13 @@ function refusal(status: number, examples: readonly (readonly [ErrorCode, object
   }
 }
 
-/** How a code looks at an endpoint: as everywhere, unless the answer names a parameter or what was not found. */
+/** The example of a code at an endpoint: the shared one, unless the text names a parameter or a resource. */
 function exampleAt(code: ErrorCode, endpoint: Endpoint | undefined): object {
   const at = endpoint === undefined ? undefined : specific(code, endpoint)
   return at === undefined ? { $ref: `#/components/examples/${code}` } : example(code, at.text, at.fieldErrors)
 }
 
-/** Codes whose answer says more than its text in the table. */
+/** Codes whose text depends on the endpoint. */
 const particular: ReadonlySet<ErrorCode> = new Set([
   'invalid_parameter',
   'unknown_parameter',
@@ -157,7 +157,7 @@ function example(code: ErrorCode, error: string, fieldErrors?: readonly FieldErr
 
 const REQUEST_ID = 'kZ3rT9bQm2Xw7LpA'
 
-/** What a success holds: one record, a record or none, or a page as both ways of paging show it. */
+/** Examples of a success: a record, a record or none, or a page by offset and by cursor. */
 function successes(endpoint: Endpoint): Described {
   const success = (data: unknown) => ({ value: { ok: true, data } })
   if (isPage(endpoint)) {
@@ -170,8 +170,8 @@ function successes(endpoint: Endpoint): Described {
   }
   const { anyOf } = endpoint.data as { anyOf?: readonly TSchema[] }
   const [some = endpoint.data, none] = anyOf ?? []
-  const found = { summary: 'What was asked for', ...success(exampleOf(some)) }
-  return none === undefined ? { found } : { found, none: { summary: 'There is none', ...success(null) } }
+  const record = { summary: 'The record', ...success(exampleOf(some)) }
+  return none === undefined ? { record } : { record, none: { summary: 'There is none', ...success(null) } }
 }
 
 function isPage(endpoint: Endpoint): endpoint is Page {
@@ -230,7 +230,7 @@ const headersByStatus: Readonly<Record<number, readonly HeaderName[]>> = {
   503: [...always, 'Retry-After'],
 }
 
-/** What the descriptions above refer to. */
+/** What the responses above refer to. */
 export const components = {
   headers,
   examples: Object.fromEntries(
@@ -257,7 +257,7 @@ function header(description: string, schema: TSchema, value: unknown) {
   return { description, schema, example: value }
 }
 
-/** The name of a shared answer: that of its status, in one word. */
+/** The name of a shared response: the text of its status as one word. */
 function responseName(status: number): string {
   return (STATUS_CODES[status] ?? String(status)).replaceAll(/[^A-Za-z]/g, '')
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTier } from '../../src/accounts/accounts.ts'
 import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
 import { account, templateSegment, trainingTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
@@ -118,7 +119,7 @@ test('a public training template needs a subscription and the scope like any oth
   const lockOnly = await service.token('cas', { scopes: ['lkbx:read'] })
   assertRefused(await service.fetch('/api/v1/dtt/templates/6', lockOnly), 403, 'insufficient_scope')
   const token = await service.token('dee')
-  await service.import([account(4, 'dee', { subscriptionTier: null })], { onConflict: 'replace' })
+  await setTier(service.store, 4, null, null)
   assertRefused(await service.fetch('/api/v1/dtt/templates/6', token), 403, 'subscription_required')
 })
 
