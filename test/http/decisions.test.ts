@@ -137,26 +137,26 @@ async function assertFirst(wrong: readonly Step[]) {
   assert.equal(await send(spoiled), wrong[0]?.code ?? 'ok', wrong.map(({ code }) => code).join(', then '))
 }
 
-test('a request with nothing wrong is answered, and one with one thing wrong is told just that', async () => {
+test('a valid request gets 200 or 304, and each single mistake gets its own code', async () => {
   await assertFirst([])
   for (const only of steps) await assertFirst([only])
 })
 
-test('a request that is wrong in two ways gets the answer that comes first in the order of decisions', async () => {
+test('of two mistakes, the one that is checked first decides the response', async () => {
   for (const [place, first] of steps.entries()) {
     for (const second of steps.slice(place + 1))
       if (first.changes !== second.changes) await assertFirst([first, second])
   }
 })
 
-test('a request that is wrong in any number of ways gets the answer that comes first', async () => {
+test('of any number of mistakes, the one that is checked first decides the response', async () => {
   const wrong = fc
     .subarray([...steps])
     .map(found => found.filter((one, place) => found.findIndex(({ changes }) => changes === one.changes) === place))
   await fc.assert(fc.asyncProperty(wrong, assertFirst), { numRuns: 300 })
 })
 
-test('the store is asked nothing before the token is known to have a right checksum, and then once', async () => {
+test('the store is not read before the checksum of the token is right, and then once', async () => {
   const asked: string[] = []
   const counted: Store = {
     ...service.store,

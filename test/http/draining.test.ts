@@ -65,7 +65,7 @@ async function serve(settings: Readonly<Record<string, string>> = {}): Promise<S
 
 const get = (path: string, token: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token))
 
-suite('a service that is told to stop', { concurrency: 2 }, () => {
+suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
   for (const signal of SIGNALS) {
     test(`exits at once with code 0 when it is idle (${signal})`, async () => {
       await using served = await serve()
@@ -171,7 +171,7 @@ suite('a service that is told to stop', { concurrency: 2 }, () => {
   }
 })
 
-test('requests that wait for the store when the service is closed are answered in their order, the last as the last', async () => {
+test('requests that wait for the store at shutdown are answered in order, and only the last closes the connection', async () => {
   await using service = await startService([...world, trainingSession(5, 1)])
   const token = await service.token('ann')
   const waiting: (() => void)[] = []

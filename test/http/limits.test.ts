@@ -46,7 +46,7 @@ function left(answer: RawAnswer): number {
   return Number(found[1])
 }
 
-test('a token has its requests of a window, is told what is left with every answer, and then waits', async () => {
+test('a token gets its number of requests per window, sees what is left in every response, and then gets 429', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '7' })
   const asked: readonly (readonly [path: string, status: number])[] = [
     ['/api/v1/me', 200],
@@ -86,7 +86,7 @@ test('a 304 does not count against the rate limit', async () => {
   )
 })
 
-test('a window is over after its minute, and what was charged in it is not given back to the next', () => {
+test('a window ends after a minute, and a refund does not reach into the next one', () => {
   const limits = makeLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
   const first = limits.admit(1, 1000)
   limits.admit(1, 30_000)
@@ -141,7 +141,7 @@ async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   return { again, gate }
 }
 
-test('a token has so many requests at once; one more is refused at once, and fits when another is answered', async () => {
+test('requests of a token beyond its concurrency limit are refused at once, until another one is answered', async () => {
   const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '3' })
   await using _ = again
   const first = [1, 2, 3].map(() => get(again.port, ONE, bearer(ann)))
@@ -181,7 +181,7 @@ test('requests of disconnected clients no longer count, including pipelined ones
   )
 })
 
-test('requests that are not answered yet still count when a new window begins', () => {
+test('active requests still count when a new window begins', () => {
   const limits = makeLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
   const held = limits.admit(1, 0)
   limits.admit(1, 59_000)
@@ -241,7 +241,7 @@ test('an IPv6 /64 counts as one client, and an IPv4-mapped address as IPv4', asy
   assert.deepEqual(await failFrom('127.0.0.1', ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.2']), [401, 429, 401])
 })
 
-test('the address of a caller is read from the chain of proxies as far as they are trusted', () => {
+test('the client address is read from the chain of proxies as far as they are trusted', () => {
   const trusted = new BlockList()
   trusted.addSubnet('10.0.0.0', 8, 'ipv4')
   trusted.addSubnet('fd00::', 8, 'ipv6')
@@ -298,7 +298,7 @@ test('0 switches a limit off', async () => {
   }
 })
 
-test('the limits are as documented when nobody sets them', () => {
+test('the default limits are as documented', () => {
   const { rateLimit, concurrencyLimit, failureLimit } = settings
   assert.deepEqual(
     [rateLimit, concurrencyLimit, failureLimit].map(({ fallback }) => fallback),
@@ -306,7 +306,7 @@ test('the limits are as documented when nobody sets them', () => {
   )
 })
 
-test('however many tokens and networks come, the windows take no more memory', () => {
+test('the memory of the windows is bounded, however many tokens and networks there are', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const heap = () => {
@@ -327,7 +327,7 @@ test('however many tokens and networks come, the windows take no more memory', (
   assert.throws(() => limits.admit(399_999, 400_000), RateLimitedError, 'the newest are known')
 })
 
-test('links of a page start with the public URL where there is one', async () => {
+test('page links start with the public URL if there is one', async () => {
   const page = '/api/v1/dtt/sessions?limit=1&passed=true&offset=1'
   const next = '/api/v1/dtt/sessions?limit=1&passed=true&offset=2'
   const previous = '/api/v1/dtt/sessions?limit=1&passed=true&offset=0'
@@ -342,7 +342,7 @@ test('links of a page start with the public URL where there is one', async () =>
   }
 })
 
-test('a service that answers for certain hosts refuses every other one, whatever is asked', async () => {
+test('a service with allowed hosts refuses every other host, whatever the request', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_ALLOWED_HOSTS: 'History.example, [::1]' })
   const ask = (first: string, host?: string) =>
     exchange(again.port, lines(first, ...(host === undefined ? [] : [`Host: ${host}`]), bearer(ann)))
@@ -375,7 +375,7 @@ test('a service that answers for certain hosts refuses every other one, whatever
 const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
 const origin = 'Origin: https://charts.example'
 
-test('without a list of origins no answer speaks of origins at all', async () => {
+test('without allowed origins no response has a CORS header', async () => {
   for (const method of ['GET', 'OPTIONS']) {
     const text = lines(
       `${method} ${ONE} HTTP/1.1`,
@@ -389,7 +389,7 @@ test('without a list of origins no answer speaks of origins at all', async () =>
   }
 })
 
-test('pages of listed origins may read every answer, refusals too, and pages of others none', async () => {
+test('allowed origins may read every response, errors included, and others none', async () => {
   await using again = await startSecondServer(service, {
     LOCKSTEP_CORS_ORIGINS: 'https://charts.example, http://localhost:3000',
   })
@@ -429,7 +429,7 @@ test('pages of listed origins may read every answer, refusals too, and pages of 
   assert.deepEqual([broken.status, header(broken, 'Vary')], [400, 'Origin'])
 })
 
-test('a browser that asks first is told what a page of a listed origin may send', async () => {
+test('a preflight of an allowed origin gets the methods and headers it may use', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_CORS_ORIGINS: 'https://charts.example' })
   const asked = ['Access-Control-Request-Method: GET', 'Access-Control-Request-Headers: authorization']
   const ask = (from: string) => exchange(again.port, lines(`OPTIONS ${ONE} HTTP/1.1`, 'Host: a', from, ...asked))

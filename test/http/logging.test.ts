@@ -58,7 +58,7 @@ function linesOf({ log }: SecondServer): Record<string, unknown>[] {
   return text.split('\n').slice(0, -1).map(line => JSON.parse(line) as Record<string, unknown>) // prettier-ignore
 }
 
-test('each request has one line, with what it was and became, under the id that its caller was told', async () => {
+test('each request is logged in one line, with its result, under the request id of its response', async () => {
   const again = await startSecondServer(service, tableSettings)
   const me = await exchange(
     again.port,
@@ -110,7 +110,7 @@ test('each request has one line, with what it was and became, under the id that 
   )
 })
 
-test('a request whose caller went away is logged as that', async () => {
+test('a request of a disconnected client is logged as aborted', async () => {
   const { promise, resolve: go } = Promise.withResolvers<void>()
   const store = { ...service.store, read: async (...asked: Parameters<typeof service.store.read>) => (await promise, service.store.read(...asked)) } as typeof service.store // prettier-ignore
   const again = await startSecondServer(service, tableSettings, { store })
@@ -139,7 +139,7 @@ const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   code: value => String(value) in errors,
 }
 
-test('whatever is asked and however it is refused, nothing of it is in the log: no secret, header, value, name or address', async () => {
+test('the log never contains secrets, headers, values, names or addresses, whatever the request and its error', async () => {
   const addresses = ['203.0.113.7', '2001:db8:77::7']
   const again = await startSecondServer(service, { ...tableSettings, LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1' })
   for (const refused of refusals(tokens)) await exchange(again.port, Buffer.from(refused.send, 'latin1'))
@@ -193,7 +193,7 @@ test('whatever is asked and however it is refused, nothing of it is in the log: 
   for (const secret of [...secrets, ...parts, ...names]) assert.ok(!text.includes(secret), secret)
 })
 
-test('a failure of our own is logged under the id of its request, and its caller learns nothing of it', async () => {
+test('an internal error is logged under its request id, and the response does not tell its cause', async () => {
   await using broken = await startService(cast)
   const token = await broken.token('ann')
   const again = await startSecondServer(broken)
@@ -235,7 +235,7 @@ testOn(
   },
 )
 
-test('requests are not logged where that is switched off; failures are', async () => {
+test('without an access log, failures are still logged', async () => {
   const store = { ...service.store, read: () => assert.fail('the store is gone') }
   const again = await startSecondServer(service, { LOCKSTEP_ACCESS_LOG: 'off' }, { store })
   await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))

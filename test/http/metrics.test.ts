@@ -63,13 +63,13 @@ const sum = (family: Family | undefined, name: string, labels: Readonly<Record<s
     )
     .reduce((total, { value }) => total + value, 0)
 
-test('there are no metrics unless a port is set', async () => {
+test('there are no metrics without a port for them', async () => {
   assert.equal(readConfig({}).metricsPort, undefined)
   await using service = await startService()
   for (const path of ['/metrics', '/api/v1/metrics']) assert.equal((await service.fetch(path)).status, 404)
 })
 
-test('requests, authentications, limits, reads and the build are counted, and served on a listener of their own', async () => {
+test('requests, authentications, limits, reads and the build are counted, and served on a separate listener', async () => {
   await using service = await startService(cast)
   const tokens = await makeTokens(service)
   const metrics = makeMetrics()
@@ -153,7 +153,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   }
 })
 
-test('no label tells what was asked or by whom, and their number does not grow with what is sent', async () => {
+test('no label tells a value or a client, and the number of labels is bounded', async () => {
   await using service = await startService(cast)
   const tokens = await makeTokens(service)
   const metrics = makeMetrics()
@@ -185,7 +185,7 @@ test('no label tells what was asked or by whom, and their number does not grow w
   }
 })
 
-test('a service with a port for metrics serves them there and nowhere else, until it ends', async () => {
+test('metrics are served on their port and nowhere else, until the service stops', async () => {
   await using folder = await makeFolder()
   const port = await freePort()
   await using served = folder.start(['serve', '--port', '0'], { env: { LOCKSTEP_METRICS_PORT: String(port) } })

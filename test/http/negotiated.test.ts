@@ -81,7 +81,7 @@ const excluding = [
   'application/json;x=";q=1"', 'text/html;x=", application/json"',
 ] // prettier-ignore
 
-test('an answer is given when Accept lets it be JSON by its most specific range, and when it says nothing readable', async () => {
+test('a request is answered if the most specific range of Accept allows JSON, or Accept cannot be parsed', async () => {
   for (const accept of acceptable) {
     assert.equal((await ask(ONE, ...(accept === undefined ? [] : [`Accept: ${accept}`]))).status, 200, String(accept))
   }
@@ -90,7 +90,7 @@ test('an answer is given when Accept lets it be JSON by its most specific range,
   assert.equal((await ask(ONE, 'Accept: application/json;q=0', 'Accept: */*')).status, 406)
 })
 
-test('of any ranges in any order the most specific one that fits decides, and of equal ones the highest weight', () => {
+test('of any ranges in any order the most specific match decides, and of equal ones the highest weight', () => {
   const ranges = ['application/json', 'application/*', '*/*', 'text/html', 'text/*', 'image/png']
   const range = fc.record({
     type: fc.constantFrom(...ranges),
@@ -145,7 +145,7 @@ test('no header takes long to parse', async () => {
   }
 })
 
-test('a validator that still holds is answered with 304 in every form of If-None-Match, and with nothing but headers', async () => {
+test('a current validator gets 304 without a body, in every form of If-None-Match', async () => {
   for (const path of [ONE, '/api/v1/dtt/sessions?limit=1&offset=1', '/api/v1/dtt/sessions?cursor=', '/api/v1/me']) {
     const whole = await ask(path)
     const etag = header(whole, 'ETag') ?? ''
@@ -190,7 +190,7 @@ test('a validator that still holds is answered with 304 in every form of If-None
   assert.equal((await ask('/api/v1/dtt/sessions/99', 'If-None-Match: *')).status, 404, 'nothing is not unchanged')
 })
 
-test('a validator is that of the record, whichever token of the account asks', async () => {
+test('a record has the same validator for every token of an account', async () => {
   const second = await service.token('ann')
   const again = lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(second))
   assert.equal(header(await exchange(service.service.port, again), 'ETag'), header(await ask(ONE), 'ETag'))
@@ -206,7 +206,7 @@ const ignored = [
   'Max-Forwards: 0', 'Cache-Control: only-if-cached', 'Pragma: no-cache', 'Transfer: chunked', 'X-Request-Id: mine', 'Sec-Fetch-Mode: navigate',
 ] // prettier-ignore
 
-test('headers that would change the answer elsewhere change nothing here', async () => {
+test('Range, Upgrade, Accept-Encoding and override headers are ignored', async () => {
   const plain = lasting(await ask(ONE))
   assert.equal(plain.status, 200)
   for (const line of ignored) assert.deepEqual(lasting(await ask(ONE, line)), plain, line)
@@ -265,7 +265,7 @@ for (const [title, dress] of Object.entries(dressed)) {
   })
 }
 
-test('one more byte of headers, or one more header, is too much', async () => {
+test('the limits of headers are exact: one more byte or one more header is refused', async () => {
   for (const title of ['headers of 16 KiB', 'a hundred headers']) {
     const full = dressed[title]?.(ONE, token) ?? ''
     const more = title === 'a hundred headers' ? full.replace('X-1: ', 'X-1: \r\nX: ') : full.replace('X: x', 'X: xx')
@@ -273,13 +273,13 @@ test('one more byte of headers, or one more header, is too much', async () => {
   }
 })
 
-test('a target of 8192 bytes is read, one of 8193 is not', async () => {
+test('a target of 8192 bytes is accepted, one of 8193 is refused', async () => {
   const target = (size: number) => `${ONE}?x=${'a'.repeat(size - ONE.length - 3)}`
   assert.equal((await ask(target(8192))).status, 400)
   assert.equal((await ask(target(8193))).status, 414)
 })
 
-test('HEAD is answered everywhere like GET, with the length of the body and without the body', async () => {
+test('HEAD gets the headers of GET everywhere, Content-Length included, and no body', async () => {
   for (const path of [
     ...PATHS,
     ...PAGES,
@@ -305,7 +305,7 @@ test('HEAD is answered everywhere like GET, with the length of the body and with
   assert.equal((await send('HEAD', ONE, `If-None-Match: ${etag}`)).status, 304)
 })
 
-test('HEAD and GET may follow each other on a connection without one being taken for the body of another', async () => {
+test('HEAD and GET can be mixed on one connection', async () => {
   const requests = ['HEAD', 'GET', 'HEAD', 'HEAD', 'GET'].map(method =>
     lines(`${method} ${ONE} HTTP/1.1`, 'Host: a', bearer(token)),
   )
@@ -316,7 +316,7 @@ test('HEAD and GET may follow each other on a connection without one being taken
   )
 })
 
-test('OPTIONS names the methods of every path and of the service, to anybody, and nothing else', async () => {
+test('OPTIONS lists the methods of every path and of the service, without a token', async () => {
   for (const target of [...PATHS, ...PAGES, '*', `http://a${ONE}`]) {
     const text = lines(`OPTIONS ${target} HTTP/1.1`, 'Host: a', 'Accept: text/html', 'Origin: http://elsewhere')
     const answer = await exchange(service.service.port, text)
@@ -329,7 +329,7 @@ test('OPTIONS names the methods of every path and of the service, to anybody, an
   assert.deepEqual([withBody.status, header(withBody, 'Connection')], [204, 'close'])
 })
 
-test('every answer of the API has the promised headers, and none that tells what it is made with', async () => {
+test('every response of the API has the documented headers, and none that names the software', async () => {
   for (const path of PATHS) {
     const answer = await ask(path)
     assert.equal(answer.status, 200, path)
@@ -341,7 +341,7 @@ test('every answer of the API has the promised headers, and none that tells what
   }
 })
 
-test('the name a caller gives its request is logged in plain form only, and never when it looks like a token', async () => {
+test('the request id of a client is logged only in plain form, and never if it looks like a token', async () => {
   const names: Readonly<Record<string, boolean>> = {
     'abc-1.2_3': true,
     ['a'.repeat(64)]: true,

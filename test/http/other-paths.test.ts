@@ -9,7 +9,7 @@ import { startService } from '../support/service.ts'
 
 const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js']
 
-test('the pages beside the API take no notice of Accept and query, and say nothing of what they are made with', async () => {
+test('paths beside the API ignore Accept and query, and do not name the software', async () => {
   await using service = await startService()
   for (const path of paths) {
     const { status, headers } = await ask(service.url, 'GET', `${path}?limit=0&token=1`, { Accept: 'image/png' })
@@ -22,7 +22,7 @@ test('the pages beside the API take no notice of Accept and query, and say nothi
   }
 })
 
-test('HEAD is answered like GET, without the body', async () => {
+test('HEAD gets the headers of GET and no body', async () => {
   await using service = await startService()
   for (const path of paths) {
     const whole = await ask(service.url, 'GET', path)
@@ -33,7 +33,7 @@ test('HEAD is answered like GET, without the body', async () => {
   }
 })
 
-test('every other method is refused with those that are allowed, which OPTIONS tells too', async () => {
+test('other methods get 405 with the allowed ones, which OPTIONS lists too', async () => {
   await using service = await startService()
   const others = METHODS.filter(method => !['GET', 'HEAD', 'OPTIONS', 'CONNECT'].includes(method))
   for (const path of paths) {
@@ -47,7 +47,7 @@ test('every other method is refused with those that are allowed, which OPTIONS t
   }
 })
 
-test('an unknown path is refused like one of the API, whatever the method', async () => {
+test('an unknown path gets the same error as one of the API, whatever the method', async () => {
   await using service = await startService()
   const api = await ask(service.url, 'GET', '/api/v1/nothing')
   for (const path of ['/nothing', '/docs/', '/Healthz', '/healthz/', '//healthz', '/docs%2Fscalar.js', '/*', '/:a(']) {
@@ -60,7 +60,7 @@ test('an unknown path is refused like one of the API, whatever the method', asyn
   }
 })
 
-test('a body that nobody asked for is not read, and ends the connection', async () => {
+test('an unexpected body is not read, and closes the connection', async () => {
   await using service = await startService()
   for (const [path, expected] of [
     ['/docs', 405],
@@ -77,7 +77,7 @@ test('a body that nobody asked for is not read, and ends the connection', async 
   }
 })
 
-test('on a store with a schema of another version the service is alive, but not ready', async () => {
+test('with a schema of another version the service is alive, but not ready', async () => {
   await using service = await startService()
   assert.equal((await ask(service.url, 'GET', '/readyz')).text, '{"ok":true}')
   await service.store.db
@@ -93,7 +93,7 @@ test('on a store with a schema of another version the service is alive, but not 
   assert.equal((await ask(service.url, 'GET', '/healthz')).text, '{"ok":true}')
 })
 
-test('the OpenAPI document is served as the contract makes it, and not again to who has it', async () => {
+test('the OpenAPI document is that of the contract, and gets 304 if it is current', async () => {
   await using service = await startService()
   const { headers, text } = await ask(service.url, 'GET', '/openapi.json')
   assert.equal(headers['content-type'], 'application/json; charset=utf-8')
@@ -102,7 +102,7 @@ test('the OpenAPI document is served as the contract makes it, and not again to 
   assert.deepEqual([again.status, again.text], [304, ''])
 })
 
-test('the policy of the reference allows its own scripts by their hash, and connections to this service only', async () => {
+test('the policy of the reference allows its inline scripts by hash, and connections to this service only', async () => {
   await using service = await startService()
   const { headers, text } = await ask(service.url, 'GET', '/docs')
   const policy = headers['content-security-policy'] ?? ''

@@ -30,7 +30,7 @@ test('a number is canonical decimal and nothing else', () => {
   )
 })
 
-test('an id is an integer of 1 or more; one that is too large to be exact is nobody', () => {
+test('an id is an integer of 1 or more; one beyond exact integers matches nothing', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 40n }), value => {
       const expected = value === 0n ? undefined : value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : NOBODY
@@ -44,7 +44,7 @@ test('an id is an integer of 1 or more; one that is too large to be exact is nob
 
 // Days and instants
 
-test('the days from 0000-01-01 to 9999-12-31 follow each other, none missing and none too many', () => {
+test('days from 0000-01-01 to 9999-12-31 are parsed without gaps or extra days', () => {
   let next = FIRST
   for (let year = 0; year <= 9999; year += 1) {
     for (let month = 0; month <= 13; month += 1) {
@@ -81,7 +81,7 @@ const written = fc.record({
   separator: fc.constantFrom('T', 't'),
 })
 
-test('an instant is what Temporal makes of it, in any year, with any offset, to the millisecond', () => {
+test('a timestamp means what Temporal says, in any year, with any offset, to the millisecond', () => {
   let accepted = 0
   fc.assert(
     fc.property(written, parts => {
@@ -128,14 +128,14 @@ const noInstants = [
   '２０２６-02-16T18:00:00Z', '2026-02-16T18:00:60Z', '2026-02-16T24:00:00Z', '1771264800', '2026-02-16T18:00:00−02:00',
 ] // prettier-ignore
 
-test('what is not an RFC 3339 date-time is no instant, and a day is written in one way', () => {
+test('only RFC 3339 date-times are timestamps, and a day has one notation', () => {
   for (const text of noInstants) assert.equal(parseTimestamp(text), undefined, text)
   for (const text of [...noInstants, '2026-02-16T18:00:00Z'].filter(text => text !== '2026-02-16')) {
     assert.equal(parseDay(text), undefined, text)
   }
 })
 
-test('an instant leaves as UTC, with milliseconds only when there are some, and is read back the same', () => {
+test('a timestamp is written as UTC, with milliseconds only if they are not zero, and parses to the same instant', () => {
   fc.assert(
     fc.property(fc.integer({ min: FIRST, max: LAST }), fc.boolean(), (instant, whole) => {
       const sent = whole ? Math.max(FIRST, instant - (instant % 1000)) : instant
@@ -146,7 +146,7 @@ test('an instant leaves as UTC, with milliseconds only when there are some, and 
   )
 })
 
-test('a stretch of time begins with its first day and ends with its last day, or where an instant says', () => {
+test('a range of days includes its first and its last day; instants are exact bounds', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Math.floor((LAST - FIRST) / DAY_MS) }), index => {
       const instant = FIRST + index * DAY_MS
@@ -164,7 +164,7 @@ test('a stretch of time begins with its first day and ends with its last day, or
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const minted = fc.constant(null).map(mintToken)
 
-test('a minted token has its form, and the checksum of the contract', () => {
+test('a new token has the documented form and checksum', () => {
   assert.equal(crc32('123456789'), 0xcb_f4_39_26n, 'the check value of the algorithm')
   const seen = new Set<string>()
   for (let count = 0; count < 300; count += 1) {
@@ -178,7 +178,7 @@ test('a minted token has its form, and the checksum of the contract', () => {
   assert.equal(new Set(Array.from(seen, token => token.slice(4, 34)).join('')).size, 62, 'all characters are used')
 })
 
-test('a token with one character changed, added or missing is no token', () => {
+test('a token with one character changed, added or missing is invalid', () => {
   fc.assert(
     fc.property(minted, fc.nat({ max: 39 }), fc.constantFrom(...BASE62, '_', '-', ' ', 'é'), (token, place, other) => {
       const [before, after] = [token.slice(0, place), token.slice(place + 1)]
@@ -209,7 +209,7 @@ function base62(value: bigint): string {
 
 const places = { at: fc.maxSafeInteger(), id: fc.maxSafeNat(), list: fc.string({ unit: 'binary' }) }
 
-test('a cursor leads back to its place and list, and to no other list', () => {
+test('a cursor decodes to its position, and only for its own list', () => {
   fc.assert(
     fc.property(places.at, places.id, places.list, places.list, (at, id, list, other) => {
       const cursor = encodeCursor(at, id, list)
@@ -238,7 +238,7 @@ test('a cursor with one character changed, added or missing is refused', () => {
   )
 })
 
-test('other text is no cursor, and its reading never fails', () => {
+test('other text is refused as a cursor, and never throws', () => {
   const forged = fc
     .tuple(fc.oneof(numeric, places.at.map(String)), fc.oneof(numeric, places.id.map(String)), fc.base64String())
     .map(parts => Buffer.from(parts.join('.')).toString('base64url'))
@@ -251,7 +251,7 @@ test('other text is no cursor, and its reading never fails', () => {
   )
 })
 
-test('a cursor that is written in another way is refused', () => {
+test('a cursor in another notation is refused', () => {
   const [, id, seal] = Buffer.from(encodeCursor(0, 7, 'list'), 'base64url')
     .toString()
     .split('.')
@@ -265,7 +265,7 @@ test('a cursor that is written in another way is refused', () => {
 
 const decoded = fc.string({ unit: 'binary', maxLength: 8 }).filter(text => text.isWellFormed() && !text.includes('\0'))
 
-test('a query is its pairs: only & separates, empty ones are skipped, without = the value is empty', () => {
+test('a query is split at & only; empty pairs are skipped; without = the value is empty', () => {
   const pair = fc
     .tuple(decoded, fc.option(decoded, { nil: undefined }))
     .filter(([name, value]) => name !== '' || value !== undefined)
@@ -284,7 +284,7 @@ test('a query is its pairs: only & separates, empty ones are skipped, without = 
   )
 })
 
-test('a plus sign is a plus sign, and no other character separates or ends anything', () => {
+test('a plus sign is literal, and no other character separates pairs', () => {
   assert.deepEqual(parseQuery('a+b=c+d'), [['a+b', 'c+d']])
   assert.deepEqual(parseQuery('a%2Bb=c%2bd%20e'), [['a+b', 'c+d e']])
   assert.deepEqual(parseQuery('a;b=c;d=e'), [['a;b', 'c;d=e']])
@@ -323,7 +323,7 @@ const separated = (items: fc.Arbitrary<string>) =>
     .array(fc.tuple(space, items, space), { minLength: 1, maxLength: 5 })
     .map(parts => parts.map(part => part.join('')).join(','))
 
-test('If-None-Match holds when one of its tags is the validator, weak or not; unquoted text never does', () => {
+test('If-None-Match matches if one of its tags is the validator, weak or not; unquoted text never does', () => {
   const tag = fc.tuple(fc.constantFrom('', 'W/'), quoted)
   fc.assert(
     fc.property(fc.array(fc.tuple(space, tag, space), { minLength: 1, maxLength: 5 }), quoted, (tags, own) => {
@@ -350,7 +350,7 @@ const ranges = [
 ] as const // prettier-ignore
 const weights = [['', 1], [';q=1', 1], ['; Q=1.000', 1], [';q=0.5', 0.5], [';q=0.001', 0.001], [';q=0', 0], [' ;q=0.000', 0]] as const // prettier-ignore
 
-test('of an Accept header the most specific range decides, and of equal ones the one with the most weight', () => {
+test('the most specific range of Accept decides, and of equal ones the highest weight', () => {
   const item = fc.tuple(fc.constantFrom(...ranges), fc.constantFrom(...weights))
   fc.assert(
     fc.property(fc.array(item, { minLength: 1, maxLength: 5 }), items => {
@@ -364,7 +364,7 @@ test('of an Accept header the most specific range decides, and of equal ones the
   )
 })
 
-test('an Accept header that is empty or not readable counts as absent', () => {
+test('an Accept header that is empty or cannot be parsed counts as absent', () => {
   const unreadable = fc.constantFrom(
     'text',
     '/',
@@ -406,7 +406,7 @@ const unusable: Readonly<Record<string, string>> = {
   LOCKSTEP_PROT: '80',
 }
 
-test('of all settings exactly those that cannot be used are told, all of them at once', () => {
+test('all invalid settings are reported at once, and only those', () => {
   fc.assert(
     fc.property(fc.subarray(Object.keys(unusable), { minLength: 1 }), names => {
       const environment = Object.fromEntries(names.map(name => [name, unusable[name]]))
@@ -423,7 +423,7 @@ test('of all settings exactly those that cannot be used are told, all of them at
   )
 })
 
-test('every setting may be left out or empty, and is then what the table says', () => {
+test('a setting that is absent or empty has its default', () => {
   const config = readConfig({})
   const names = Object.values(settings).map(({ env }) => env)
   assert.deepEqual(readConfig(Object.fromEntries(names.map(name => [name, '']))), config)
@@ -433,7 +433,7 @@ test('every setting may be left out or empty, and is then what the table says', 
   }
 })
 
-test('settings mean what is written', () => {
+test('settings are parsed as documented', () => {
   fc.assert(
     fc.property(
       fc.nat({ max: 65_535 }),

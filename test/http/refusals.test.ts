@@ -66,7 +66,7 @@ const elsewhere: Partial<Record<ErrorCode, () => Promise<[answer: RawAnswer, pro
 }
 
 for (const code of Object.keys(errors) as ErrorCode[]) {
-  test(`${code} has its status, its headers and its body in every disguise, and repeats nothing that was sent`, async () => {
+  test(`${code} has its status, headers and body for every cause, and echoes nothing of the request`, async () => {
     const special = elsewhere[code]
     if (special !== undefined) {
       const [answer, promised] = await special()
@@ -88,7 +88,7 @@ test('request ids are unique', async () => {
   assert.equal(new Set(ids).size, 3001)
 })
 
-test('requests that come at once are answered one by one, in their order, until one whose end is in doubt', async () => {
+test('pipelined requests are answered in order, until one whose framing is in doubt', async () => {
   const kept = table.filter(({ closes }) => closes === false)
   const closing = table.filter(({ closes }) => closes === true)
   const row = (rows: readonly Refused[]) => fc.nat(rows.length - 1).map(index => rows[index] as Refused)
@@ -112,7 +112,7 @@ test('requests that come at once are answered one by one, in their order, until 
   }
 })
 
-test('a request that arrives byte by byte is answered like one that arrives at once', async () => {
+test('a request that arrives byte by byte gets the same response', async () => {
   const shortest = Object.values(Object.groupBy(table, ({ code }) => code)).map(
     rows => rows.toSorted((a, b) => a.send.length - b.send.length)[0],
   )
@@ -148,7 +148,7 @@ const inPackets: readonly { readonly packets: readonly string[]; readonly code: 
 ]
 
 for (const before of ['', request('GET', '/healthz')]) {
-  test(`a refusal does not depend on packets ${before === '' ? 'on a new connection' : 'after an answer'}`, async () => {
+  test(`errors do not depend on packet boundaries ${before === '' ? 'on a new connection' : 'after a response'}`, async () => {
     for (const { packets, code } of inPackets) {
       using connection = open(service.service.port)
       if (before !== '') {
@@ -183,7 +183,7 @@ test('a half-closed client still gets its response', async () => {
   assert.deepEqual(await statuses(again.port, ''), [])
 })
 
-test('a body that was not asked for, however long, does not keep the answer from its reader', async () => {
+test('an unexpected body of any length does not cost the client its response', async () => {
   for (const [head, code] of [
     [request('POST', '/api/v1/me', 'Content-Length: 3000000'), 'method_not_allowed'],
     [request('GET', '/api/v1/me', 'Content-Length: 3000000'), 'body_not_allowed'],

@@ -62,11 +62,11 @@ for (const [title, internals] of Object.entries({ 'as text': undefined, 'one by 
   })
 }
 
-test('this version of Node has everything that the server uses beyond its documentation', async () => {
+test('all undocumented parts of Node that the server uses work in this version', async () => {
   assert.deepEqual(await detectInternals(), { textHeaders: true, halfOpen: true, lingering: true })
 })
 
-test('without it, requests are still answered in order, and refused with their codes', async () => {
+test('without undocumented parts of Node, requests are answered in order, errors included', async () => {
   await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
   const get = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token))
   const token = await service.token('ann')

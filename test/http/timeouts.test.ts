@@ -41,7 +41,7 @@ async function lifeOf(connection: Connection, from = performance.now()): Promise
   return performance.now() - from
 }
 
-test('headers that are not complete in time are refused, however they come', async t => {
+test('headers that are not complete in time get 408, however they arrive', async t => {
   await using again = await startSecondServer(service, {
     LOCKSTEP_HEADERS_TIMEOUT: '0.3',
     LOCKSTEP_REQUEST_TIMEOUT: '300',
@@ -69,7 +69,7 @@ test('headers that are not complete in time are refused, however they come', asy
   }
 })
 
-test('a second request that does not get complete is refused too, after the first was answered', async () => {
+test('an incomplete second request gets 408 too, after the first response', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_HEADERS_TIMEOUT: '0.3' })
   using connection = open(again.port)
   connection.send(get(ONE) + get(ONE).slice(0, -10))
@@ -142,7 +142,7 @@ test('a slow reader gets every response, in order', async () => {
   for (const { status, body } of answers) assert.deepEqual([status, body.length], [200, answers[0]?.body.length])
 })
 
-test('a thousand connections at once are all answered, also beside a thousand that say nothing', async () => {
+test('a thousand connections are all answered, beside a thousand silent ones', async () => {
   const silent = Array.from({ length: 1000 }, () => open(service.service.port))
   const answers = await Promise.all(
     Array.from({ length: 1000 }, (_, index) =>
@@ -154,7 +154,7 @@ test('a thousand connections at once are all answered, also beside a thousand th
 })
 
 test(
-  'callers who go away leave no descriptor and no memory behind',
+  'disconnected clients leak no descriptors and no memory',
   { skip: process.platform === 'linux' ? false : 'there is no /proc' },
   async () => {
     await using folder = await makeFolder()
@@ -213,7 +213,7 @@ async function drip(connection: Connection, text: string, signal: AbortSignal, s
   }
 }
 
-test('the times are as documented when nobody sets them', () => {
+test('the default timeouts are as documented', () => {
   const { headersTimeout, requestTimeout, keepAlive, drainDelay } = settings
   assert.deepEqual(
     [headersTimeout, requestTimeout, keepAlive, drainDelay].map(({ fallback }) => fallback),
