@@ -1,4 +1,4 @@
-# Packages, with the Node.js that the lock file names: the program runs on it as it is, so nothing is built.
+# The packages include the Node.js of the lock file, which runs the program without a build.
 FROM node:26-trixie-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -16,7 +16,7 @@ COPY package.json lockstep LICENSE ./
 COPY src ./src
 USER 10001:10001
 VOLUME /data
-# An import sets aside what it reads in temporary files, which SQLite would put where a read-only container has no room.
+# An import stages records in temporary files, which SQLite would otherwise put on the read-only file system.
 ENV LOCKSTEP_HOST=0.0.0.0 \
   LOCKSTEP_DATABASE_URL=sqlite:/data/lockstep.db \
   SQLITE_TMPDIR=/data

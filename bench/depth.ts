@@ -9,8 +9,8 @@ import { open } from '../src/store/index.ts'
 import { fill } from './data.ts'
 
 /**
- * What a page costs deep in a long list, by offset and by cursor. One account, pages of 50 lock templates, one request
- * after the other from the same process: what is printed is more than what the server takes.
+ * Measures a page deep in a long list, by offset and by cursor. One account, pages of 50 lock templates, one request after
+ * the other. Client and server share the process, so the times include the client.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -62,11 +62,11 @@ interface PageSent {
 async function ask(page: string): Promise<PageSent> {
   const response = await fetch(page, { headers: { Authorization: `Bearer ${token}` } })
   if (response.status !== 200) throw new Error(`answered ${response.status}`)
-  // As the contract has it.
+  // The shape that the contract promises.
   return ((await response.json()) as { data: PageSent }).data
 }
 
-/** Walks to where as many rows have been passed. */
+/** Follows the cursor until this many rows are behind it. */
 async function cursorAt(list: string): Promise<string> {
   let cursor = ''
   for (let passed = 0; passed < depth; passed += 100) {

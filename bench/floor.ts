@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
-/** The floor: a bare server that sends the bytes it is given in a file, whatever is asked. */
+/** The floor: a bare server that sends the bytes of a file for every request. */
 const [file = '', port = '0'] = process.argv.slice(2)
-// Written by run.ts beside it.
+// Written by run.ts.
 const { status, headers, body } = JSON.parse(readFileSync(file, 'utf8')) as {
   status: number
   headers: string[]

@@ -4,21 +4,21 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Shot } from './data.ts'
 
-/** What a load measured from outside. */
+/** The results of one load. */
 export interface Load {
   readonly requests: number
   readonly seconds: number
   readonly p50: number
   readonly p99: number
-  /** Answers whose status was none of the expected kind. */
+  /** Responses with an unexpected status. */
   readonly unexpected: number
 }
 
 const hasWrk = spawnSync('wrk', ['-v']).error === undefined
-/** What makes the load: wrk is lighter than the servers it measures, autocannon is not. */
+/** The load generator. autocannon takes more CPU than the servers it measures, so wrk is preferred. */
 export const loader = hasWrk ? 'wrk' : 'autocannon'
 
-/** Puts a program on a core of its own, where that can be done. */
+/** Pins a program to a core, if the system can. */
 export function pinned(core: number, command: string, args: readonly string[]): [string, string[]] {
   return spawnSync('taskset', ['-V']).error === undefined
     ? ['taskset', ['-c', String(core), command, ...args]]
@@ -71,7 +71,7 @@ end`,
     seconds: microseconds / 1_000_000,
     p50: p50 / 1000,
     p99: p99 / 1000,
-    // wrk counts answers of 400 and above.
+    // wrk counts responses of 400 and above.
     unexpected: status >= 400 ? total - errors : errors,
   }
 }
@@ -92,7 +92,7 @@ async function autocannon(
     ...pinned(1, process.execPath, ['-e', job]),
     JSON.stringify({ url, shots, seconds, connections }),
   )
-  // As its documentation describes it.
+  // The format that its documentation describes.
   const result = JSON.parse(output) as {
     requests: { total: number }
     duration: number

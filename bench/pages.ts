@@ -5,9 +5,9 @@ import { account } from '../test/support/records.ts'
 import { startService, unlimited } from '../test/support/service.ts'
 
 /**
- * How long each page of the dashboard takes after a year of heavy use: 2,000 training sessions with 25,000 segments, and
- * 300 lock sessions. From the request to the last byte, on one connection, reader and server in one process: what is
- * printed is more than what the server takes. With TEST_POSTGRES_URL it measures there instead of on SQLite.
+ * Measures each page of the dashboard after a year of heavy use: 2,000 training sessions with 25,000 segments, and 300
+ * lock sessions. Times are from the request to the last byte, on one connection, and include the client, which shares the
+ * process. With TEST_POSTGRES_URL it measures on that server instead of on SQLite.
  */
 const { values: flags } = parseArgs({ options: { rounds: { type: 'string', default: '21' } } })
 const LIMIT = 150

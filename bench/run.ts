@@ -9,8 +9,8 @@ import { type DataSize, fill, type Shot, shots } from './data.ts'
 import { fire, type Load, loader, pinned } from './load.ts'
 
 /**
- * Measures the service as it is shipped, everything on and limits beyond reach, against the floor: a bare server that
- * sends the same bytes. Candidates take turns in rounds; what is printed are medians. See docs/performance.md.
+ * Compares the service with the floor, a bare server that sends the same bytes. The service has its defaults, but limits
+ * that are never reached. Candidates take turns in rounds; the medians are printed. See docs/performance.md.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const { values: flags } = parseArgs({
     workers: { type: 'boolean', default: true },
     /** Measures, instead of workers, the service without each of its defaults. */
     defaults: { type: 'boolean', default: false },
-    /** A folder for the SQLite store; one that was filled there before is measured again. */
+    /** A folder for the SQLite store; a store that exists there is reused. */
     keep: { type: 'string' },
   },
   allowNegative: true,
@@ -64,7 +64,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const running = new Set<ChildProcess>()
 let nextPort = 18_000
 
-/** What is on unless it is switched off. */
+/** Defaults that can be switched off. */
 const defaults: readonly (readonly [name: string, settings: Readonly<Record<string, string>>])[] = [
   ['access log', { LOCKSTEP_ACCESS_LOG: 'off' }],
   ['limits', { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_CONCURRENCY_LIMIT: '0' }],
@@ -127,7 +127,7 @@ async function measureAll() {
   process.stdout.write(`\n${HEADING}\n${tables.join('\n')}\n`)
 }
 
-/** The tokens of a store, which is filled unless it was kept. */
+/** The tokens of a store; fills it unless it is reused. */
 async function filled(name: string, url: string): Promise<ReadonlyMap<number, string>> {
   const kept = flags.keep !== undefined && name === 'SQLite' ? join(flags.keep, 'tokens.json') : undefined
   // Written here.
@@ -213,7 +213,7 @@ async function start(
 ): Promise<Running> {
   const [command, all] = args.includes('--workers') ? [program, [...args]] : pinned(0, program, args)
   const child = spawn(command, all, {
-    // The log goes to a file, as it would.
+    // The log goes to a file, as in production.
     stdio: ['ignore', 'pipe', openSync(join(folder, 'log'), 'w')],
     env: {
       ...process.env,
@@ -232,7 +232,7 @@ async function start(
   return { url: `http://127.0.0.1:${port}`, process: child }
 }
 
-/** Answers of a shape, as the floor is to send them. */
+/** The responses of a shape, for the floor to send. */
 async function noteAnswer(database: string, shape: Shape) {
   const { url, process: child } = await startService(database, [])
   const [shot] = shape.shots
@@ -249,7 +249,7 @@ async function noteAnswer(database: string, shape: Shape) {
   await gone
 }
 
-/** For answers that are not modified: the validator of each. */
+/** The validator of each response, for requests that are answered with 304. */
 async function withValidators(database: string, list: readonly Shot[], status: number): Promise<readonly Shot[]> {
   if (status !== 304) return list
   const { url, process: child } = await startService(database, [])
@@ -269,7 +269,7 @@ function answerFile({ name }: Shape): string {
   return join(folder, `${name.slice(0, 2)}.json`)
 }
 
-/** Seconds of processor time that a process and those it started have taken. */
+/** Seconds of CPU time of a process and its children. */
 function cpuOf({ pid = 0 }: ChildProcess): number {
   return family(pid).reduce((sum, member) => {
     const fields = readFileSync(`/proc/${member}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
@@ -277,7 +277,7 @@ function cpuOf({ pid = 0 }: ChildProcess): number {
   }, 0)
 }
 
-/** The most memory that a process, or one of those it started, had at a time, in MB. */
+/** The peak memory of a process or of one of its children, in MB. */
 function memoryOf({ pid = 0 }: ChildProcess): number {
   const peaks = family(pid).map(member => /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${member}/status`, 'utf8'))?.[1])
   return Math.max(...peaks.map(Number)) / 1024

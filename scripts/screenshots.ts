@@ -91,7 +91,7 @@ async function write(page: Page, name: string) {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }
 
-/** Charts are drawn when they come into view. */
+/** Scrolls through the page, because charts are drawn when they come into view. */
 async function drawn(page: Page) {
   for (const chart of await page.locator('[data-chart] .plot').all()) {
     await chart.scrollIntoViewIfNeeded()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run once, by the image of PostgreSQL, when it makes the primary: lets a replica follow it.
+# The PostgreSQL image runs this once, when it creates the primary: allows a replica to follow it.
 set -eu
 
 psql --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" --set=password="$REPLICATION_PASSWORD" --set=ON_ERROR_STOP=1 <<'SQL'

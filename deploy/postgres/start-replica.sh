@@ -1,11 +1,11 @@
 #!/bin/sh
-# Copies the primary the first time, and follows it from then on.
+# Copies the primary the first time, then follows it.
 set -eu
 
 mkdir -p "$PGDATA"
 chown -R postgres:postgres /var/lib/postgresql
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
-  # A copy that was interrupted is of no use.
+  # What an interrupted copy left cannot be used.
   find "$PGDATA" -mindepth 1 -delete
   setpriv --reuid=postgres --regid=postgres --init-groups \
     pg_basebackup --pgdata="$PGDATA" --dbname='host=primary user=replica' --wal-method=stream --checkpoint=fast --write-recovery-conf
