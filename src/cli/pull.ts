@@ -99,28 +99,24 @@ async function pull(flags: PullFlags) {
 
 async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
   const url = flags.database ?? config.databaseUrl
-  // A database is made only for a source that answers.
-  if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) await findIdentity(source)
-  await withStore(
-    flags,
-    async store => {
-      const options = { ...roundOptions(store, source, flags) }
-      if (flags.every === undefined) {
-        const report = await round(options)
-        printReport(report, flags.json)
-        if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
-        return
-      }
-      await pullRepeatedly({
-        every: flags.every,
-        source,
-        round: () => round(options),
-        onReport: report => printReport(report, flags.json, true),
-        onFailure: (error, waitMs) => say(`lockstep: ${error.message}; trying again in ${Math.round(waitMs / 1000)} s`),
-      })
-    },
-    { create: true, bulk: true },
-  )
+  const storeRound = async () => {
+    // A database is made only for a source that answers.
+    if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) await findIdentity(source)
+    return withStore(flags, store => round({ store, source, ...flags }), { create: true })
+  }
+  if (flags.every === undefined) {
+    const report = await storeRound()
+    printReport(report, flags.json)
+    if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
+    return
+  }
+  await pullRepeatedly({
+    every: flags.every,
+    source,
+    round: storeRound,
+    onReport: report => printReport(report, flags.json, true),
+    onFailure: (error, waitMs) => say(`lockstep: ${error.message}; trying again in ${Math.round(waitMs / 1000)} s`),
+  })
 }
 
 /** Complete, but something was set aside that was not before. */
@@ -133,10 +129,10 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
   if (!existsSync(parent)) throw new UsageError(`there is no folder ${parent}`)
   const folder = await mkdtemp(join(parent, '.lockstep-pull-'))
   try {
-    const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000, bulk: true })
+    const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000 })
     let report: PullReport
     try {
-      report = await round({ ...roundOptions(store, source, flags), full: true })
+      report = await round({ store, source, ...flags, full: true })
       const account = flags.partners === true ? undefined : report.accountId
       if (isStdout) await exportArchive(store, writeToStdout, account)
       else await exportToFile(store, join(folder, 'archive'), account)
@@ -163,10 +159,6 @@ async function exportToFile(store: Store, path: string, account: number | undefi
 
 async function writeToStdout(text: string) {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-}
-
-function roundOptions(store: Store, source: Source, { account, partners, full }: PullFlags): RoundOptions {
-  return { store, source, account, partners: partners === true, full: full === true }
 }
 
 async function round(options: RoundOptions): Promise<PullReport> {

@@ -32,7 +32,7 @@ export interface TestPull extends Partial<Omit<RoundOptions, 'store' | 'source'>
   readonly stop?: AbortSignal
 }
 
-function makeSource(url: string, { token = SOURCE_TOKEN, clock = makeClock(), rate = 0, stop }: TestPull = {}) {
+export function makeSource(url: string, { token = SOURCE_TOKEN, clock = makeClock(), rate = 0, stop }: TestPull = {}) {
   return new Source({ address: url, token, rate, clock, stop: stop ?? new AbortController().signal })
 }
 

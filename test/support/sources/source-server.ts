@@ -6,28 +6,45 @@ import type { AddressInfo } from 'node:net'
 
 type Data = Readonly<Record<string, any>>
 
+interface SourceRecord {
+  readonly data: Data
+  readonly ownerId: number
+  readonly templateId?: number | null
+}
+
 /** The records of a source: by kind, then id. Training sessions have their owner beside them. */
 export class SourceWorld {
   readonly users: Data[] = []
-  readonly records = new Map<string, Map<number, { data: Data; ownerId: number; templateId?: number | null }>>()
+  readonly #records = new Map<string, Map<number, SourceRecord>>()
+  /** Grows with each change. */
+  version = 0
 
-  /** Takes lines of an archive. */
+  /** Takes lines of an archive; a record that is there already is replaced. */
   add(...lines: readonly object[]): this {
+    this.version += 1
     for (const line of lines as readonly { kind: string; data: Data; ownerId?: number; templateId?: number }[]) {
       if (line.kind === 'account') this.users.push(line.data)
       else if (line.kind !== 'partnership') {
         const ownerId = line.ownerId ?? line.data['ownerId']
         const beside = line.templateId === undefined ? {} : { templateId: line.templateId }
-        this.of(line.kind).set(line.data['id'], { data: line.data, ownerId, ...beside })
+        this.#recordsOf(line.kind).set(line.data['id'], { data: line.data, ownerId, ...beside })
       }
     }
     return this
   }
 
-  of(kind: string) {
-    const known =
-      this.records.get(kind) ?? new Map<number, { data: Data; ownerId: number; templateId?: number | null }>()
-    this.records.set(kind, known)
+  remove(kind: string, id: number): void {
+    this.version += 1
+    this.#recordsOf(kind).delete(id)
+  }
+
+  of(kind: string): ReadonlyMap<number, SourceRecord> {
+    return this.#recordsOf(kind)
+  }
+
+  #recordsOf(kind: string) {
+    const known = this.#records.get(kind) ?? new Map<number, SourceRecord>()
+    this.#records.set(kind, known)
     return known
   }
 }
@@ -174,8 +191,9 @@ function makeHandler(options: SourceServerOptions) {
       return path === '/me' ? { account: user, token: {} } : user
     }
     if (path === '/users' && options.identity !== undefined) {
+      const users = world.users.filter(({ id }) => visible.has(id))
       return page(
-        world.users.filter(({ id }) => visible.has(id)),
+        users.map(user => () => user),
         query,
       )
     }
@@ -205,12 +223,23 @@ function makeHandler(options: SourceServerOptions) {
 
   const rowsOf = (path: string, { kind, order }: { kind: string; order?: string }) => {
     const without = options.listsWithout?.[path] ?? (path === '/dtt/templates' ? ['Segment'] : [])
+    const shown = (data: Data) =>
+      written(Object.fromEntries(Object.entries(data).filter(([name]) => !without.includes(name))))
+    return sorted(kind, order).map(data => () => shown(data))
+  }
+
+  let known: { kind: string; version: number; rows: Data[] } | undefined
+  /** The rows of a kind as lists show them, sorted again when they have changed. */
+  const sorted = (kind: string, order: string | undefined) => {
+    if (known?.kind === kind && known.version === world.version) return known.rows
     const instant = (data: Data) => (order === undefined ? 0 : Date.parse(data[order] ?? '') || 0)
-    return [...world.of(kind).values()]
+    const rows = [...world.of(kind).values()]
       .filter(({ ownerId }) => visible.has(ownerId))
+      .map(({ data }) => ({ data, at: instant(data), id: Number(data['id']) }))
+      .toSorted((a, b) => (order === undefined ? a.id - b.id : b.at - a.at || b.id - a.id))
       .map(({ data }) => data)
-      .toSorted((a, b) => (order === undefined ? a['id'] - b['id'] : instant(b) - instant(a) || b['id'] - a['id']))
-      .map(data => written(Object.fromEntries(Object.entries(data).filter(([name]) => !without.includes(name)))))
+    known = { kind, version: world.version, rows }
+    return rows
   }
 
   const written = (data: Data): Data =>
@@ -218,10 +247,10 @@ function makeHandler(options: SourceServerOptions) {
       ? JSON.parse(JSON.stringify(data).replaceAll(/"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)Z"/g, '"$1.000123Z"'))
       : data
 
-  const page = (rows: readonly unknown[], query: URLSearchParams) => {
+  const page = (rows: readonly (() => unknown)[], query: URLSearchParams) => {
     const limit = Number(query.get('limit') ?? 50)
     const offset = Number(query.get('offset') ?? 0)
-    return { data: rows.slice(offset, offset + limit), pagination: { limit, offset } }
+    return { data: rows.slice(offset, offset + limit).map(show => show()), pagination: { limit, offset } }
   }
 
   return { handle, state }

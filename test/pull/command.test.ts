@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Ended, type Folder, makeFolder } from '../support/command.ts'
+import { account, lockDevice, lockTemplate, trainingDevice, trainingSession } from '../support/records.ts'
+import { selfSigned } from '../support/sources/certificate.ts'
+import { SOURCE_TOKEN, type SourceServerOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+// engine: any
+
+const makeWorld = () =>
+  new SourceWorld().add(
+    account(1, 'ann', { league: 4 }),
+    lockDevice(1, 1),
+    trainingDevice(1, 1),
+    lockTemplate(1, 1),
+    trainingSession(1, 1),
+    trainingSession(2, 1),
+  )
+
+const env = (url: string, more: Record<string, string> = {}) => ({
+  LOCKSTEP_SOURCE_URL: url,
+  LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN,
+  LOCKSTEP_PULL_RATE: '0',
+  ...more,
+})
+
+function usual(world: SourceWorld): SourceServerOptions {
+  return { world, identity: '/users/me' }
+}
+
+/** Throws if the token is in what a command said, or in a file of its folder. */
+function checkNoToken(folder: Folder, ...ended: readonly Ended[]) {
+  for (const { stdout, stderr } of ended) assert.ok(!`${stdout}${stderr}`.includes(SOURCE_TOKEN))
+  for (const name of readdirSync(folder.path, { recursive: true, encoding: 'utf8' })) {
+    const path = join(folder.path, name)
+    if (statSync(path).isFile()) assert.ok(!readFileSync(path).includes(SOURCE_TOKEN), name)
+  }
+}
+
+test('a pull fills an empty folder, says what it did, and leaves the token nowhere', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  const first = await folder.run(['pull'], { env: env(source.url) })
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stdout, /training-session +2 +0 +0 +0 +0/)
+  assert.match(first.stderr, /pulled into account 1 \(ann\)/)
+  const second = await folder.run(['pull', '--from', `${source.url}/api/v1`, '--json'], {
+    env: env('https://other.example'),
+  })
+  assert.equal(second.code, 0, second.stderr)
+  assert.equal(JSON.parse(second.stdout).accountId, 1)
+  const status = await folder.run(['pull', 'status', '--json'])
+  const [found] = JSON.parse(status.stdout)
+  assert.deepEqual(
+    [found.username, found.origin, found.rows['training-session'], found.setAside],
+    ['ann', source.url, 2, 0],
+  )
+  const table = await folder.run(['pull', 'status'])
+  assert.match(table.stdout, new RegExp(`^account 1 \\(ann\\) from ${source.url}\n`))
+  const accounts = await folder.run(['account', 'list'])
+  assert.match(accounts.stdout, /ann +ultra/)
+  checkNoToken(folder, first, second, status)
+})
+
+test('whatever is wrong with the source is said in one line, ends with 4, and nothing is made', async () => {
+  const world = makeWorld()
+  await using good = await startSource({ ...usual(world), token: 'another' })
+  await using strange = await startSource(usual(world))
+  await using nothing = await startSource({ world, withoutLists: ['/lkbx/templates', '/dtt/sessions'] })
+  await using encrypted = await startSource({ ...usual(world), tls: selfSigned })
+  const html = { status: 200, body: '<!doctype html>' }
+  const cases: readonly { url: string; fault?: object; says: RegExp }[] = [
+    { url: good.url, says: /refuses the token \(401, invalid_token\)/ },
+    { url: strange.url, fault: html, says: /answers with HTML instead of JSON/ },
+    { url: strange.url, fault: { status: 200, body: '[]' }, says: /JSON that is not of this API/ },
+    { url: strange.url, fault: { status: 308, headers: { Location: good.url } }, says: /redirects to another address/ },
+    { url: nothing.url, says: /has no lists of this API: is this the right address\?/ },
+    { url: encrypted.url, says: /the certificate of \S+ is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/ },
+  ]
+  for (const { url, fault, says } of cases) {
+    await using folder = await makeFolder()
+    strange.fault = () => fault as never
+    const ended = await folder.run(['pull'], { env: env(url) })
+    assert.match(ended.stderr, says)
+    assert.match(ended.stderr, /^lockstep: .+\n$/, 'one line')
+    assert.equal(ended.code, 4)
+    assert.ok(!existsSync(folder.file('data/lockstep.db')))
+    checkNoToken(folder, ended)
+  }
+})
+
+test('what is wrong with the call ends with 2 and says what to do', async () => {
+  await using folder = await makeFolder()
+  writeFileSync(folder.file('token'), SOURCE_TOKEN)
+  chmodSync(folder.file('token'), 0o640)
+  const cases: readonly { args?: string[]; env: Record<string, string>; says: RegExp }[] = [
+    { env: { LOCKSTEP_SOURCE_TOKEN: 'x' }, says: /--from or LOCKSTEP_SOURCE_URL/ },
+    { env: { LOCKSTEP_SOURCE_URL: 'https://a.example' }, says: /LOCKSTEP_SOURCE_TOKEN or LOCKSTEP_SOURCE_TOKEN_FILE/ },
+    { env: env('http://history.example'), says: /LOCKSTEP_SOURCE_URL must be an https address/ },
+    { args: ['--from', 'ftp://localhost'], env: env(''), says: /--from must be an https address/ },
+    { args: ['--every', '5'], env: env('https://a.example'), says: /span such as 30s, 5m/ },
+    { args: ['--every', '5m', '--out', 'x'], env: env('https://a.example'), says: /exclude each other/ },
+    {
+      env: { ...env('https://a.example'), LOCKSTEP_SOURCE_TOKEN: 'a b' },
+      says: /LOCKSTEP_SOURCE_TOKEN must be a token/,
+    },
+    {
+      env: { LOCKSTEP_SOURCE_URL: 'https://a.example', LOCKSTEP_SOURCE_TOKEN_FILE: 'token' },
+      says: /LOCKSTEP_SOURCE_TOKEN_FILE: others can read token, so it is refused: chmod 600/,
+    },
+    {
+      env: env('https://a.example', { LOCKSTEP_PULL_RATE: 'fast' }),
+      says: /LOCKSTEP_PULL_RATE must be a whole number/,
+    },
+  ]
+  for (const { args = [], env: environment, says } of cases) {
+    const ended = await folder.run(['pull', ...args], { env: environment })
+    assert.match(ended.stderr, says)
+    assert.equal(ended.code, 2)
+  }
+})
+
+test('a token file that only its owner can read is used', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  writeFileSync(folder.file('token'), `${SOURCE_TOKEN}\n`, { mode: 0o600 })
+  const { LOCKSTEP_SOURCE_TOKEN: _, ...environment } = env(source.url)
+  const { code, stderr } = await folder.run(['pull'], { env: { ...environment, LOCKSTEP_SOURCE_TOKEN_FILE: 'token' } })
+  assert.equal(code, 0, stderr)
+})
+
+test('--out writes a whole archive, or none, and needs no database', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  const written = await folder.run(['pull', '--out', 'history.ndjson'], { env: env(source.url) })
+  assert.equal(written.code, 0, written.stderr)
+  const archive = readFileSync(folder.file('history.ndjson'), 'utf8')
+  assert.deepEqual(
+    archive
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line).kind),
+    ['account', 'lock-template', 'lock-device', 'training-device', 'training-session', 'training-session'],
+  )
+  const printed = await folder.run(['pull', '--out', '-'], { env: env(source.url) })
+  const withoutAsOf = (text: string) => text.replace(/,"asOf":"[^"]*"/, '')
+  assert.equal(withoutAsOf(printed.stdout), withoutAsOf(archive))
+  source.fault = path => (path.startsWith('/dtt/sessions') ? { status: 403 } : undefined)
+  const failed = await folder.run(['pull', '--out', 'none.ndjson'], { env: env(source.url) })
+  assert.equal(failed.code, 4)
+  assert.deepEqual(readdirSync(folder.path), ['history.ndjson'])
+  const imported = await folder.run(['import', 'history.ndjson'])
+  assert.equal(imported.code, 0, imported.stderr)
+})
+
+test('with --every it goes on until SIGTERM, which ends it with 0, and SIGINT with 130', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  const rounds = () => source.requests.filter(path => path === '/users/me').length
+  for (const [signal, code] of [
+    ['SIGTERM', 0],
+    ['SIGINT', 130],
+  ] as const) {
+    const before = rounds()
+    await using running = folder.start(['pull', '--every', '1s'], { env: env(source.url) })
+    const second = new Promise<void>(resolve => {
+      source.before = () => {
+        if (rounds() >= before + 3) resolve()
+      }
+    })
+    await second
+    running.process.kill(signal)
+    const ended = await running.ended
+    assert.equal(ended.code, code, ended.stderr)
+  }
+})
+
+test('a source that refuses the token ends --every after three rounds', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
+  source.fault = () => ({ status: 401 })
+  const { code, stderr } = await folder.run(['pull', '--every', '1s'], { env: env(source.url) })
+  assert.equal(code, 4)
+  assert.equal(stderr.match(/refuses the token/g)?.length, 3)
+})
+
+test('one pull for an account at a time: a second ends with 3', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
+  await using store = await folder.store()
+  const release = await store.hold('pull-1')
+  const second = await folder.run(['pull'], { env: env(source.url) })
+  assert.match(second.stderr, /another pull for account 1 is under way/)
+  assert.equal(second.code, 3)
+  await release?.()
+  assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
+})
+
+test('an id or a name that is somebody else here stops the pull with 1, unless --account names the id', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  for (const [id, name] of [
+    ['1', 'bob'],
+    ['7', 'ann'],
+  ] as const) {
+    await using folder = await makeFolder()
+    assert.equal((await folder.run(['account', 'add', '--username', name, '--id', id])).code, 0)
+    const refused = await folder.run(['pull'], { env: env(source.url) })
+    assert.equal(refused.code, 1, refused.stderr)
+    for (const word of ['ann', name, '--account 1']) assert.ok(refused.stderr.includes(word), refused.stderr)
+    const other = await folder.run(['pull', '--account', '9'], { env: env(source.url) })
+    assert.equal(other.code, 2, other.stderr)
+    const meant = await folder.run(['pull', '--account', '1'], { env: env(source.url) })
+    assert.equal(meant.code, 0, meant.stderr)
+    const again = await folder.run(['pull'], { env: env(source.url) })
+    assert.equal(again.code, 0, again.stderr)
+    const names = JSON.parse((await folder.run(['account', 'list', '--json'])).stdout).map((row: any) => row.username)
+    assert.deepEqual(names.toSorted(), id === '1' ? ['bob'] : ['account-1', 'ann'])
+  }
+})
+
+test('a row that cannot be stored ends the pull with 1 when it is set aside first, and with 0 afterwards', async () => {
+  const world = makeWorld().add(trainingSession(3, 1, { created_at: 'yesterday' }))
+  await using source = await startSource(usual(world))
+  await using folder = await makeFolder()
+  const first = await folder.run(['pull'], { env: env(source.url) })
+  assert.equal(first.code, 1)
+  assert.match(first.stderr, /set aside: training-session 3: created_at/)
+  const second = await folder.run(['pull', '--full'], { env: env(source.url) })
+  assert.equal(second.code, 0, second.stderr)
+})

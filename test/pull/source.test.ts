@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { parseAddress, parseToken } from '../../src/pull/address.ts'
+import {
+  type Source,
+  SourceError,
+  SourceRefusedError,
+  SourceUnavailableError,
+  StoppedError,
+} from '../../src/pull/source.ts'
+import { selfSigned } from '../support/sources/certificate.ts'
+import { systemClock } from '../../src/pull/clock.ts'
+import { makeClock, makeSource } from '../support/sources/pulls.ts'
+import { SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+// engine: any
+
+interface Answering extends AsyncDisposable {
+  readonly url: string
+  readonly requests: {
+    readonly method: string | undefined
+    readonly url: string | undefined
+    readonly token: string | undefined
+  }[]
+}
+
+/** A server that answers as the test says. */
+async function answering(listener: RequestListener): Promise<Answering> {
+  const requests: Answering['requests'] = []
+  const server = createServer((request, response) => {
+    requests.push({ method: request.method, url: request.url, token: request.headers.authorization })
+    listener(request, response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+const ok = '{"ok":true,"data":{"id":1}}'
+
+async function failureOf(source: Source): Promise<Error> {
+  try {
+    await source.get('/me')
+  } catch (error) {
+    assert.ok(error instanceof Error)
+    assert.doesNotMatch(error.message, /\n|secret/, 'one line, without the token')
+    return error
+  }
+  throw new Error('the source was accepted')
+}
+
+const failures: readonly { title: string; spoil: (response: ServerResponse) => void }[] = [
+  { title: 'answers with 500', spoil: response => void response.writeHead(500).end() },
+  { title: 'cuts the connection', spoil: response => void response.socket?.destroy() },
+  {
+    title: 'cuts its answer',
+    spoil: response => {
+      response.writeHead(200, { 'Content-Length': '100' }).write('{"ok"', () => response.socket?.destroy())
+    },
+  },
+  { title: 'sends half of the JSON', spoil: response => void response.end('{"ok":true,"data":{"id"') },
+]
+for (const { title, spoil } of failures) {
+  test(`a source that ${title} is asked six times, with growing waits, before it is given up`, async () => {
+    let broken = 5
+    await using server = await answering((_, response) => {
+      if (broken-- > 0) spoil(response)
+      else response.end(ok)
+    })
+    const clock = makeClock()
+    const { data } = await makeSource(server.url, { clock }).get('/me')
+    assert.deepEqual(data, { id: 1 })
+    assert.deepEqual(clock.waits, [1000, 2000, 4000, 8000])
+    broken = Infinity
+    const error = await failureOf(makeSource(server.url))
+    assert.ok(error instanceof SourceUnavailableError, String(error))
+    assert.equal(server.requests.length, 12)
+  })
+}
+
+test('a server that is not there is tried six times, and named', async () => {
+  const server = await answering(() => {})
+  await server[Symbol.asyncDispose]()
+  const clock = makeClock()
+  const error = await failureOf(makeSource(server.url, { clock }))
+  assert.equal(error.message, `${server.url} cannot be reached (ECONNREFUSED)`)
+  assert.equal(clock.waits.length, 4)
+})
+
+test('429 is waited out as long as the source says, and is no failed try', async () => {
+  const headers = ['7', 'Wed, 21 Oct 2026 07:28:00 GMT', '', 'soon', '86400']
+  let asked = 0
+  await using server = await answering((_, response) => {
+    const after = headers[asked++]
+    if (asked > 20) response.end(ok)
+    else response.writeHead(429, after === undefined || after === '' ? {} : { 'Retry-After': after }).end()
+  })
+  const clock = makeClock(Date.parse('2026-10-21T07:27:00Z'))
+  await makeSource(server.url, { clock }).get('/me')
+  assert.deepEqual(clock.waits.slice(0, 6), [7000, 53_000, 5000, 5000, 300_000, 5000])
+  assert.equal(server.requests.length, 21)
+})
+
+test('no more requests are sent in any minute than the rate allows', async () => {
+  await using server = await answering((_, response) => void response.end(ok))
+  const clock = makeClock()
+  const source = makeSource(server.url, { clock, rate: 3 })
+  const sent: number[] = []
+  for (let request = 0; request < 10; request += 1) {
+    await source.get('/me')
+    sent.push(clock.time)
+    clock.time += 1000
+  }
+  for (const [index, time] of sent.entries()) {
+    const before = sent[index - 3]
+    if (before !== undefined) assert.ok(time - before >= 60_000)
+  }
+})
+
+const refusals: readonly {
+  title: string
+  answer: (response: ServerResponse) => void
+  says: RegExp
+  refused?: boolean
+}[] = [
+  {
+    title: 'a token that is refused',
+    answer: response => response.writeHead(401).end('{"ok":false,"code":"token_revoked"}'),
+    says: /refuses the token \(401, token_revoked\)$/,
+    refused: true,
+  },
+  {
+    title: 'a token that may not read',
+    answer: response => response.writeHead(403).end('{"ok":false,"code":"<b>no</b>"}'),
+    says: /does not allow \/me to this token \(403\)$/,
+    refused: true,
+  },
+  {
+    title: 'HTML instead of JSON',
+    answer: response => response.end('<!doctype html><title>Welcome</title>'),
+    says: /answers with HTML instead of JSON: is this the address of the API\?$/,
+  },
+  {
+    title: 'JSON that is not of this API',
+    answer: response => response.end('{"hello":"world"}'),
+    says: /answers with JSON that is not of this API: is this the right address\?$/,
+  },
+  {
+    title: 'a redirect',
+    answer: response => response.writeHead(302, { Location: 'http://127.0.0.1:1/elsewhere' }).end(),
+    says: /redirects to another address, which is not followed: name that one instead$/,
+  },
+]
+for (const { title, answer, says, refused = false } of refusals) {
+  test(`${title} is said in one line, at once`, async () => {
+    await using server = await answering((_, response) => answer(response))
+    const error = await failureOf(makeSource(server.url, { token: 'secret' }))
+    assert.match(error.message, says)
+    assert.ok(error instanceof SourceError)
+    assert.equal(error instanceof SourceRefusedError, refused)
+    assert.deepEqual(server.requests, [{ method: 'GET', url: '/api/v1/me', token: 'Bearer secret' }])
+  })
+}
+
+test('a certificate that does not fit is said in one line, at once', async () => {
+  await using server = await startSource({ world: new SourceWorld(), tls: selfSigned })
+  const error = await failureOf(makeSource(server.url))
+  assert.match(error.message, /^the certificate of https:\S+ is not accepted \([A-Z_]+\)$/)
+  assert.deepEqual(server.requests, [])
+})
+
+test('a pull that is told to stop sends no further request, and ends its waits', async () => {
+  const stop = new AbortController()
+  await using server = await answering((_, response) => void response.writeHead(429, { 'Retry-After': '300' }).end())
+  const source = makeSource(server.url, { clock: systemClock, stop: stop.signal })
+  const asked = source.get('/me')
+  setTimeout(() => stop.abort(), 50)
+  await assert.rejects(asked, StoppedError)
+  await assert.rejects(source.get('/me'), StoppedError)
+  assert.equal(server.requests.length, 1)
+})
+
+test('an address is https, or on this machine, and may end in /api/v1', () => {
+  const good: Readonly<Record<string, string>> = {
+    'https://history.example': 'https://history.example',
+    'https://history.example/': 'https://history.example',
+    'https://history.example/api/v1': 'https://history.example',
+    'https://history.example:8443/lockstep/api/v1/': 'https://history.example:8443/lockstep',
+    'http://localhost:5625': 'http://localhost:5625',
+    'http://127.0.0.1:5625/api/v1': 'http://127.0.0.1:5625',
+    'http://[::1]:5625': 'http://[::1]:5625',
+  }
+  for (const [text, address] of Object.entries(good)) assert.equal(parseAddress(text), address)
+  const bad = [
+    'history.example',
+    'http://history.example',
+    'http://127.0.0.1.example',
+    'ftp://localhost',
+    'https://a:b@c.example',
+    'https://c.example?x=1',
+    'https://c.example/#x',
+  ]
+  for (const text of bad) assert.throws(() => parseAddress(text), /must/, text)
+})
+
+test('a token is one line; a newline at its end is not part of it', () => {
+  assert.equal(parseToken('lks_abc\n'), 'lks_abc')
+  for (const text of ['', ' ', 'a b', 'a\nb', 'ü']) {
+    assert.throws(
+      () => parseToken(text),
+      error => error instanceof Error && !error.message.includes(text.trim() || '\0'),
+    )
+  }
+})
