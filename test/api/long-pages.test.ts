@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import {
   account,
   lockSession,
@@ -38,9 +38,16 @@ const lists = [
   { path: '/api/v1/users', one: '/api/v1/users/', count: COUNT + 2 },
 ]
 
+/** For the tests that only read: so much takes long to store. */
+let service: TestService
+let token: string
+before(async () => {
+  service = await startService(lines, unlimited)
+  token = await service.token('ann')
+})
+after(() => service[Symbol.asyncDispose]())
+
 test('a page of long records equals its records fetched one by one, by offset and by cursor', async () => {
-  await using service = await startService(lines, unlimited)
-  const token = await service.token('ann')
   for (const { path, one, count } of lists) {
     const and = path.includes('?') ? '&' : '?'
     const { body, headers, text } = await service.fetch(`${path}${and}limit=100`, token)
@@ -70,8 +77,6 @@ test('a page of long records equals its records fetched one by one, by offset an
 })
 
 test('a long page has a validator, and headers alone where only they are asked for', async () => {
-  await using service = await startService(lines, unlimited)
-  const token = await service.token('ann')
   for (const { path } of lists) {
     const url = `${path}${path.includes('?') ? '&' : '?'}limit=100`
     const { headers } = await service.fetch(url, token)
@@ -99,8 +104,6 @@ test('if a record changes while its page is sent, the connection is closed befor
 })
 
 test('a client that disconnects during a long page is logged as aborted, not as a failure', async () => {
-  await using service = await startService(lines, unlimited)
-  const token = await service.token('ann')
   const { broken } = await interrupted(service, token, undefined)
   assert.ok(broken)
   for (let turn = 0; turn < 100 && !service.log.join('').includes('"aborted":true'); turn += 1) {
