@@ -20,7 +20,7 @@ curl -H "Authorization: Bearer $TOKEN" \\
 Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that names what was refused. Records have
 their fields in a fixed order, and never more than those listed here.
 
-- **Units.** Durations and break lengths are seconds, distances metres, grades percent from 0 to 100. Where a field has
+- **Units.** Durations and break lengths are seconds, distances metres, grades percent, usually 0 to 100. Where a field has
   another unit, its description says so.
 - **Timestamps** are UTC, \`2026-02-16T18:00:00Z\`, with milliseconds only when they are not zero.
 - **Integers** without other bounds are at most 9007199254740991 in size, so every JSON reader holds them exactly.

@@ -177,6 +177,17 @@ test('a call is given up when its signal says so, before and during', async () =
   await assert.rejects(walk, /enough/)
 })
 
+test('an account is named by its identifier or as me, and added fields are typed', async () => {
+  await using service = await startService([...world, { ...lockSession(1, 1), templateId: 4 }])
+  const client = await service.as('ben')
+  assert.equal((await client.get('/api/v1/users/me')).username, 'ben')
+  assert.equal(await client.get('/api/v1/lkbx/sessions/latest', { ownerId: 'me' }), null)
+  const latest = await client.get('/api/v1/lkbx/sessions/latest', { targetUserId: 1, include: 'template' })
+  assert.equal(latest?.templateId, 4)
+  // @ts-expect-error a name is no account
+  await assert.rejects(client.get('/api/v1/lkbx/sessions/latest', { ownerId: 'ann' }), { code: 'invalid_parameter' })
+})
+
 test('requests carry the token in the header, and parameters as they were meant', async () => {
   const seen: (string | undefined)[] = []
   await using server = await serve((request, response) => {
