@@ -1,7 +1,7 @@
 import type { CalendarDay } from '../stats/calendar.ts'
 import { html, type Html } from './html.ts'
 
-/** How a day looks, what it says in full, and where it leads when there is something to see. */
+/** The look of a day, its full text, and the address it links to. */
 export interface DayLook {
   readonly look: string
   readonly text: string

@@ -1,6 +1,6 @@
 import { html, type Html, nothing, type Part } from './html.ts'
 
-/** What pages are put together from. */
+/** The components of pages. */
 
 /** A titled card. */
 export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
@@ -12,7 +12,7 @@ export function card(title: string, body: Part, more: { readonly actions?: Html;
   `
 }
 
-/** What stands where there is nothing yet: what would be there, and how it comes in. */
+/** Shown where there are no records yet: what would be there, and how it is imported. */
 export function emptyState(title: string, text: Part): Html {
   return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
 }
@@ -26,7 +26,7 @@ export function stats(...items: readonly Html[]): Html {
   return html`<dl class="stats card">${items}</dl>`
 }
 
-/** Names and values, one below the other. */
+/** A list of names and values. */
 export function facts(rows: readonly (readonly [name: string, value: Part])[]): Html {
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
@@ -36,14 +36,14 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Part
   /** Numbers are aligned at the right. */
   readonly numeric?: boolean
-  /** What a chart calls the column, and what its cells hold for it, where another chart draws from this table. */
+  /** The name of the column, and the values of its cells, for a chart that is drawn from this table. */
   readonly key?: string
   readonly value?: (row: Row) => string | number
 }
 
 /**
- * A table that scrolls sideways within itself where it is too wide; with `stacks`, its rows become small lists instead,
- * so that nobody misses a button at their end. `name` says what it shows, for those who hear it.
+ * A table that scrolls sideways on narrow screens. With `stacks`, each row becomes a list there instead, so that a button
+ * at its end stays visible. `name` is its accessible name.
  */
 export function table<Row>(
   name: string,
@@ -67,7 +67,7 @@ export function table<Row>(
   `
 }
 
-/** Passed is a filled mark, not passed a hollow ring; each also says so in words. */
+/** A filled mark for passed, a hollow one for not passed, each with a word beside it. */
 export function resultMark(passed: boolean): Html {
   return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
 }
@@ -78,7 +78,7 @@ export interface Tab {
   readonly body: () => Part
 }
 
-/** Tabs are links, so that each has an address; only the one that is open is drawn. */
+/** Tabs are links, so each has an address. Only the open one is rendered. */
 export function tabs(path: string, asked: string | null, all: readonly Tab[]): Html {
   const [first] = all
   const open = all.find(({ name }) => name === asked) ?? first
@@ -93,13 +93,13 @@ export function tabs(path: string, asked: string | null, all: readonly Tab[]): H
 }
 
 interface CodeOptions {
-  /** A secret stands out, and breaks where the line ends. */
+  /** A secret is highlighted, and wraps at the end of a line. */
   readonly kind?: 'secret'
-  /** Whether its button is where the keyboard starts. */
+  /** Whether its button has the focus when the page opens. */
   readonly focus?: boolean
 }
 
-/** Text to copy, as it is. */
+/** Text with a button to copy it. */
 export function code(text: string, name: string, { kind, focus = false }: CodeOptions = {}): Html {
   return html`
     <div class="code${kind === 'secret' ? ' secret' : ''}">
@@ -109,9 +109,9 @@ export function code(text: string, name: string, { kind, focus = false }: CodeOp
   `
 }
 
-/** The two views of a record beside its table: the JSON the API sends, and the line that asks for it. */
+/** Two more views of a record: the JSON that the API sends, and the curl command that requests it. */
 export function apiTabs(baseUrl: string, path: string, json: string, discreet: boolean): readonly Tab[] {
-  const hidden = html`<div class="card"><p>This view has names and texts as they are stored, so it stays closed in discreet mode.</p></div>`
+  const hidden = html`<div class="card"><p>This view has names and texts as they are stored, so discreet mode hides it.</p></div>`
   return [
     {
       name: 'json',
@@ -122,7 +122,7 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
       name: 'curl',
       title: 'curl',
       body: () => html`<div class="card stack">
-        <p>The call that answers with this record. <code>API_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
+        <p>The command that requests this record. <code>API_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
         ${code(curlLine(baseUrl, path), 'curl line')}
       </div>`,
     },

@@ -1,4 +1,4 @@
-/** The cookies of a request by name. Of one that is sent twice the first counts: the one with the closer path. */
+/** The cookies of a request by name. If one is sent twice, the first counts, as it has the more specific path. */
 export function parseCookies(header: string | undefined): Map<string, string> {
   const cookies = new Map<string, string>()
   for (const pair of header?.split(';') ?? []) {
@@ -10,12 +10,12 @@ export function parseCookies(header: string | undefined): Map<string, string> {
 }
 
 interface CookieOptions {
-  /** Seconds; 0 takes it away. */
+  /** Seconds; 0 deletes it. */
   readonly maxAge: number
   readonly secure: boolean
 }
 
-/** A `Set-Cookie` value for a cookie that no script can read and no other site can send along with a form. */
+/** A `Set-Cookie` value for a cookie that scripts cannot read and other sites cannot send with a form. */
 export function cookie(name: string, value: string, { maxAge, secure }: CookieOptions): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }

@@ -1,4 +1,4 @@
-/** Rows as a CSV file (RFC 4180), for spreadsheets too: text that they would run as a formula is kept text. */
+/** Rows as a CSV file (RFC 4180), and safe for spreadsheets: text that they would run as a formula is marked as text. */
 export function csv(header: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
   return [header, ...rows].map(row => `${row.map(cell).join(',')}\r\n`).join('')
 }

@@ -1,7 +1,7 @@
-/** How somebody wants the pages in this browser: kept in cookies, so that the server draws them so from the start. */
+/** How pages look in this browser. Cookies hold it, so the server renders pages accordingly. */
 export interface Display {
   readonly theme: Theme
-  /** Whether names, kinds and texts are replaced by plain ones. */
+  /** Whether names, kinds and texts are replaced by neutral ones. */
   readonly discreet: boolean
 }
 

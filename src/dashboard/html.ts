@@ -1,12 +1,12 @@
 import { html as template } from 'hono/html'
 
-/** Markup. Only `html` makes it, so all text in it has been escaped. */
+/** Markup. Only `html` creates it, so all text in it is escaped. */
 export type Html = Extract<ReturnType<typeof template>, string>
 
-/** What may stand in a template; null, undefined and flags leave no trace. */
+/** A value in a template; null, undefined and booleans render as nothing. */
 export type Part = Html | string | number | boolean | null | undefined | readonly Part[]
 
-/** Markup with values in it: text is escaped, for the body of an element and for a quoted attribute. */
+/** Markup with values in it, escaped for elements and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
   const made = template(strings, ...values)
   // Only a promise among the values makes one of the whole, and Part has none.
@@ -14,5 +14,5 @@ export function html(strings: TemplateStringsArray, ...values: readonly Part[]):
   return made
 }
 
-/** Stands where there is nothing to show. */
+/** Empty markup. */
 export const nothing: Html = html``

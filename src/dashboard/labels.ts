@@ -1,6 +1,6 @@
 /**
- * Every field of the contract as a plain word. Pages use only these; the names of fields are seen in JSON views and in
- * the API reference alone.
+ * A plain word for every field of the contract. Pages use only these; field names appear only in JSON views and in the
+ * API reference.
  */
 export const labels: Readonly<Record<string, string>> = {
   // Any record
@@ -84,6 +84,7 @@ export const labels: Readonly<Record<string, string>> = {
   locked: 'Locked',
   hueShift: 'Colour shift',
   lastVisited: 'Last seen',
+  lastLogAt: 'Last log',
   serialNumber: 'Serial number',
   softwareVersion: 'Software version',
   apiHits: 'Calls',

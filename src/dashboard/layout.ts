@@ -4,7 +4,7 @@ import type { Display } from './display.ts'
 import { ownName, personName } from './names.ts'
 import { type Section, sections, type View, type Viewer } from './page.ts'
 
-/** A page for somebody who is signed in. `path` is where the switches in its header lead back to. */
+/** A page for somebody who is signed in. The switches in its header lead back to `path`. */
 export function page(viewer: Viewer, view: View, path: string): Html {
   const { title, back, lead, actions, body, charts = false, section } = view
   return document(
@@ -30,7 +30,7 @@ export function page(viewer: Viewer, view: View, path: string): Html {
   )
 }
 
-/** A page for anybody: signing in, and what went wrong. */
+/** A page without a session: the sign-in form and errors. */
 export function plainPage(display: Display, title: string, body: Html): Html {
   return document(
     display,
@@ -45,7 +45,7 @@ export function plainPage(display: Display, title: string, body: Html): Html {
   )
 }
 
-/** Nothing is painted before the scripts have kept the room of what they will show, so that nothing jumps. */
+/** Scripts run before the first paint, as they reserve the space of charts; otherwise the page would move. */
 function document({ theme, discreet }: Display, title: string, body: Html, charts: boolean): Html {
   return html`<!doctype html>
 <html lang="en" data-theme="${theme}"${discreet ? html` data-discreet` : nothing}>
@@ -107,7 +107,7 @@ function header(viewer: Viewer, section: Section, path: string): Html {
   `
 }
 
-/** Whose records are shown; only there where somebody gave access. */
+/** Selects whose records are shown; only for viewers whom somebody gave access. */
 function picker(viewer: Viewer, path: string): Html {
   const { readable, subject } = viewer
   if (readable.length < 2) return nothing

@@ -1,7 +1,7 @@
 import { kindLabels } from './labels.ts'
 import type { Person, Viewer } from './page.ts'
 
-/** What people and things are called on a page. In discreet mode names give way to plain ones. */
+/** Names of people and records on pages. Discreet mode replaces them with neutral ones. */
 
 /** The viewer. */
 export function ownName({ session, discreet }: Viewer): string {
@@ -23,15 +23,15 @@ export function personName(viewer: Viewer, { id, username }: Person): string {
   return partners.length < 2 ? 'Partner' : `Partner ${place + 1}`
 }
 
-const things = { program: 'Program', training: 'Session', lock: 'Lock', lockTemplate: 'Template' } as const
+const neutralNames = { program: 'Program', training: 'Session', lock: 'Lock', lockTemplate: 'Template' } as const
 
-/** A record with a name of its own. */
+/** The name of a record. */
 export function recordName(
   { discreet }: Pick<Viewer, 'discreet'>,
-  thing: keyof typeof things,
+  kind: keyof typeof neutralNames,
   { id, name }: { readonly id: number; readonly name: string },
 ): string {
-  return discreet || name === '' ? `${things[thing]} ${id}` : name
+  return discreet || name === '' ? `${neutralNames[kind]} ${id}` : name
 }
 
 /** Text that somebody wrote; empty in discreet mode. */
@@ -39,7 +39,7 @@ export function freeText({ discreet }: Pick<Viewer, 'discreet'>, text: string | 
   return discreet ? '' : (text ?? '')
 }
 
-/** A kind of segment. The set is open: one that is not known is shown as it is. */
+/** The name of a kind of segment. Unknown kinds are shown as they are. */
 export function kindName({ discreet }: Pick<Viewer, 'discreet'>, kind: string): string {
   const known = Object.keys(kindLabels).indexOf(kind)
   if (discreet) return known === -1 ? 'Other type' : `Type ${String.fromCodePoint(0x41 + known)}`

@@ -22,11 +22,11 @@ export interface Person {
 
 export type Units = 'metric' | 'imperial'
 
-/** Who looks, at whose records, and how they want to see them. */
+/** Who is signed in, whose records they see, and how they see them. */
 export interface Viewer extends Display {
   /** The account that signed in, and its session in this browser. */
   readonly session: BrowserSession
-  /** The account whose records the pages show: the viewer, or somebody who gave access. Checked for this request. */
+  /** The account whose records the pages show: the viewer's own, or one that gave access. Checked on every request. */
   readonly subject: Person
   /** Every account whose records the viewer may read now, the viewer first. */
   readonly readable: readonly Person[]
@@ -42,41 +42,41 @@ export interface Visit {
   /** The clock of the request, in milliseconds since 1970. */
   readonly now: number
   readonly path: string
-  /** The identifier in the place of `:id`; 0 where the path has none, or none that can be one. */
+  /** The `:id` of the path; 0 if it has none, or one that cannot be an identifier. */
   readonly id: number
   readonly query: URLSearchParams
-  /** What a form sent; empty for a GET. */
+  /** The fields of a form; empty for a GET. */
   readonly form: URLSearchParams
-  /** Where this service is reached, for lines to copy. */
+  /** The address of this service, for commands to copy. */
   readonly baseUrl: string
-  /** Whether cookies are to travel over TLS only. */
+  /** Whether cookies may be sent over TLS only. */
   readonly secure: boolean
 }
 
-/** One address of the dashboard. It is never reached without a session; a POST never from another site. */
+/** One address of the dashboard. It is reached only with a session, and by POST only from this site. */
 export interface Page {
   readonly method?: 'POST'
   /** As Fastify reads it; an identifier is always `:id`. */
   readonly path: string
-  /** Throws ApiError, such as `notFound('Lock session')`, for what is shown as a page of its own. */
-  readonly answer: (visit: Visit) => Answer | Promise<Answer>
+  /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
+  readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
 }
 
-export type Answer = View | Redirect | Download
+export type PageResult = View | Redirect | Download
 
 export interface View {
   readonly kind: 'view'
   readonly section: Section
-  /** What stands in the tab and above the content. */
+  /** The heading, and the title of the tab. */
   readonly title: string
-  /** What stands above the title: a way back. */
+  /** A link above the heading. */
   readonly back?: { readonly path: string; readonly title: string } | undefined
-  /** One line below the title. */
+  /** One line below the heading. */
   readonly lead?: Html | string | undefined
-  /** Beside the title: at most a few buttons. */
+  /** A few buttons beside the heading. */
   readonly actions?: Html | undefined
   readonly body: Html
-  /** Whether tables become charts here, which loads Plot and lets it set styles. */
+  /** Loads the charts, and allows the inline styles that Plot sets. */
   readonly charts?: boolean
   readonly status?: number
 }
@@ -99,7 +99,7 @@ export function view(view: Omit<View, 'kind'>): View {
   return { kind: 'view', ...view }
 }
 
-/** Where a form leads when it is done. */
+/** The response to a form that succeeded. */
 export function redirect(to: string, more: Omit<Redirect, 'kind' | 'to'> = {}): Redirect {
   return { kind: 'redirect', to, ...more }
 }

@@ -3,7 +3,7 @@ import { type ListedProgram, programsOf } from '../stats/queries.ts'
 import { recordName } from './names.ts'
 import type { Viewer } from './page.ts'
 
-/** The programs that the viewer may read, and what any program is called: by its number where it is not one of them. */
+/** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
 export interface Programs {
   readonly all: readonly ListedProgram[]
   readonly find: (id: number) => ListedProgram | undefined

@@ -2,7 +2,7 @@
  * The dashboard: pages for people, drawn by the server, complete without script.
  *
  * To add a page: write `pages/<noun>.ts` that exports a list of `Page` (page.ts), and name the list in `pages` below.
- * A page is a path and a function from a `Visit` (who looks, at whose records, the query, the clock) to an `Answer`:
+ * A page is a path and a function from a `Visit` (who looks, at whose records, the query, the clock) to a `PageResult`:
  * `view({ section, title, body })`, `redirect(to)` after a form, or `download(…)`. pages/settings.ts is the model.
  *
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
@@ -10,7 +10,7 @@
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *  - Names, kinds and texts pass through names.ts, which knows discreet mode; fields are named by labels.ts.
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
- *    and empty states are in parts.ts.
+ *    and empty states are in components.ts.
  *  - What is not there is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; that it came from here is checked before it gets there.
  */
@@ -25,7 +25,7 @@ import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
 import { page as drawPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, reachedAt } from './origin.ts'
-import type { Answer, Page, Visit } from './page.ts'
+import type { Page, PageResult, Visit } from './page.ts'
 import { displayPages } from './pages/display.ts'
 import { keyPages } from './pages/keys.ts'
 import { overviewPages } from './pages/overview.ts'
@@ -36,7 +36,7 @@ import { lockTemplatePages } from './pages/lock-templates.ts'
 import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
-import { makeSignIn, sessionCookieName } from './pages/signin.ts'
+import { askToSignIn, makeSignIn, sessionCookieName } from './pages/signin.ts'
 import { viewerOf } from './viewer.ts'
 
 const pages: readonly Page[] = [
@@ -85,14 +85,14 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
     signIn.register(scope)
-    for (const { path, method = 'GET', answer } of pages) {
+    for (const { path, method = 'GET', handler: handle } of pages) {
       scope.route({
         method,
         url: path,
         handler: async (request, reply) => {
           const visit = await visitOf(options, request)
-          if (visit === undefined) return signIn.ask(request, reply)
-          return send(reply, visit, await answer(visit))
+          if (visit === undefined) return askToSignIn(request, reply)
+          return send(reply, visit, await handle(visit))
         },
       })
     }
@@ -162,26 +162,26 @@ const PAGE_HEADERS = {
   'Content-Security-Policy': policy(false),
 }
 
-function send(reply: FastifyReply, { viewer, path, query }: Visit, answer: Answer) {
-  switch (answer.kind) {
+function send(reply: FastifyReply, { viewer, path, query }: Visit, result: PageResult) {
+  switch (result.kind) {
     case 'view': {
-      if (answer.charts === true) reply.header('Content-Security-Policy', policy(true))
-      if (answer.status !== undefined) reply.code(answer.status)
+      if (result.charts === true) reply.header('Content-Security-Policy', policy(true))
+      if (result.status !== undefined) reply.code(result.status)
       const back = query.size === 0 ? path : `${path}?${query}`
-      return reply.type('text/html; charset=utf-8').send(drawPage(viewer, answer, back).toString())
+      return reply.type('text/html; charset=utf-8').send(drawPage(viewer, result, back).toString())
     }
     case 'redirect': {
-      for (const cookie of answer.cookies ?? []) reply.header('Set-Cookie', cookie)
-      return reply.headers(answer.headers ?? {}).redirect(answer.to, 303)
+      for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)
+      return reply.headers(result.headers ?? {}).redirect(result.to, 303)
     }
     case 'download': {
-      const { file, type, body } = answer
+      const { file, type, body } = result
       return reply
         .type(type)
         .header('Content-Disposition', `attachment; filename="${file.replaceAll(/[^A-Za-z0-9._-]/g, '-')}"`)
         .send(typeof body === 'string' ? body : Readable.from(body))
     }
     default:
-      return answer satisfies never
+      return result satisfies never
   }
 }

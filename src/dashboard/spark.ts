@@ -5,13 +5,13 @@ interface Point {
   readonly passed: boolean
 }
 
-/** Grades as a small line, the newest at its right end: a picture that needs no script. */
+/** Grades as a small line, the newest at its right end. It needs no script. */
 export function sparkLine(points: readonly Point[]): Html {
   const known = points.flatMap(({ grade, passed }) => (grade === null ? [] : [{ grade, passed }]))
   const last = known.at(-1)
   if (last === undefined || known.length < 2) return nothing
   const step = (WIDTH - 2 * EDGE) / (known.length - 1)
-  // Without an axis it shows a course, not heights: the lowest grade stands near its foot.
+  // There is no axis, so the scale starts near the lowest grade.
   const low = Math.max(0, Math.min(...known.map(({ grade }) => grade)) - 10)
   const placed = known.map(({ grade, passed }, index) => ({
     x: EDGE + index * step,

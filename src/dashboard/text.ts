@@ -1,7 +1,7 @@
 import { html, type Html } from './html.ts'
 import type { Units, Viewer } from './page.ts'
 
-/** Figures and instants as people read them. */
+/** Numbers, times and lengths as text for people. */
 
 type Zoned = Pick<Viewer, 'timeZone'>
 

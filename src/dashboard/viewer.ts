@@ -4,7 +4,7 @@ import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
 
-/** Who looks, from the session and what this browser remembers. What somebody may see is looked up each time. */
+/** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */
 export async function viewerOf(
   store: Store,
   session: BrowserSession,
@@ -16,7 +16,7 @@ export async function viewerOf(
     ...readDisplay(cookies),
     session,
     readable,
-    // Access that was taken back leads home.
+    // Without access to somebody else's records, the viewer sees their own.
     subject: readable.find(({ id }) => String(id) === cookies.get('subject')) ?? own,
     timeZone: isTimeZone(session.timeZone) ? session.timeZone : 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
@@ -36,14 +36,14 @@ export function isTimeZone(name: string): boolean {
   let is = known.get(name)
   if (is === undefined) {
     try {
-      // Only names can stand here: offsets have no summer time.
+      // Offsets such as +02:00 are refused, as they have no summer time.
       is = /^[A-Z]/i.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }).format(0) !== ''
     } catch {
       is = false
     }
-    if (known.size < MAX_CACHED_VIEWERS) known.set(name, is)
+    if (known.size < MAX_CACHED_ZONES) known.set(name, is)
   }
   return is
 }
 
-const MAX_CACHED_VIEWERS = 1000
+const MAX_CACHED_ZONES = 1000

@@ -9,7 +9,7 @@ import { startService } from '../support/service.ts'
 
 const WHOLE_YEAR = '/training?range=1y'
 
-/** What browsers say of an element that moved; TypeScript does not know it yet. */
+/** An element that moved, as browsers report it; TypeScript does not have this type yet. */
 interface LayoutShiftAttribution {
   readonly node: Node | null
   readonly previousRect: DOMRectReadOnly
@@ -85,7 +85,7 @@ describe('charts', needsChromium, () => {
     assert.ok(browser.problems.some(problem => problem.startsWith('console: The chart "segments" cannot be drawn')))
   })
 
-  test('each picture is drawn from the table in the page: as many marks as rows, in both themes and widths', async () => {
+  test('each chart is drawn from the table in the page: as many marks as rows, in both themes and widths', async () => {
     await using service = await sampleService()
     for (const { colorScheme, width } of [
       { colorScheme: 'light', width: 1440 },
@@ -95,39 +95,39 @@ describe('charts', needsChromium, () => {
       const { page } = browser
       await signIn(page, service.url)
       await page.goto(service.url + WHOLE_YEAR)
-      const picture = (title: string) =>
+      const chart = (title: string) =>
         page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
       const drawn = async (title: string, marks: string) => {
-        await picture(title).locator('.plot').scrollIntoViewIfNeeded()
-        await picture(title).locator('svg').first().waitFor()
-        return picture(title).locator(marks).count()
+        await chart(title).locator('.plot').scrollIntoViewIfNeeded()
+        await chart(title).locator('svg').first().waitFor()
+        return chart(title).locator(marks).count()
       }
-      const rows = (title: string) => picture(title).locator('tbody tr').count()
+      const rows = (title: string) => chart(title).locator('tbody tr').count()
 
       assert.equal(await drawn('Grade over time', '[data-mark=dot] circle'), await rows('Grade over time'))
-      const hollow = await picture('Grade over time').locator('[data-mark=dot] circle[fill="var(--card)"]').count()
-      const notPassed = await picture('Grade over time').locator('tbody td[data-v="0"]:nth-child(2)').count()
+      const hollow = await chart('Grade over time').locator('[data-mark=dot] circle[fill="var(--card)"]').count()
+      const notPassed = await chart('Grade over time').locator('tbody td[data-v="0"]:nth-child(2)').count()
       assert.equal(hollow, notPassed)
-      assert.equal(await picture('Grade over time').locator('[data-mark=line] path').count(), 1)
+      assert.equal(await chart('Grade over time').locator('[data-mark=line] path').count(), 1)
 
-      assert.equal(await drawn('Grade by kind', 'svg'), 6, 'kinds are never one picture')
+      assert.equal(await drawn('Grade by kind', 'svg'), 6, 'each kind has a chart of its own')
       assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
       // Beside the bars where there is room, above them elsewhere.
-      const labels = picture('Pass rate by kind').locator('[data-mark="y-axis tick label"]')
+      const labels = chart('Pass rate by kind').locator('[data-mark="y-axis tick label"]')
       assert.equal(await labels.getAttribute('text-anchor'), width === 320 ? 'start' : 'end')
       assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)
       await drawn('Distance per week (m)', 'svg')
-      const estimated = picture('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')
-      assert.ok((await estimated.count()) > 0, 'what was estimated is told by its look')
+      const estimated = chart('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')
+      assert.ok((await estimated.count()) > 0, 'estimates look different')
 
       // The table is there behind its toggle, in the zone of the account.
-      await picture('Grade over time').locator('summary').click()
-      assert.ok(await picture('Grade over time').getByRole('columnheader', { name: 'Average over seven' }).isVisible())
+      await chart('Grade over time').locator('summary').click()
+      assert.ok(await chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' }).isVisible())
       assert.deepEqual(browser.problems, [])
     }
   })
 
-  test('a picture with one point has it, and one without any says so', async () => {
+  test('a chart with one point shows it, and one without data says so', async () => {
     const today = formatTimestamp(Math.floor((Date.now() - DAY_MS) / 1000) * 1000)
     await using service = await startService([
       records.account(1, 'ann'),
@@ -162,7 +162,7 @@ describe('charts', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('nothing moves while pictures come: their room is kept from the first paint on', async () => {
+  test('nothing moves while charts are drawn: their space is reserved from the first paint on', async () => {
     await using service = await sampleService()
     for (const width of [320, 768, 1440]) {
       await using browser = await openPage({ viewport: { width, height: 900 } })
@@ -203,7 +203,7 @@ describe('charts', needsChromium, () => {
     }
   })
 
-  test('filters are part of the address: they outlive going back, and the next choice', async () => {
+  test('filters are part of the address: they survive going back, and further filters', async () => {
     await using service = await sampleService()
     await using browser = await openPage()
     const { page } = browser

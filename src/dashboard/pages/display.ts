@@ -3,12 +3,12 @@ import { themes } from '../display.ts'
 import { type Page, redirect } from '../page.ts'
 import { safePath } from '../paths.ts'
 
-/** The switches of the header: how pages look in this browser, and whose records they show. */
+/** The switches of the header: theme, discreet mode, and whose records are shown. */
 export const displayPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/display',
-    answer({ form, secure }) {
+    handler({ form, secure }) {
       const cookies: string[] = []
       const theme = form.get('theme')
       if (themes.some(known => known === theme)) cookies.push(cookie('theme', String(theme), { maxAge: YEAR, secure }))
@@ -22,10 +22,10 @@ export const displayPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/subject',
-    answer({ form, secure, viewer }) {
+    handler({ form, secure, viewer }) {
       const person = viewer.readable.find(({ id }) => String(id) === form.get('subject'))
       if (person === undefined) return redirect(safePath(form.get('back')))
-      // A record of the one before would be a strange place to stay; lists are the same for everybody.
+      // From a record of the previous account, the way leads to the list, which every account has.
       const back = safePath(form.get('back')).replace(/\/\d+(\?.*)?$/, '')
       return redirect(back === '' ? '/' : back, {
         cookies: [cookie('subject', String(person.id), { maxAge: YEAR, secure })],

@@ -15,7 +15,7 @@ export interface KeyForm {
   readonly chosen: readonly string[]
   readonly expires: string
   readonly date: string
-  /** Null for never, undefined for a date that is none. */
+  /** Null for never, undefined for an invalid date. */
   readonly expiresAt: number | null | undefined
 }
 
@@ -33,7 +33,7 @@ export function readKeyForm({ form, viewer, now }: Visit): KeyForm {
 
 function expiryOf(expires: string, date: string, timeZone: string, now: number): number | null | undefined {
   if (expires === 'never') return null
-  // The whole day still counts.
+  // The last day counts in full.
   if (expires === 'date') return dayFrom(date, timeZone)?.[1]
   const days = /^(30|90|365)d$/.exec(expires)?.[1]
   return days === undefined ? undefined : now + Number(days) * DAY_MS

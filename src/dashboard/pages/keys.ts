@@ -8,14 +8,14 @@ import { agoText, dateText, dateTime, dateTimeText, timeAgo } from '../text.ts'
 import { problemOf, readKeyForm, showKeyForm, showNewKey } from './key-form.ts'
 import { isExpired, keysOf, ownKey } from './own-keys.ts'
 
-/** API keys belong to whoever signed in, whosever records the other pages show. */
+/** The API keys of the account that signed in, whoever's records the other pages show. */
 export const keyPages: readonly Page[] = [
-  { path: '/keys', answer: showKeys },
-  { path: '/keys/new', answer: visit => showKeyForm(visit, {}) },
+  { path: '/keys', handler: showKeys },
+  { path: '/keys/new', handler: visit => showKeyForm(visit, {}) },
   {
     method: 'POST',
     path: '/keys',
-    async answer(visit) {
+    async handler(visit) {
       const { store, viewer, now } = visit
       const form = readKeyForm(visit)
       const { name, chosen, expiresAt } = form
@@ -31,11 +31,11 @@ export const keyPages: readonly Page[] = [
       }
     },
   },
-  { path: '/keys/:id/revoke', answer: async visit => showRevoking(visit, await ownKey(visit)) },
+  { path: '/keys/:id/revoke', handler: async visit => showRevoking(visit, await ownKey(visit)) },
   {
     method: 'POST',
     path: '/keys/:id/revoke',
-    async answer(visit) {
+    async handler(visit) {
       const { id } = await ownKey(visit)
       await revokeToken(visit.store, id, visit.now)
       return redirect('/keys?done=revoked')

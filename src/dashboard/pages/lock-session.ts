@@ -10,7 +10,7 @@ import { apiTabs, card, facts, stat, stats, table, tabs } from '../components.ts
 import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
 import { stateMark, stateName } from './lock-states.ts'
 
-export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', answer: showSession }]
+export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
   const { store, viewer, id, now, baseUrl, path, query } = visit

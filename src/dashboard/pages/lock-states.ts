@@ -1,7 +1,7 @@
 import { html, type Html } from '../html.ts'
 import { stateLabels } from '../labels.ts'
 
-/** A state of a lock. The set is open: one that is not known is shown as it is. */
+/** The name of a state of a lock. Unknown states are shown as they are. */
 export function stateName(state: string): string {
   return stateLabels[state] ?? (state === '' ? 'Unknown' : state)
 }

@@ -12,10 +12,10 @@ import { countText, dateText, dateTimeText, durationText, NONE, numberText } fro
 import { stateMark } from './lock-states.ts'
 
 export const lockTemplatePages: readonly Page[] = [
-  { path: '/lock-templates', answer: showTemplates },
-  { path: '/lock-templates.csv', answer: downloadCsv },
-  { path: '/lock-templates.ndjson', answer: downloadRecords },
-  { path: '/lock-templates/:id', answer: showTemplate },
+  { path: '/lock-templates', handler: showTemplates },
+  { path: '/lock-templates.csv', handler: downloadCsv },
+  { path: '/lock-templates.ndjson', handler: downloadRecords },
+  { path: '/lock-templates/:id', handler: showTemplate },
 ]
 
 async function showTemplates(visit: Visit) {

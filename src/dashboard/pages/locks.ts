@@ -11,9 +11,9 @@ import { stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
 export const lockPages: readonly Page[] = [
-  { path: '/locks', answer: showLocks },
-  { path: '/locks.csv', answer: downloadCsv },
-  { path: '/locks.ndjson', answer: downloadRecords },
+  { path: '/locks', handler: showLocks },
+  { path: '/locks.csv', handler: downloadCsv },
+  { path: '/locks.ndjson', handler: downloadRecords },
 ]
 
 async function showLocks(visit: Visit) {
@@ -57,7 +57,7 @@ const YEAR_MS = 365 * 86_400_000
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 
-/** What is the case now. */
+/** The current lock. */
 function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockFigures[]): Html {
   if (active === undefined) {
     const last = Math.max(...history.map(({ endAt, at }) => endAt ?? at))

@@ -18,7 +18,7 @@ import { countText, dateTime, dateTimeText, durationText } from '../text.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
 
-export const overviewPages: readonly Page[] = [{ path: '/', answer: showOverview }]
+export const overviewPages: readonly Page[] = [{ path: '/', handler: showOverview }]
 
 const WEEKS = 26
 const RECENT = 8
@@ -112,7 +112,7 @@ interface Event {
   readonly line: Html
 }
 
-/** What happened last, of all kinds. */
+/** The latest sessions of both kinds. */
 function recent(
   { viewer, now }: Visit,
   trainings: readonly SessionFigures[],

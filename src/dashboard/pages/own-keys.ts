@@ -14,7 +14,7 @@ export async function keysOf({ store, viewer, now }: Visit) {
   }
 }
 
-/** The key in the path, where it is the viewer's own and still there. */
+/** The key in the path, if it is the viewer's own and not revoked. */
 export async function ownKey(visit: Visit): Promise<TokenFacts> {
   const { keys } = await keysOf(visit)
   const key = keys.find(({ id }) => id === visit.id)

@@ -10,8 +10,8 @@ import { showProgram, stateMarks } from './program.ts'
 import { percentText } from './training-summaries.ts'
 
 export const programPages: readonly Page[] = [
-  { path: '/programs', answer: showPrograms },
-  { path: '/programs/:id', answer: showProgram },
+  { path: '/programs', handler: showPrograms },
+  { path: '/programs/:id', handler: showProgram },
 ]
 
 async function showPrograms({ store, viewer, now }: Visit) {

@@ -74,7 +74,7 @@ export function passwordForm(username: string, discreet: boolean): Html {
 
 let allZones: readonly string[] | undefined
 
-/** Every zone there is, and the one that is chosen. */
+/** All time zones, and the chosen one. */
 function zones(chosen: string): readonly string[] {
   allZones ??= ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone !== 'UTC')]
   return allZones.includes(chosen) ? allZones : [chosen, ...allZones]

@@ -35,7 +35,7 @@ export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionF
   `
 }
 
-/** What people call the browser; it says little that can be trusted, so no more is made of it. */
+/** The name of a browser and its system, as far as its user agent says. */
 function browserName(agent: string): string {
   const [, name] = BROWSERS.find(([mark]) => agent.includes(mark)) ?? []
   const [, system] = SYSTEMS.find(([mark]) => agent.includes(mark)) ?? []

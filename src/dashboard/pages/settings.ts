@@ -15,15 +15,15 @@ import { accountForm, lookForms, passwordForm } from './settings-forms.ts'
 import { sessionTable } from './settings-sessions.ts'
 
 export const settingsPages: readonly Page[] = [
-  { path: '/settings', answer: visit => showSettings(visit) },
+  { path: '/settings', handler: visit => showSettings(visit) },
   {
     method: 'POST',
     path: '/settings',
-    async answer(visit) {
+    async handler(visit) {
       const { form, store, viewer } = visit
       const timeZone = form.get('timeZone') ?? ''
       const units = form.get('units') ?? ''
-      // In discreet mode the field is not there, and what it held stays.
+      // Discreet mode has no field for it, and keeps it as it is.
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
       if (!isTimeZone(timeZone) || !isUnits(units) || !(displayName === '' || isName(displayName))) {
         return showSettings(visit, {
@@ -37,7 +37,7 @@ export const settingsPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/settings/password',
-    async answer(visit) {
+    async handler(visit) {
       const { form, store, viewer } = visit
       const { accountId, username, id } = viewer.session
       const next = form.get('next') ?? ''
@@ -69,7 +69,7 @@ export const settingsPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/settings/sessions',
-    async answer({ form, store, viewer, now }) {
+    async handler({ form, store, viewer, now }) {
       const { accountId, id } = viewer.session
       const named = form.get('session')
       if (named === null) {
@@ -83,7 +83,7 @@ export const settingsPages: readonly Page[] = [
   },
   {
     path: '/settings/export',
-    answer: ({ store, viewer, now }) =>
+    handler: ({ store, viewer, now }) =>
       download({
         file: `lockstep-${new Date(now).toISOString().slice(0, 10)}.ndjson`,
         type: 'application/x-ndjson',
@@ -92,7 +92,7 @@ export const settingsPages: readonly Page[] = [
   },
 ]
 
-/** An open browser must not be a place to guess the password without end. */
+/** Limits guesses at the password in a browser that was left signed in. */
 const guesses = new Attempts()
 
 type Forms = 'account' | 'password' | 'sessions'

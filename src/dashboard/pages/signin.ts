@@ -4,6 +4,7 @@ import { clientAddress, networkOf } from '../../accounts/addresses.ts'
 import { beginSession, endSession, findSession, MAX_SESSION_MS } from '../../accounts/browser-sessions.ts'
 import { suggestTimeZone } from '../../accounts/preferences.ts'
 import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
+import type { Store } from '../../store/index.ts'
 import { Attempts } from '../attempts.ts'
 import { cookie, parseCookies } from '../cookies.ts'
 import { readDisplay } from '../display.ts'
@@ -15,7 +16,7 @@ import { safePath } from '../paths.ts'
 import { countText } from '../text.ts'
 import { isTimeZone } from '../viewer.ts'
 
-/** The cookie of a session. Browsers hold the prefix to TLS, this host and every path, which plain HTTP cannot have. */
+/** The name of the session cookie. Browsers accept the prefix only over TLS. */
 export function sessionCookieName({ secure }: Pick<Reached, 'secure'>): string {
   return secure ? '__Host-session' : 'session'
 }
@@ -27,11 +28,6 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
   const show = (request: FastifyRequest, reply: FastifyReply, shown: Shown, status = 200) =>
     sendPlain(request, reply.code(status), signInForm(shown, sample))
   const explain = (request: FastifyRequest, reply: FastifyReply) => sendPlain(request, reply.code(403), explanation)
-
-  const findOwn = async ({ headers, context }: FastifyRequest, reached: Reached) => {
-    const secret = parseCookies(headers.cookie).get(sessionCookieName(reached))
-    return secret === undefined ? undefined : findSession(store, secret, context.now)
-  }
 
   const signIn = async (request: FastifyRequest, reply: FastifyReply) => {
     const reached = reachedAt(request.context, config)
@@ -53,7 +49,7 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     }
     attempt.refund()
 
-    const before = await findOwn(request, reached)
+    const before = await sessionOf(store, request, reached)
     if (before !== undefined) await endSession(store, before.id)
     const timeZone = form.get('timeZone') ?? ''
     if (isTimeZone(timeZone)) await suggestTimeZone(store, accountId, timeZone)
@@ -66,7 +62,7 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
 
   const signOut = async (request: FastifyRequest, reply: FastifyReply) => {
     const reached = reachedAt(request.context, config)
-    const session = await findOwn(request, reached)
+    const session = await sessionOf(store, request, reached)
     if (session !== undefined) await endSession(store, session.id)
     const { secure } = reached
     return (
@@ -79,26 +75,31 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
   }
 
   return {
-    /** Sends somebody who is not signed in to the form, and back afterwards. */
-    ask({ method, context: { target } }: FastifyRequest, reply: FastifyReply) {
-      // A form that comes too late cannot be sent again from here.
-      if (method === 'POST' || target.path === '/') return reply.redirect('/signin', 303)
-      const next = target.query === '' ? target.path : `${target.path}?${target.query}`
-      return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
-    },
-
     register(scope: FastifyInstance) {
       scope.get('/signin', async (request, reply) => {
         const reached = reachedAt(request.context, config)
         if (!reached.maySignIn) return explain(request, reply)
         const next = safePath(new URLSearchParams(request.context.target.query).get('next'))
-        if ((await findOwn(request, reached)) !== undefined) return reply.redirect(next, 303)
+        if ((await sessionOf(store, request, reached)) !== undefined) return reply.redirect(next, 303)
         return show(request, reply, { next })
       })
       scope.post('/signin', signIn)
       scope.post('/signout', signOut)
     },
   }
+}
+
+/** Redirects somebody who is not signed in to the form, which leads back afterwards. */
+export function askToSignIn({ method, context: { target } }: FastifyRequest, reply: FastifyReply) {
+  // A form that was sent after its session ended cannot be sent again from here.
+  if (method === 'POST' || target.path === '/') return reply.redirect('/signin', 303)
+  const next = target.query === '' ? target.path : `${target.path}?${target.query}`
+  return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
+}
+
+async function sessionOf(store: Store, { headers, context }: FastifyRequest, reached: Reached) {
+  const secret = parseCookies(headers.cookie).get(sessionCookieName(reached))
+  return secret === undefined ? undefined : findSession(store, secret, context.now)
 }
 
 function sendPlain({ headers }: FastifyRequest, reply: FastifyReply, body: Html) {

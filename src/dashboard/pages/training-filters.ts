@@ -8,9 +8,9 @@ import { readPage } from '../paging.ts'
 import type { Programs } from '../program-names.ts'
 import { dateText } from '../text.ts'
 
-/** What the training page shows, as its address says it. What an address says wrongly is left out. */
+/** The query of the training page. Invalid values are ignored. */
 export interface TrainingQuery extends Filters {
-  /** Kinds are not named in addresses either. */
+  /** In discreet mode addresses do not name kinds either. */
   readonly discreet: boolean
   readonly range: Range
   /** One day, as `YYYY-MM-DD`, in place of the range. */
@@ -54,9 +54,9 @@ export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }
   }
 }
 
-/** The address of the page that shows this; what is as usual is left out. */
+/** The address of the page for a query, without defaults. */
 export function addressOf(asked: TrainingQuery, changes: Partial<TrainingQuery> = {}, path = '/training'): string {
-  // What changes what is shown begins at its first page.
+  // A changed query starts at the first page.
   const { discreet, range, day, kind, program, passed, sort, descending, page } = { ...asked, page: 1, ...changes }
   const query = new URLSearchParams()
   if (day !== undefined) query.set('day', day)
@@ -70,7 +70,7 @@ export function addressOf(asked: TrainingQuery, changes: Partial<TrainingQuery> 
   return query.size === 0 ? path : `${path}?${query}`
 }
 
-/** The instants that a range or a day covers, and those of the time as long before it; undefined for all there is. */
+/** When a range or a day starts and ends, and when the equally long time before it starts. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -86,7 +86,7 @@ export function spanOf({ range, day }: TrainingQuery, now: number, timeZone: str
   return { from, to: now + 1, before: 2 * from - now }
 }
 
-/** The filters, as links and a form that keep each other. */
+/** The filters: links and a form, each of which keeps the other's values. */
 export function filterBar(
   viewer: Viewer,
   asked: TrainingQuery,
@@ -144,7 +144,7 @@ export function filterBar(
 
 const MAX_KIND_LENGTH = 64
 
-/** A kind as an address names it, by its letter in discreet mode. */
+/** A kind in an address: its letter in discreet mode. */
 function kindIn(kind: string, discreet: boolean): string {
   const place = segmentKinds.indexOf(kind)
   return discreet && place !== -1 ? `type-${String.fromCodePoint(0x61 + place)}` : kind
@@ -168,7 +168,7 @@ function kindChoices(sessions: readonly SessionFigures[], chosen: string | undef
   const found = new Set(sessions.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)))
   if (chosen !== undefined) found.add(chosen)
   const known = segmentKinds.filter(kind => found.has(kind))
-  // What is not known has no letter to go by.
+  // Unknown kinds have no letter.
   if (discreet) return known
   return [...known, ...[...found].filter(kind => kind !== '' && !known.includes(kind)).toSorted()]
 }

@@ -10,7 +10,7 @@ import { apiTabs, card, type Column, facts, resultMark, stat, stats, table, tabs
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
 
-export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', answer: showSession }]
+export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
   const { store, viewer, id, baseUrl, path, query } = visit

@@ -3,14 +3,14 @@ import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, NONE } from '../text.ts'
 
-/** The sentences that read the charts of training sessions. */
+/** The sentences that sum up the charts of training sessions. */
 
 export const NO_SESSIONS = 'No sessions in this time'
 
-/** Too few to say much. */
+/** Rates of fewer segments than this say little. */
 export const FEW = 5
 
-/** `75 %`; a dash where there is nothing to take a part of. */
+/** `75 %`; a dash if the whole is 0. */
 export function percentText(part: number, whole: number): string {
   return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0}\u00a0%`
 }

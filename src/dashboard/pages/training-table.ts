@@ -37,7 +37,7 @@ export function sessionsTable(
   `
 }
 
-/** The columns of a table of sessions; with what is asked for, their headings sort it. */
+/** The columns of a table of sessions. With a query, their headings sort it. */
 export function sessionColumns(
   viewer: Visit['viewer'],
   programs: Programs | undefined,
@@ -60,7 +60,7 @@ export function sessionColumns(
   ]
 }
 
-/** A distance as a table shows it: marked where it may have been estimated. */
+/** A distance, marked if it may be an estimate. */
 export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionFigures): string {
   if (distance === null) return NONE
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`

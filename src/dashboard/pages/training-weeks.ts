@@ -107,7 +107,7 @@ function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
       cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
       value: ({ start }) => wallClock(start, timeZone),
     },
-    // For the picture; what readers want to know of a week is when it begins.
+    // Only the chart needs it.
     {
       key: 'end',
       title: 'Until',
@@ -131,10 +131,10 @@ function weekLegend(average: string | null) {
   ] as const
 }
 
-/** Of whole weeks: one that is not over would pull it down. */
+/** The average of whole weeks; the current one would lower it. */
 function averageOf(weeks: readonly Week[], value: (week: Week) => number): number | null {
   const whole = weeks.filter(({ isCurrent }) => !isCurrent)
-  // Weeks before the first session are none without one.
+  // Weeks before the first session do not count.
   const first = whole.findIndex(({ sessions }) => sessions > 0)
   if (first === -1) return null
   const counted = whole.slice(first)

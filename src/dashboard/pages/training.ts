@@ -15,9 +15,9 @@ import { percentText } from './training-summaries.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
 
 export const trainingPages: readonly Page[] = [
-  { path: '/training', answer: showTraining },
-  { path: '/training.csv', answer: downloadCsv },
-  { path: '/training.ndjson', answer: downloadRecords },
+  { path: '/training', handler: showTraining },
+  { path: '/training.csv', handler: downloadCsv },
+  { path: '/training.ndjson', handler: downloadRecords },
 ]
 
 async function showTraining(visit: Visit) {
@@ -66,7 +66,7 @@ function earlier(history: readonly SessionFigures[], span: Span | undefined): re
   return span === undefined ? [] : history.filter(({ at }) => at < span.from)
 }
 
-/** From when to when the pictures go: whole weeks where no range says otherwise. */
+/** The time that the charts show: the range, or whole weeks from the first session on. */
 function endsOf(sessions: readonly SessionFigures[], span: Span | undefined, now: number, timeZone: string) {
   if (span !== undefined) return span
   const first = sessions[0]?.at ?? now
