@@ -77,7 +77,7 @@ void suite('what a token grants follows the store', together, () => {
     assertRefused(await service.fetch(session, token), 401, 'token_expired')
   })
 
-  test('a link that is removed takes lists and owners with it, and one that is added brings them', async () => {
+  test('removing a link hides the records and owner from lists, and adding it shows them again', async () => {
     await using one = await start()
     await using other = await startService([], unlimited, one)
     const token = await one.token('ben')

@@ -32,7 +32,7 @@ test('an account has five active tokens at most; revoked and expired ones do not
   await service.token('ann')
 })
 
-test('an account has five active tokens at most, however many are asked for at once', async () => {
+test('an account has five active tokens at most, however many are requested at once', async () => {
   await using service = await start()
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => service.token('ann')))
   const failures = results.filter(result => result.status === 'rejected')
@@ -52,7 +52,7 @@ test('an account has five active tokens at most, also over several connections',
   assert.equal((await listTokens(one.store, 1)).length, 5)
 })
 
-test('an account has five active tokens at most, also when programs make them at the same time', async () => {
+test('an account has five active tokens at most, also when several programs create them at once', async () => {
   await using service = await start()
   for (let count = 0; count < 3; count += 1) await service.token('ann')
   const create = () =>
@@ -80,7 +80,7 @@ const unwelcome: readonly { title: string; request: object; username?: string }[
   { title: 'an account whose tier ended', request: {}, username: 'eve' },
 ]
 
-test('a token is not made for what it could not be used for', async () => {
+test('a token that could not be used is not created', async () => {
   await using service = await start([
     ...world,
     account(4, 'dee', { subscriptionTier: null }),
@@ -93,7 +93,7 @@ test('a token is not made for what it could not be used for', async () => {
   await service.token('ann', { name: '🔑'.repeat(64) })
 })
 
-test('a token is kept as its hash and shown by its last four characters', async () => {
+test('a token is stored as its hash and shown by its last four characters', async () => {
   await using service = await start()
   const token = await service.token('ann')
   assert.match(token, /^lks_[0-9A-Za-z]{36}$/)
@@ -189,10 +189,10 @@ test('while another program writes,', async t => {
       }
     }),
   )
-  await t.test('requests are answered though their use cannot be noted', () => {
+  await t.test('requests succeed although the use of their token cannot be written', () => {
     assert.deepEqual([...statuses], [200])
   })
-  await t.test('no request waits for the note of a use', () => {
+  await t.test('no request waits until the use of its token is written', () => {
     // Whoever waits does so for the busy timeout, which is a second here.
     assert.ok(longest < 900, `an answer took ${longest} ms`)
   })

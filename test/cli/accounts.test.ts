@@ -56,7 +56,7 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
   { what: 'a link that is not there', args: words('link remove --owner ben --partner ann'), says: /no such link/ },
 ]
 
-test('what cannot be done to accounts and links ends with code 1 and the reason on stderr', async t => {
+test('a refused account or link command ends with code 1 and the reason on stderr', async t => {
   await using folder = await makeWorld()
   const before = await folder.run(['export'])
   for (const { what, args, says } of refused) {
@@ -70,7 +70,7 @@ test('what cannot be done to accounts and links ends with code 1 and the reason 
   assert.equal((await folder.run(['export'])).stdout, before.stdout, 'nothing was changed')
 })
 
-test('a tier is set by username or id, until an instant or through a whole day, and taken away', async () => {
+test('a tier is set by username or id, until an instant or to the end of a day, and removed', async () => {
   await using folder = await makeWorld()
   const steps = [
     { args: '--account ann --tier pioneer --until 2030-01-01', tier: 'pioneer', ends: '2030-01-02T00:00:00Z' },
@@ -93,7 +93,7 @@ test('a tier is set by username or id, until an instant or through a whole day, 
   assert.match(stdout, /"username":"ann","accountType":"user","subscriptionTier":null/, 'the record says the same')
 })
 
-test('an end of a tier that cannot be written is refused, whoever asks', async () => {
+test('a tier cannot end beyond the last instant that can be written', async () => {
   await using folder = await makeWorld()
   for (const until of ['10000-01-01', '+010000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01', 'never']) {
     const { code, stdout, stderr } = await folder.run(
@@ -116,7 +116,7 @@ test('an end of a tier that cannot be written is refused, whoever asks', async (
   assert.equal(ends, null)
 })
 
-test('a password is read from the first line of stdin, and kept as argon2id only', async () => {
+test('a password is read from the first line of stdin, and stored as argon2id only', async () => {
   await using folder = await makeWorld()
   const password = 'zwölf Zeichen & mehr'
   await using running = folder.start(words('account set-password --account 2'))
@@ -161,7 +161,7 @@ test('a password that is too short, too long, or an argument is refused and not 
   assert.match(stderr, /pipe it to stdin/)
 })
 
-test('an account is removed with its records, tokens and links, and nobody else loses anything', async () => {
+test('an account is removed with its records, tokens and links, and other accounts keep theirs', async () => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   for (const accountId of [1, 2]) {

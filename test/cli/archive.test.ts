@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { type Folder, makeFolder, type Running } from '../support/command.ts'
 import { account, lockDevice, lockTemplate, trainingSession, world } from '../support/records.ts'
 
-test('several archives are read in turn, each with a table of what was done with its records', async () => {
+test('several archives are imported in turn, and a table for each shows what happened to its records', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'people.ndjson', world)
   writeArchive(folder, 'records.ndjson', [lockDevice(1, 1), lockDevice(2, 2), trainingSession(3, 1)])
@@ -32,7 +32,7 @@ training-session  1      0         0          0
   )
 })
 
-test('what is left out is told on stderr: sessions that are not finished, fields that are not known', async () => {
+test('unfinished sessions and unknown fields are reported on stderr', async () => {
   await using folder = await makeFolder()
   const input = lines([
     account(1, 'ann', { shoeSize: 43 }),
@@ -58,7 +58,7 @@ lock-device: field shoeSize is not kept (1 times)
   assert.equal(kinds.find(({ kind }) => kind === 'training-session')?.skipped, 1)
 })
 
-test('an archive with errors is not stored at all: each is told with its line and reason, never the value', async () => {
+test('nothing of an archive with errors is stored; each error names its line and reason, never the value', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'good.ndjson', world)
   writeFileSync(
@@ -78,7 +78,7 @@ test('an archive with errors is not stored at all: each is told with its line an
   assert.doesNotMatch((await folder.run(['export'])).stdout, /lock-device/)
 })
 
-test('of very many errors the first hundred are told, and how many more there are', async () => {
+test('only the first hundred errors are listed, with the number of the others', async () => {
   await using folder = await makeFolder()
   const { code, stdout, stderr } = await folder.run(['import', '-'], { input: '{}\n'.repeat(250) })
   assert.equal(code, 1)
@@ -107,7 +107,7 @@ test('a record that is stored with other content fails, is skipped, or is replac
   assert.equal(await name(), 'After')
 })
 
-test('a name that is wrong stops everything before the first archive is stored', async () => {
+test('a wrong file name stops the command before the first archive is stored', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'people.ndjson', world)
   const { code, stdout } = await folder.run(['import', 'people.ndjson', 'poeple.ndjson'])
@@ -116,7 +116,7 @@ test('a name that is wrong stops everything before the first archive is stored',
   assert.ok(!existsSync(folder.file('data')))
 })
 
-test('export piped into import makes an equal store, and one account with its own rows can go alone', async () => {
+test('export piped into import makes an equal store, also for one account with its own rows', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'all.ndjson', [...world, lockDevice(1, 1), trainingSession(2, 1), trainingSession(3, 2)])
   await folder.run(['import', 'all.ndjson'])
@@ -142,7 +142,7 @@ test('export piped into import makes an equal store, and one account with its ow
   assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
 })
 
-test('an export that nobody reads to its end ends quietly', async () => {
+test('an export ends without an error when its reader closes the pipe', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'many.ndjson', [account(1, 'ann'), ...sessions(3000)])
   await folder.run(['import', 'many.ndjson'])
@@ -151,7 +151,7 @@ test('an export that nobody reads to its end ends quietly', async () => {
   assert.equal(stderr, 'ended with 0\n')
 })
 
-test('an import that is interrupted while it reads ends with code 130, and nothing is written', async () => {
+test('an import that is interrupted ends with code 130 and stores nothing', async () => {
   await using folder = await makeFolder()
   await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
   writeArchive(folder, 'large.ndjson', sessions(60_000))
@@ -162,7 +162,7 @@ test('an import that is interrupted while it reads ends with code 130, and nothi
   await assertInterrupted(folder, running)
 })
 
-test('an import that waits for its stdin can be interrupted too', async () => {
+test('an import that waits for stdin can be interrupted', async () => {
   await using folder = await makeFolder()
   await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
   await using running = folder.start(['import', '-'])

@@ -9,7 +9,7 @@ import { makeFolder } from '../support/command.ts'
 import { account, trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
-test('a backup that is made while the service serves and stores is whole, private, and can be served from', async () => {
+test('a backup made while the service runs is complete, private, and can be served', async () => {
   await using folder = await makeFolder()
   await using service = await startService([...world, trainingSession(1, 1)])
   const token = await service.token('ann')
@@ -41,7 +41,7 @@ test('a backup that is made while the service serves and stores is whole, privat
   )
 })
 
-test('a backup comes to its end also when the store is written to all the time', async () => {
+test('a backup finishes even if the store is written to all the time', async () => {
   await using folder = await makeFolder()
   await folder.run(['migrate'])
   using database = new DatabaseSync(folder.file('data/lockstep.db'), { timeout: 5000 })
@@ -57,7 +57,7 @@ test('a backup comes to its end also when the store is written to all the time',
   }
 })
 
-test('an existing file is never written over', async () => {
+test('an existing file is never overwritten', async () => {
   await using folder = await makeFolder()
   await folder.run(['import', '-'], { input: JSON.stringify(account(1, 'ann')) })
   writeFileSync(folder.file('precious.db'), 'precious')
@@ -70,7 +70,7 @@ test('an existing file is never written over', async () => {
   assert.equal(readFileSync(folder.file('precious.db'), 'utf8'), 'precious')
 })
 
-test('a backup that cannot be written, or of nothing, ends with code 3 and leaves nothing behind', async () => {
+test('a backup that cannot be written, or of a missing database, ends with code 3 and leaves no file', async () => {
   await using folder = await makeFolder()
   const nothing = await folder.run(['backup', 'copy.db'])
   assert.equal(nothing.code, 3)

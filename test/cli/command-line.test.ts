@@ -27,7 +27,7 @@ const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
 ]
 
-test('a mistake ends with code 2 and words on stderr that say what to do instead', async t => {
+test('wrong usage ends with code 2 and a message on stderr that says what to do instead', async t => {
   await using folder = await makeFolder()
   for (const { args, says } of mistakes) {
     await t.test(`lockstep ${args}`, async () => {
@@ -40,7 +40,7 @@ test('a mistake ends with code 2 and words on stderr that say what to do instead
   assert.ok(!existsSync(folder.file('data')), 'none of them makes a database')
 })
 
-test('settings that cannot be used are told all at once', async () => {
+test('invalid settings are reported all at once', async () => {
   const bad = { LOCKSTEP_PORT: 'x', LOCKSTEP_PUBLIC_URL: 'ftp://x', LOCKSTEP_DATABASE: 'sqlite:x.db' }
   const { code, stdout, stderr } = await run(['account', 'list'], { env: bad })
   assert.equal(code, 2)
@@ -103,7 +103,7 @@ const unusable: readonly { readonly what: string; readonly args: readonly string
   },
 ]
 
-test('a store that cannot be used ends with code 3 and clear words on stderr', async t => {
+test('a store that cannot be used ends with code 3 and a clear message on stderr', async t => {
   await using folder = await makeFolder()
   writeFileSync(folder.file('words.txt'), 'no database at all, only words\n'.repeat(100))
   writeFileSync(folder.file('empty.db'), '')
@@ -122,7 +122,7 @@ test('a store that cannot be used ends with code 3 and clear words on stderr', a
   assert.ok(!existsSync(folder.file('nowhere.db')))
 })
 
-test('--database goes before the environment, and that before ./data/lockstep.db', async () => {
+test('--database overrides the environment, which overrides ./data/lockstep.db', async () => {
   await using folder = await makeFolder()
   const env = { [settings.databaseUrl.env]: 'sqlite:second.db' }
   await folder.run(['account', 'add', '--username', 'option', '--database', 'sqlite:first.db'], { env })
@@ -138,7 +138,7 @@ test('--database goes before the environment, and that before ./data/lockstep.db
   }
 })
 
-test('a new database and its folder are for their owner only', async () => {
+test('a new database and its folder are accessible to their owner only', async () => {
   await using folder = await makeFolder()
   const { code } = await folder.run(['migrate', '--database', 'sqlite:deep/er/lockstep.db'])
   assert.equal(code, 0)
@@ -147,7 +147,7 @@ test('a new database and its folder are for their owner only', async () => {
   assert.equal(modeOf(folder.file('deep/er/lockstep.db')), '600')
 })
 
-test('migrate says what it did, and the second time that there was nothing to do', async () => {
+test('migrate prints what it did, and the second time that there was nothing to do', async () => {
   await using folder = await makeFolder()
   const first = await folder.run(['migrate'])
   assert.match(first.stdout, /^(?:applied: .+\n)+the schema has version \d+\n$/)
@@ -157,7 +157,7 @@ test('migrate says what it did, and the second time that there was nothing to do
   assert.equal(first.stderr + second.stderr, '')
 })
 
-test('the launcher works from anywhere, through a symlink, and whatever node is first on the PATH', async () => {
+test('the launcher works from any folder, through a symlink, and with any node on the PATH', async () => {
   await using folder = await makeFolder()
   mkdirSync(folder.file('bin'))
   writeFileSync(folder.file('bin/node'), '#!/bin/sh\necho a node of 2019; exit 9\n', { mode: 0o755 })
@@ -169,7 +169,7 @@ test('the launcher works from anywhere, through a symlink, and whatever node is 
   assert.ok(existsSync(folder.file('here.db')), 'relative paths are relative to the caller')
 })
 
-test('without its dependencies the launcher says how to get them', async () => {
+test('without its dependencies the launcher prints how to install them', async () => {
   await using folder = await makeFolder()
   const { code, stderr } = await shell(`cp "$0" . && ./lockstep serve`, { cwd: folder.path })
   assert.equal(code, 3)

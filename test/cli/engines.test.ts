@@ -28,7 +28,7 @@ const commands: readonly { readonly args: string; readonly code?: number }[] = [
   { args: 'account list' },
 ]
 
-testOnPostgres('the command line says the same on both engines', async t => {
+testOnPostgres('the command line prints the same on both engines', async t => {
   const empty = await emptyPostgres()
   await using folder = await makeFolder()
   const write = (name: string, lines: readonly (object | string)[]) => {
@@ -51,7 +51,7 @@ testOnPostgres('the command line says the same on both engines', async t => {
         assert.deepEqual(postgres, sqlite)
       })
     }
-    await t.test('backup, which is not for it, names the program that is', async () => {
+    await t.test('backup names the program to use for PostgreSQL', async () => {
       const { code, stderr } = await folder.run(['backup', 'copy.db', '--database', empty.url])
       assert.match(stderr, /use pg_dump/)
       assert.equal(code, 2)
@@ -61,7 +61,7 @@ testOnPostgres('the command line says the same on both engines', async t => {
   }
 })
 
-testOnPostgres('the demo runs on PostgreSQL too', async () => {
+testOnPostgres('the demo runs on PostgreSQL', async () => {
   const empty = await emptyPostgres()
   await using folder = await makeFolder()
   {

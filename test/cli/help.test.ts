@@ -50,7 +50,7 @@ test('every command has a help that describes it and each of its options, on std
   }
 })
 
-test('the first help names every setting that most people need, and what the exit codes mean', () => {
+test('the main help names the most common settings and explains the exit codes', () => {
   const help = helps.get('') ?? ''
   for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(help.includes(word))
   assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted/)

@@ -11,7 +11,7 @@ import { type Folder, makeFolder } from '../support/command.ts'
 import { trainingSession } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
 
-test('on an empty store it says how to bring records in and read them, and those commands work', async () => {
+test('on an empty store it prints how to import and read records, and those commands work', async () => {
   await using folder = await makeFolder()
   await using running = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
   const [, url = ''] = await running.says(/Listening on (\S+)/)
@@ -63,7 +63,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('a port that is taken is told, with what to do instead, and nothing keeps running', async () => {
+test('a port that is in use is reported with what to do instead, and no process keeps running', async () => {
   await using folder = await makeFolder()
   await using taken = await takePort()
   const port = String(taken.port)
@@ -82,7 +82,7 @@ test('a port that is taken is told, with what to do instead, and nothing keeps r
   }
 })
 
-test('host and port come from the options before the environment', async () => {
+test('options for host and port override the environment', async () => {
   await using folder = await makeFolder()
   await using taken = await takePort()
   const env = { LOCKSTEP_PORT: String(taken.port), LOCKSTEP_HOST: 'nowhere.invalid' }
@@ -136,7 +136,7 @@ test('the demo works in an empty folder: sign-in, token, and a curl line that wo
   assert.equal((await me(third.url, third.token)).status, 200)
 })
 
-test('the demo leaves alone a database that holds other records', async () => {
+test('the demo refuses a database that holds other records', async () => {
   await using folder = await makeFolder()
   await folder.run(['account', 'add', '--username', 'ann'])
   const before = await folder.run(['export'])

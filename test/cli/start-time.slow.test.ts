@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
 
-test('the service says where it listens, and answers within a second of its start', async t => {
+test('the service prints its address, and responds within a second of its start', async t => {
   const times: number[] = []
   const bare: number[] = []
   for (let attempt = 0; attempt < 3; attempt += 1) {

@@ -14,7 +14,7 @@ const options = { skip }
 const CTRL_C = '\u0003'
 const ENTER = '\r'
 
-test('an import shows how far it is, and Ctrl-C ends it with code 130 and nothing stored', options, async () => {
+test('an import shows its progress, and Ctrl-C ends it with code 130 and nothing stored', options, async () => {
   await using folder = await makeFolder()
   const few = [account(1, 'ann'), trainingSession(1, 1)]
   const many = Array.from({ length: 60_000 }, (_, index) => trainingSession(index + 2, 1))
@@ -32,7 +32,7 @@ test('an import shows how far it is, and Ctrl-C ends it with code 130 and nothin
   assert.equal((await folder.run(['export'])).stdout.trimEnd().split('\n').length, 2)
 })
 
-test('before an account is removed its owner is asked, and only a yes removes it', options, async () => {
+test('removing an account asks first, and only a yes removes it', options, async () => {
   await using folder = await makeFolder()
   await folder.run(['import', '-'], { input: JSON.stringify(account(1, 'ann')) })
   const question = /Remove account 1 \(ann\)/
@@ -46,7 +46,7 @@ test('before an account is removed its owner is asked, and only a yes removes it
   assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /ann/)
 })
 
-test('a password is asked for twice and never shown; two that differ change nothing', options, async () => {
+test('a password is asked for twice and never shown; nothing changes if the two differ', options, async () => {
   await using folder = await makeFolder()
   await folder.run(['import', '-'], { input: JSON.stringify(account(1, 'ann')) })
   const ask = (first: string, second: string) =>

@@ -41,7 +41,7 @@ const expiries: readonly {
   { args: ['--expires', '9999-12-31T23:59:59.999Z'], ends: Date.parse('9999-12-31T23:59:59.999Z') },
 ]
 
-test('a token ends in a year, after a span, at an instant, with a day, or never', async t => {
+test('a token expires after a year, after a span, at an instant, at the end of a day, or never', async t => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   for (const [index, { args, ends }] of expiries.entries()) {
@@ -56,7 +56,7 @@ test('a token ends in a year, after a span, at an instant, with a day, or never'
 
 const endless = ['8000y', '10000y', '280000y', '999999999y', '9999-12-31T23:59:59-00:01']
 
-test('an end beyond the last instant that can be written is refused, and makes no token', async t => {
+test('an expiry beyond the last instant that can be written is refused, and no token is created', async t => {
   await using folder = await makeWorld()
   for (const expires of endless) {
     await t.test(expires, async () => {
@@ -69,7 +69,7 @@ test('an end beyond the last instant that can be written is refused, and makes n
   assert.deepEqual(await listTokens(store), [])
 })
 
-test('whatever end was taken, tokens can be listed, /me answers, and an export can be imported', async () => {
+test('with every accepted expiry, tokens are listed, /me responds, and an export can be imported', async () => {
   await using folder = await makeWorld()
   const last = '9999-12-31T23:59:59.999Z'
   const tokens: string[] = []
@@ -103,7 +103,7 @@ test('whatever end was taken, tokens can be listed, /me answers, and an export c
   assert.equal((await folder.run(['export', ...copy])).stdout, archive)
 })
 
-test('scopes are the ones asked for, in the order of the contract, or both', async () => {
+test('a token has the requested scopes, in the order of the contract, or all', async () => {
   await using folder = await makeWorld()
   await folder.run([...create('ann', 'one'), '--scope', 'dtt:read'])
   await folder.run([...create('ann', 'two'), '--scope', 'dtt:read', 'lkbx:read'])
@@ -129,7 +129,7 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
   { what: 'listing for nobody', args: ['token', 'list', '--account', '99'], says: /no account with this id/ },
 ]
 
-test('what cannot be done with tokens ends with code 1 and the reason on stderr', async t => {
+test('a refused token command ends with code 1 and the reason on stderr', async t => {
   await using folder = await makeWorld()
   for (const { what, args, says } of refused) {
     await t.test(what, async () => {
@@ -143,7 +143,7 @@ test('what cannot be done with tokens ends with code 1 and the reason on stderr'
   assert.deepEqual(await listTokens(store), [])
 })
 
-test('scopes are kept in the order of the contract, each once, and others are refused, whoever asks', async () => {
+test('scopes are stored in the order of the contract, each once, and unknown ones are refused', async () => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   const ask = (request: Partial<TokenRequest>) =>
@@ -168,7 +168,7 @@ test('scopes are kept in the order of the contract, each once, and others are re
   )
 })
 
-test('a name of 64 characters is counted in characters, not in bytes or halves of them', async () => {
+test('the length of a name is counted in characters, not in bytes or UTF-16 units', async () => {
   await using folder = await makeWorld()
   const name = '🔒'.repeat(64)
   assert.equal((await folder.run(create('1', name))).code, 0)
@@ -179,7 +179,7 @@ test('a name of 64 characters is counted in characters, not in bytes or halves o
   )
 })
 
-test('of many commands at once, five make a token and the others are refused', async () => {
+test('of many concurrent commands, five create a token and the others are refused', async () => {
   await using folder = await makeWorld()
   const ended = await Promise.all(
     Array.from({ length: 7 }, (_, index) => folder.run(create('ann', `at once ${index}`))),

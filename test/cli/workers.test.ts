@@ -86,7 +86,7 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   await store.close()
 })
 
-test('workers that cannot listen end with code 2 and say it once, and nobody is left behind', async () => {
+test('workers that cannot listen end with code 2 and one message, and no process remains', async () => {
   const database = newSqlite()
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

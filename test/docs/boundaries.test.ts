@@ -62,7 +62,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
 const textOf = (file: string) => readFileSync(join(source, file), 'utf8')
 const imports = files.flatMap(file => readImports(file, textOf(file)))
 
-test('every folder of the source has its place in the order', () => {
+test('every folder of src has a place in the order of layers', () => {
   const units = new Set(files.map(unitOf))
   const known = [...layers, 'client.ts']
   assert.deepEqual(
@@ -89,7 +89,7 @@ test('a folder imports only from those above it', () => {
   )
 })
 
-test('a resource is two files of one name: its promises in the contract, its answers in resources', () => {
+test('a resource is two files of one name: its endpoints in contract, its handlers in resources', () => {
   const named = (unit: string, content: RegExp) =>
     files
       .filter(file => unitOf(file) === unit && file !== `${unit}/index.ts` && content.test(textOf(file)))

@@ -30,7 +30,7 @@ const dockerfile = read('Dockerfile')
 const image = dockerfile.slice(dockerfile.findLastIndex(({ instruction }) => instruction === 'FROM'))
 const only = (name: string) => image.findLast(({ instruction }) => instruction === name)?.rest ?? assert.fail(name)
 
-test('the image runs as nobody in particular, on known settings, and its data is where it may write', () => {
+test('the image runs as an unprivileged user, with known settings, and can write its data', () => {
   const instructions = [
     'FROM',
     'WORKDIR',
@@ -56,7 +56,7 @@ test('the image runs as nobody in particular, on known settings, and its data is
   assert.equal(only('EXPOSE'), settings.port.fallback)
 })
 
-test('what the image copies is let through to it, is there, and is all that the program needs', async () => {
+test('the image copies files that exist, are not ignored, and are all that the program needs', async () => {
   const allowed = new Set(read('.dockerignore').match(/(?<=^!).+$/gm))
   const sources = dockerfile
     .filter(({ instruction, rest }) => instruction === 'COPY' && !rest.startsWith('--from'))
@@ -87,7 +87,7 @@ test('what the image copies is let through to it, is there, and is all that the 
   }
 })
 
-test('the image takes only packages that the program needs, by its lock file, and runs none of their scripts', () => {
+test('the image installs only the packages that the program needs, by the lock file, without scripts', () => {
   const [install] = dockerfile.filter(({ instruction }) => instruction === 'RUN')
   assert.equal(install?.rest, 'npm ci --omit=dev --ignore-scripts')
   const { dependencies } = JSON.parse(read('package.json'))
@@ -104,7 +104,7 @@ test('the image takes only packages that the program needs, by its lock file, an
   for (const name of imported) assert.ok(name in dependencies, name)
 })
 
-test('the health check of the image passes on a service that lives, and fails where there is none', async () => {
+test('the health check of the image passes if the service runs, and fails if not', async () => {
   const command = JSON.parse(/CMD (.*)$/.exec(only('HEALTHCHECK'))?.[1] ?? '') as string[]
   const [program = '', ...args] = command
   const check = (port: number) =>
@@ -155,7 +155,7 @@ for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
   })
 }
 
-test('the scripts for PostgreSQL are scripts of a shell', () => {
+test('the scripts for PostgreSQL are valid shell scripts', () => {
   for (const name of ['allow-replication.sh', 'start-replica.sh']) {
     const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy/postgres', name)], { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
@@ -164,7 +164,7 @@ test('the scripts for PostgreSQL are scripts of a shell', () => {
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
-test('the unit is one that systemd accepts', { skip: hasSystemd ? false : 'there is no systemd-analyze' }, async () => {
+test('systemd accepts the unit', { skip: hasSystemd ? false : 'there is no systemd-analyze' }, async () => {
   const unit = read('deploy/lockstep.service')
   for (const [name] of unit.matchAll(/\bLOCKSTEP_[A-Z_]+/g)) assert.ok(known.has(name), name)
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))

@@ -55,7 +55,7 @@ test(
   },
 )
 
-test('on the reference a token that is refused is shown as refused', needsChromium, async () => {
+test('the reference shows that a token is refused', needsChromium, async () => {
   await using service = await startService(world)
   await using watched = await openPage({ colorScheme: 'dark' })
   const { page } = watched

@@ -47,7 +47,7 @@ test('every script the docs run exists', () => {
   }
 })
 
-test('every link within the docs leads somewhere', () => {
+test('every link within the docs has a target', () => {
   for (const page of pages) {
     for (const [, target = ''] of read(page).matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
       if (/^https?:/.test(target)) continue
@@ -103,7 +103,7 @@ const archives: readonly {
   },
 ]
 
-test("the steps of the README bring in records of one's own, whatever id their account has", async t => {
+test('the steps of the README import records, whatever the id of their account', async t => {
   const [, section = ''] = read('README.md').split('## With your own records\n')
   const steps = blocks(section, 'sh')[0]?.split('\n') ?? []
   assert.equal(steps.at(-1), 'npm start')

@@ -26,7 +26,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the curl example keeps an answer, and is told when it still holds', async () => {
+test('the curl example stores a response, and gets a 304 while it is current', async () => {
   const answers = []
   for (let time = 0; time < 2; time += 1) answers.push((await shell('sh', ['-c', example('sh')])).trim())
   assert.deepEqual(answers, ['200', '304'])
@@ -49,7 +49,7 @@ test(
   },
 )
 
-test('the Home Assistant sensors read fields that are there', async () => {
+test('the Home Assistant sensors read fields that exist', async () => {
   const [, ...resources] = example('yaml').split('- resource: ')
   assert.equal(resources.length, 2)
   for (const resource of resources) {
@@ -62,7 +62,7 @@ test('the Home Assistant sensors read fields that are there', async () => {
   }
 })
 
-test('the Grafana panel selects fields that are there', async () => {
+test('the Grafana panel selects fields that exist', async () => {
   const panel = JSON.parse(example('json'))
   for (const target of panel.targets) {
     const body = await answerOf(target.url)

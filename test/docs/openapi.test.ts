@@ -71,7 +71,7 @@ for (const [name, endpoint] of endpoints) {
   })
 }
 
-test('every error code is either shown as an answer of an operation, or one that no operation can give', () => {
+test('every error code is documented at an operation, or no operation can return it', () => {
   const shown = new Set(Object.values(everyExample()).map(value => value?.code))
   const missing = Object.keys(errors).filter(code => !shown.has(code))
   assert.deepEqual(missing, ['no_route', 'method_not_allowed'])
@@ -127,7 +127,7 @@ test('refusals look as their examples show', async () => {
   await check('malformed_url', `${path}?limit=%`, token)
 })
 
-test('the pattern that tools may look for is the form of a token', () => {
+test('the documented pattern for secret scanners is the form of a token', () => {
   const pattern = new RegExp(document.components.securitySchemes.token['x-token-pattern'])
   const token = mintToken()
   assert.equal(pattern.exec(`token: "${token}"`)?.[0], token)

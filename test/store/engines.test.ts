@@ -122,7 +122,7 @@ const database = newSqlite()
 const reference = await serveAll(await open(database.url, { busyTimeoutMs: 5000 }), () => database.remove())
 after(() => reference.end())
 
-test('PGlite gives the answers of SQLite, byte for byte, with their validators and links', async () => {
+test('PGlite gives the same responses as SQLite, byte for byte, with validators and links', async () => {
   const other = await serveAll(await openPglite())
   try {
     // A real server, where there is one, gets all.
@@ -133,7 +133,7 @@ test('PGlite gives the answers of SQLite, byte for byte, with their validators a
   }
 })
 
-testOnPostgres('PostgreSQL gives the answers of SQLite, byte for byte, with their validators and links', async t => {
+testOnPostgres('PostgreSQL gives the same responses as SQLite, byte for byte, with validators and links', async t => {
   const empty = await emptyPostgres()
   const other = await serveAll(await open(empty.url, { busyTimeoutMs: 5000 }), () => empty.remove())
   try {
@@ -150,7 +150,7 @@ testOnPostgres('PostgreSQL gives the answers of SQLite, byte for byte, with thei
   }
 })
 
-test('identifiers beyond 32 bits, and beyond any, are not found', async () => {
+test('identifiers beyond 32 bits, and beyond all integers, are not found', async () => {
   for (const id of ['3000000000', String(LARGEST - 1), '9007199254740992', '99999999999999999999']) {
     const { status, text } = await answer(reference, `/api/v1/dtt/sessions/${id}`, 'sam')
     assert.equal(status, 404, text)
