@@ -470,7 +470,8 @@ test('pages, links and cursors show what a plain sort of the records shows', asy
     assert.deepEqual(new Set(back), new Set(expected))
   }
 
-  await fc.assert(property, { numRuns: 150 })
+  // Many more in the slow tests.
+  await fc.assert(property, { numRuns: Number(process.env['PAGING_RUNS'] ?? 40) })
 })
 
 /** Identifiers on all pages from an address on, as the links lead; `between` runs before the next page is fetched. */
