@@ -154,7 +154,7 @@ const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as
 
 function accountRow(data: Record<string, unknown>) {
   try {
-    return readAccount(data, () => {})
+    return readAccount(data)
   } catch (error) {
     throw error instanceof InvalidError ? new RefusedError(error.message) : error
   }

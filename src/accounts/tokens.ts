@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 import { type Kysely, sql } from 'kysely'
 import { scopes as allScopes } from '../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
+import { isTier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
@@ -56,9 +57,9 @@ export async function findGrant(store: Store, token: string): Promise<Grant | un
   }
 }
 
-/** Whether an account has a tier that has not ended. */
+/** Whether an account has one of the known tiers, which has not ended. */
 export function isEntitled({ tier, tierEndsAt }: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): boolean {
-  return tier !== null && (tierEndsAt === null || tierEndsAt > now)
+  return isTier(tier) && (tierEndsAt === null || tierEndsAt > now)
 }
 
 export interface TokenRequest {

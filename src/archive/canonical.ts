@@ -1,29 +1,73 @@
 import type { TArray, TObject, TSchema } from 'typebox'
 import { formatTimestamp, parseTimestamp } from '../contract/time.ts'
+import type { Notes } from './notes.ts'
 
-/** Why a value cannot be taken: `reason` completes "<path> …", and never holds the value. */
+/** Why a value cannot be taken: each `reason` completes "<path> …", and never holds the value. */
 export class InvalidError extends Error {
   override readonly name = 'Invalid'
-  readonly reason: string
-  readonly path: string
+  readonly faults: readonly Fault[]
 
-  constructor(reason: string, path = '') {
-    super(path === '' ? reason : `${path} ${reason}`)
-    this.reason = reason
-    this.path = path
+  constructor(reason: string | readonly Fault[], path = '') {
+    const faults = typeof reason === 'string' ? [{ reason, path }] : reason
+    super(textOf(faults))
+    this.faults = faults
   }
 
   within(parent: string): InvalidError {
-    const joint = this.path === '' || this.path.startsWith('[') ? '' : '.'
-    return new InvalidError(this.reason, `${parent}${joint}${this.path}`)
+    return new InvalidError(
+      this.faults.map(({ reason, path }) => ({
+        reason,
+        path: `${parent}${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
+      })),
+    )
   }
 }
 
-/** Checks a value against its schema and writes it as canonical JSON text. Throws Invalid. */
-export type Serialize = (value: unknown, dropped: Dropped) => string
+interface Fault {
+  readonly reason: string
+  readonly path: string
+}
 
-/** Called for each field that the schema does not know, with its name. */
-export type Dropped = (name: string) => void
+/** Collects what is wrong with the parts of a value, so that all of it is told at once. */
+export class Faults {
+  readonly #faults: Fault[] = []
+
+  /** What a check returns; undefined if it fails. */
+  collect<Value>(check: () => Value): Value | undefined {
+    try {
+      return check()
+    } catch (error) {
+      this.add(error)
+      return undefined
+    }
+  }
+
+  /** Rethrows what is no InvalidError. */
+  add(error: unknown, parent?: string) {
+    if (!(error instanceof InvalidError)) throw error
+    const { faults } = parent === undefined ? error : error.within(parent)
+    for (const fault of faults) {
+      // Of one value the first fault is enough.
+      const isTold = fault.path !== '' && this.#faults.some(({ path }) => path === fault.path)
+      if (!isTold && this.#faults.length <= MAX_FAULTS) this.#faults.push(fault)
+    }
+  }
+
+  throwIfAny() {
+    if (this.#faults.length > 0) throw new InvalidError(this.#faults)
+  }
+}
+
+/** How many faults of a line are told. */
+const MAX_FAULTS = 20
+
+function textOf(faults: readonly Fault[]): string {
+  const texts = faults.map(({ reason, path }) => (path === '' ? reason : `${path} ${reason}`))
+  return texts.length > MAX_FAULTS ? `${texts.slice(0, MAX_FAULTS).join('; ')}; and more` : texts.join('; ')
+}
+
+/** Checks a value against its schema and writes it as canonical JSON text. Throws Invalid. */
+export type Serialize = (value: unknown, notes: Notes) => string
 
 /** The order in which the (checked) items of a list are written, as indexes; undefined to keep the order given. */
 export type SortItems = (items: readonly JsonObject[]) => readonly number[] | undefined
@@ -32,54 +76,71 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 export interface WriterOptions {
   /** How to order the lists of an object, by the name of their field. */
-  readonly arrange?: Readonly<Record<string, SortItems>>
-  /** Fields that are dealt with elsewhere: neither written nor counted as unknown. */
-  readonly aside?: readonly string[]
-  /** How deep in its line the object is: 2 where it is `data`. */
-  readonly depth?: number
+  readonly sort?: Readonly<Record<string, SortItems>>
+  /** Fields that are dealt with elsewhere: neither written nor unknown. */
+  readonly ignored?: readonly string[]
+  /** Fields, at any depth, whose null is 0. */
+  readonly nullIsZero?: readonly string[]
+  /** Fields whose null is noted as extra, so that it can be told from 0. */
+  readonly nullIsNoted?: readonly string[]
+  /** Instants that are planned, and say nothing of what is known. */
+  readonly planned?: readonly string[]
 }
 
 const MAX_ITEMS = 10_000
 const MAX_DEPTH = 32
 
 /** Makes the writer of a record: the only code that writes a stored document. */
-export function recordWriter(schema: TObject, { arrange = {}, aside = [], depth = 2 }: WriterOptions = {}): Serialize {
+export function recordWriter(schema: TObject, options: WriterOptions = {}): Serialize {
+  // `data` is the second level of a line.
+  return objectWriter(schema, options, 2)
+}
+
+function objectWriter(schema: TObject, options: WriterOptions, depth: number): Serialize {
   const required = new Set(schema.required)
   const fields = Object.entries(schema.properties).map(([name, field]) => ({
     name,
     key: `${JSON.stringify(name)}:`,
     optional: !required.has(name),
-    write: writerOf(field, depth, arrange[name]),
+    write: fieldWriter(name, field, options, depth),
   }))
-  const known = new Set([...fields.map(field => field.name), ...aside])
-  return (value, dropped) => {
+  const known = new Set([...fields.map(field => field.name), ...(options.ignored ?? [])])
+  return (value, notes) => {
     if (!isObject(value)) throw new InvalidError('must be an object')
     let text = ''
     let seen = 0
+    let faults: Faults | undefined
     for (const { name, key, optional, write } of fields) {
       const item = value[name]
-      if (item === undefined) {
-        if (optional) continue
-        throw new InvalidError('is missing', name)
-      }
+      if (item === undefined && optional) continue
       seen += 1
+      const before = notes.extra.length
       try {
-        text += (text === '' ? '{' : ',') + key + write(item, dropped)
+        if (item === undefined) throw new InvalidError('is missing')
+        text += (text === '' ? '{' : ',') + key + write(item, notes)
       } catch (error) {
-        throw error instanceof InvalidError ? error.within(name) : error
+        faults ??= new Faults()
+        faults.add(error, name)
       }
+      if (notes.extra.length > before) notes.nest(before, name)
     }
-    if (Object.keys(value).length !== seen) dropUnknown(value, known, dropped, depth)
+    if (Object.keys(value).length !== seen || faults !== undefined) {
+      faults ??= new Faults()
+      noteUnknown(value, known, notes, faults, depth)
+      faults.throwIfAny()
+    }
     return `${text}}`
   }
 }
 
-/** Fields that are not kept are still looked at: what is hostile is refused wherever it stands. Throws Invalid. */
-export function dropUnknown(value: JsonObject, known: ReadonlySet<string>, dropped: Dropped, depth = 2): void {
+/** Fields that the schema does not have are looked at, too: what is hostile is refused wherever it stands. */
+export function noteUnknown(value: JsonObject, known: ReadonlySet<string>, notes: Notes, faults: Faults, depth = 2) {
   for (const [name, item] of Object.entries(value)) {
     if (known.has(name)) continue
-    checkUnknown(name, item, depth + 1)
-    dropped(name)
+    faults.collect(() => {
+      checkUnknown(name, item, depth + 1)
+      notes.addUnknown(name, item)
+    })
   }
 }
 
@@ -88,7 +149,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Text that every reader can hold: no NUL, no half of a surrogate pair. */
-export function checkText(text: string): string {
+function checkText(text: string): string {
   if (text.includes('\0')) throw new InvalidError('must not contain NUL')
   if (!text.isWellFormed()) throw new InvalidError('must not contain lone surrogates')
   return text
@@ -111,15 +172,54 @@ const LEAST = Number.MIN_SAFE_INTEGER
 const MOST = Number.MAX_SAFE_INTEGER
 const TOO_LARGE = `must be at most ${MOST} either way, as larger numbers are not exact in JSON`
 
-function writerOf(schema: TSchema, depth: number, arrange?: SortItems): Serialize {
+function fieldWriter(name: string, schema: TSchema, options: WriterOptions, depth: number): Serialize {
+  const { nullIsZero = [], nullIsNoted = [], planned = [], sort = {} } = options
+  const write = writerOf(schema, options, depth, { sort: sort[name], isExact: isIdentifier(name) })
+  if (planned.includes(name)) {
+    return (value, notes) => {
+      const { newest } = notes
+      const text = write(value, notes)
+      notes.newest = newest
+      return text
+    }
+  }
+  if (!nullIsZero.includes(name)) return write
+  const isNoted = nullIsNoted.includes(name)
+  return (value, notes) => {
+    if (value !== null) return write(value, notes)
+    notes.leniencies.push('null-number')
+    // Below its name, like a field of it without one.
+    if (isNoted) notes.extra.push({ pointer: '', value: null })
+    return '0'
+  }
+}
+
+/** Whether a field names a record: then a fraction is not rounded, which would name another one. */
+function isIdentifier(name: string): boolean {
+  return /^id$|Id$|_id$/.test(name)
+}
+
+interface ValueOptions {
+  readonly sort?: SortItems | undefined
+  readonly isExact?: boolean
+}
+
+function writerOf(
+  schema: TSchema,
+  options: WriterOptions,
+  depth: number,
+  { sort, isExact = false }: ValueOptions = {},
+): Serialize {
   // JSON Schema of one of the forms in contract/fields.ts; anything else is refused below.
   const { type, anyOf, format, minimum, maximum, ...rest } = schema as TSchema & Partial<JsonSchema>
-  if (anyOf !== undefined) return nullableWriter(anyOf, depth)
+  if (anyOf !== undefined) return nullableWriter(anyOf, options, depth, isExact)
   if ('const' in rest) return constantWriter(rest.const)
   if (rest.enum !== undefined) return choiceWriter(rest.enum)
   switch (type) {
     case 'integer':
-      return value => String(checkInteger(value, { minimum, maximum }))
+      return isExact
+        ? value => String(checkInteger(value, { minimum, maximum }))
+        : (value, notes) => String(checkInteger(rounded(value, notes), { minimum, maximum }))
     case 'number':
       return writeNumber
     case 'boolean':
@@ -127,12 +227,23 @@ function writerOf(schema: TSchema, depth: number, arrange?: SortItems): Serializ
     case 'string':
       return format === 'date-time' ? writeTimestamp : writeText
     case 'array':
-      return listWriter(schema as TArray, depth, arrange)
+      return listWriter(schema as TArray, options, depth, sort)
     case 'object':
-      return recordWriter(schema as TObject, { depth: depth + 1 })
+      return objectWriter(schema as TObject, { ...options, ignored: [] }, depth + 1)
     default:
       throw new Error(`a stored record cannot have a field of type ${String(type)}`)
   }
+}
+
+function rounded(value: unknown, notes: Notes): unknown {
+  if (typeof value !== 'number' || Number.isInteger(value) || !Number.isFinite(value)) return value
+  notes.leniencies.push('fraction')
+  return roundHalfAway(value)
+}
+
+/** The integer that is nearest, of two the one farther from zero. */
+export function roundHalfAway(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value))
 }
 
 interface JsonSchema {
@@ -145,11 +256,16 @@ interface JsonSchema {
   maximum: number
 }
 
-function nullableWriter(variants: readonly TSchema[], depth: number): Serialize {
+function nullableWriter(
+  variants: readonly TSchema[],
+  options: WriterOptions,
+  depth: number,
+  isExact: boolean,
+): Serialize {
   const [inner] = variants.filter(variant => !('type' in variant && variant.type === 'null'))
   if (inner === undefined || variants.length !== 2) throw new Error('a union in a stored record must be a type or null')
-  const write = writerOf(inner, depth)
-  return (value, dropped) => (value === null ? 'null' : write(value, dropped))
+  const write = writerOf(inner, options, depth, { isExact })
+  return (value, notes) => (value === null ? 'null' : write(value, notes))
 }
 
 function constantWriter(expected: unknown): Serialize {
@@ -186,34 +302,62 @@ function writeText(value: unknown): string {
   return JSON.stringify(checkText(value))
 }
 
-function writeTimestamp(value: unknown): string {
-  const instant = typeof value === 'string' ? parseTimestamp(value) : undefined
-  if (instant === undefined) {
-    throw new InvalidError('must be an RFC 3339 date-time, existing, and no finer than milliseconds')
-  }
+function writeTimestamp(value: unknown, notes: Notes): string {
+  const instant = readInstant(value, notes)
+  notes.addInstant(instant)
   return `"${formatTimestamp(instant)}"`
 }
 
-function listWriter(schema: TArray, depth: number, arrange?: SortItems): Serialize {
-  const write = writerOf(schema.items, depth + 1)
-  return (value, dropped) => {
+/** An instant as sources write it: finer than milliseconds, or without a zone, which is UTC. Throws Invalid. */
+export function readInstant(value: unknown, notes?: Notes): number {
+  const text = typeof value === 'string' ? value : ''
+  const exact = parseTimestamp(text)
+  if (exact !== undefined) return exact
+  const [, time = '', fraction = '', finer = '', zone = ''] = DATE_TIME.exec(text) ?? []
+  const instant = parseTimestamp(`${time}${fraction}${zone || 'Z'}`)
+  if (instant === undefined) throw new InvalidError('must be an existing RFC 3339 date-time')
+  if (zone === '') notes?.leniencies.push('no-zone')
+  if (/[1-9]/.test(finer)) notes?.leniencies.push('beyond-milliseconds')
+  return instant
+}
+
+const DATE_TIME = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d{1,3})?(\d*)([Zz]|[+-]\d\d:\d\d)?$/
+
+function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?: SortItems): Serialize {
+  const write = writerOf(schema.items, options, depth + 1)
+  return (value, notes) => {
     if (!Array.isArray(value)) throw new InvalidError('must be a list')
     if (value.length > MAX_ITEMS) throw new InvalidError(`must not have more than ${MAX_ITEMS} items`)
     const texts: string[] = []
+    const start = notes.extra.length
+    /** The item that each entry of `extra` comes from. */
+    const origins: number[] = []
+    let faults: Faults | undefined
     for (let index = 0; index < value.length; index += 1) {
       try {
-        texts.push(write(value[index], dropped))
+        texts.push(write(value[index], notes))
       } catch (error) {
-        throw error instanceof InvalidError ? error.within(`[${index}]`) : error
+        faults ??= new Faults()
+        faults.add(error, `[${index}]`)
       }
+      while (origins.length < notes.extra.length - start) origins.push(index)
     }
+    faults?.throwIfAny()
     // Written without an error, so each item is an object of the schema.
-    const order = arrange?.(value as JsonObject[])
+    const order = sort?.(value as JsonObject[])
+    if (origins.length > 0) {
+      const places = order === undefined ? undefined : new Map(order.map((index, place) => [index, place]))
+      notes.nest(start, entry => {
+        const index = origins[entry - start] ?? 0
+        return places?.get(index) ?? index
+      })
+    }
     return `[${(order === undefined ? texts : order.map(index => texts[index])).join(',')}]`
   }
 }
 
-function checkUnknown(name: string, value: unknown, depth: number) {
+/** Refuses what no reader should get, at any depth. Throws Invalid. */
+export function checkUnknown(name: string, value: unknown, depth: number) {
   if (name === '__proto__') throw new InvalidError('must not have a field named __proto__')
   checkText(name)
   if (typeof value === 'string') checkText(value)

@@ -1,5 +1,4 @@
-import { parseTimestamp } from '../contract/time.ts'
-import type { JsonObject } from './canonical.ts'
+import { type JsonObject, readInstant } from './canonical.ts'
 
 /** The columns that figures are made from. They follow from the record alone, and can be made again from it. */
 export const SESSION_FIGURES = [
@@ -56,7 +55,7 @@ interface Result {
   readonly durationMeasured: number
   readonly points: number
   readonly repsMeasured: number
-  readonly distanceTravelled?: number | null
+  readonly distanceTravelled?: number
 }
 
 /** What the segments of one kind sum up to. */
@@ -116,7 +115,7 @@ export function lockEvents(session: JsonObject): string {
   const events = session['LockSegment'] as { id: number; createdAt: string; isLocked: boolean; type: string | null }[]
   return JSON.stringify(
     events
-      .map(({ id, createdAt, isLocked, type }) => ({ id, at: parseTimestamp(createdAt) ?? 0, isLocked, type }))
+      .map(({ id, createdAt, isLocked, type }) => ({ id, at: readInstant(createdAt), isLocked, type }))
       .toSorted((a, b) => a.at - b.at || a.id - b.id)
       .map(({ at, isLocked, type }) => [at, isLocked ? 1 : 0, type ?? '']),
   )

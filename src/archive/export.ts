@@ -1,9 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { JsonObject } from './canonical.ts'
 import { type Kind, kinds, type Row } from './kinds.ts'
-import { isTooLong } from './lines.ts'
+import { writeLine } from './records.ts'
 
 /**
  * Writes the records of the store as an archive: kinds in their order, rows by identifier, all as they stand at one
@@ -22,34 +21,6 @@ export async function exportArchive(
       else if (kind.name !== 'partnership') await writeRows(db, kind, write, `owner_id = ${accountId}`)
     }
   })
-}
-
-/**
- * The line of a row, without the newline. A record can be longer than the line it came from, where that left out what is
- * filled in: if it no longer fits into a line, the same is left out again.
- */
-export function writeLine(kind: Kind, row: Row): string {
-  const line = kind.write(row)
-  if (!isTooLong(line)) return line
-  // What was just written is JSON of this shape.
-  const record = JSON.parse(line) as JsonObject & { readonly data: JsonObject }
-  let { data } = record
-  for (const name of Object.keys(data)) {
-    const { [name]: _, ...rest } = data
-    if (isReadAs(kind, row, rest, record)) data = rest
-  }
-  return JSON.stringify({ ...record, data }, (key, value: unknown) =>
-    key === 'distanceTravelled' && value === null ? undefined : value,
-  )
-}
-
-function isReadAs(kind: Kind, row: Row, data: JsonObject, beside: JsonObject): boolean {
-  try {
-    const read = kind.read(data, beside, () => {})
-    return kind.columns.every(column => read[column] === row[column])
-  } catch {
-    return false
-  }
 }
 
 // A record can be as long as a line of an archive: these are held in memory.

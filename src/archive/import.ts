@@ -2,9 +2,10 @@ import type { Store } from '../store/index.ts'
 import { InvalidError } from './canonical.ts'
 import { UnfinishedError } from './kinds.ts'
 import { type Line, readLines } from './lines.ts'
-import { DroppedFields, parseLine, readRow, recordOf } from './records.ts'
+import { Notes } from './notes.ts'
+import { parseLine, readRow, recordOf } from './records.ts'
 import { ImportStaging } from './staging.ts'
-import { Errors, type ImportReport, MAX_LISTED, type OnConflict } from './report.ts'
+import { Errors, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
@@ -45,7 +46,9 @@ export async function importArchive(
       const finish = async () => {
         await incoming.compareWithStore()
         errors.throwIfAny()
-        return incoming.moveIntoStore()
+        const reports = await incoming.moveIntoStore()
+        await incoming.noteNewest()
+        return reports
       }
       // Where something is wrong already, all that is left is to tell what else is, and that needs no lock.
       const reports = errors.count > 0 ? await finish() : await store.locked(db, finish)
@@ -71,20 +74,21 @@ async function* watch(
   signal?.throwIfAborted()
 }
 
-/** Reads every line, sets its row aside, and collects what is wrong. */
+/** Reads every line, stages its row, and collects what is wrong. */
 async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer>, errors: Errors) {
-  const unfinished: { line: number; id: number }[] = []
+  const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
-  const dropped = new DroppedFields()
+  const counts = new NoteCounts()
+  const now = Date.now()
 
   for await (const lines of readLines(chunks)) {
     for (const line of lines) {
       try {
-        stage(line, incoming, dropped)
+        stage(line, incoming, counts, now)
       } catch (error) {
         if (error instanceof UnfinishedError) {
           unfinishedCount += 1
-          if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, id: error.id })
+          if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: error.kind, id: error.id })
         } else if (error instanceof InvalidError) errors.add(line.number, error.message)
         else throw error
       }
@@ -92,17 +96,22 @@ async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer
     await incoming.flushFull()
   }
   await incoming.flush()
-  return { unfinished, unfinishedCount, dropped: dropped.list() }
+  return { unfinished, unfinishedCount, ...counts.list() }
 }
 
 /** Throws Invalid or Unfinished. */
-function stage(line: Line, incoming: ImportStaging, dropped: DroppedFields) {
+function stage(line: Line, incoming: ImportStaging, counts: NoteCounts, now: number) {
   const record = recordOf(parseLine(line))
   const { kind, data } = record
+  const notes = new Notes(now)
   try {
-    incoming.add(kind, line.number, readRow(record, dropped))
+    incoming.add(kind, line.number, readRow(record, notes))
+    counts.add(kind.name, notes)
   } catch (error) {
-    if (error instanceof UnfinishedError) incoming.passOver(kind)
+    if (error instanceof UnfinishedError) {
+      incoming.passOver(kind)
+      counts.add(kind.name, notes)
+    }
     // The records of an account are not wrong because its own line is.
     if (kind.name === 'account' && Number.isSafeInteger(data['id']))
       incoming.add(kind, line.number, { id: Number(data['id']) })

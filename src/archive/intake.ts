@@ -3,8 +3,9 @@ import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { InvalidError } from './canonical.ts'
 import { account, type Kind, type Row, UnfinishedError } from './kinds.ts'
-import { DroppedFields, identityOf, kindsByName, readRow, recordOf } from './records.ts'
-import type { Outcome } from './report.ts'
+import { Notes } from './notes.ts'
+import { identityOf, kindsByName, readRow, recordOf } from './records.ts'
+import { type FieldCount, type LeniencyCount, NoteCounts, type Outcome } from './report.ts'
 import { clearSetAside, SetAside, type SetAsideReport } from './set-aside.ts'
 import { ImportStaging } from './staging.ts'
 
@@ -45,11 +46,14 @@ export interface BatchReport {
   readonly added: number
   readonly replaced: number
   readonly unchanged: number
-  /** Sessions that are not finished. */
+  /** Sessions that have not started, or are not finished. */
   readonly skipped: number
   /** In its rows, `line` is the place in the batch, from 0. */
   readonly setAside: SetAsideReport
-  readonly extra: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
+  /** Fields that are not part of a record and are kept beside it. */
+  readonly extra: readonly FieldCount[]
+  /** Values that were taken though they are not what the format has there. */
+  readonly leniencies: readonly LeniencyCount[]
 }
 
 export function openIntake(store: Store, { source, accounts }: IntakeOptions): Intake {
@@ -82,7 +86,7 @@ class IntakeBatch {
   readonly #incoming: ImportStaging
   readonly #kinds: readonly Kind[]
   readonly #outcomes: Outcome[]
-  readonly #dropped = new DroppedFields()
+  readonly #counts = new NoteCounts()
 
   constructor(
     db: Kysely<Tables>,
@@ -120,15 +124,19 @@ class IntakeBatch {
     await this.#incoming.prepare()
     for (const [index, record] of this.#records.entries()) {
       const envelope = envelopeOf(record)
+      const notes = new Notes()
       try {
         if (record.fault !== undefined) throw new InvalidError(record.fault)
         const read = recordOf(envelope)
-        const row = readRow(read, this.#dropped)
+        const row = readRow(read, notes)
         checkOwner(read.kind, row, owners)
         this.#incoming.add(read.kind, index, row)
+        this.#counts.add(record.kind, notes)
       } catch (error) {
-        if (error instanceof UnfinishedError) this.#outcomes[index] = 'skipped'
-        else if (error instanceof InvalidError) {
+        if (error instanceof UnfinishedError) {
+          this.#outcomes[index] = 'skipped'
+          this.#counts.add(record.kind, notes)
+        } else if (error instanceof InvalidError) {
           const raw = JSON.stringify(envelope)
           this.#rejects.add({ line: index, ...identityOf(envelope), reason: error.message, raw })
         } else throw error
@@ -162,7 +170,7 @@ class IntakeBatch {
       unchanged: count('unchanged'),
       skipped: count('skipped'),
       setAside,
-      extra: this.#dropped.list(),
+      ...this.#counts.list(),
     }
   }
 }

@@ -3,23 +3,25 @@ import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSession } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
-import { accountText, User } from '../contract/people.ts'
-import { parseTimestamp } from '../contract/time.ts'
+import { accountText, isTier, User } from '../contract/people.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 import {
   type SortItems,
   checkInteger,
-  checkText,
-  type Dropped,
-  dropUnknown,
+  Faults,
+  noteUnknown,
   InvalidError,
   isObject,
   type JsonObject,
+  readInstant,
   recordWriter,
+  roundHalfAway,
   type Serialize,
 } from './canonical.ts'
 import { lockEvents, SESSION_FIGURES, sessionFigures, templateRules } from './derived-columns.ts'
+import { type Leniency, Notes } from './notes.ts'
 
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
@@ -48,9 +50,16 @@ export interface Kind {
   /** How a row takes over from the stored one what its line does not tell. */
   readonly merge?: Merge
   /** Makes the row of a line. Throws Invalid, or Unfinished for a session that is not to be stored. */
-  readonly read: (data: JsonObject, beside: JsonObject, dropped: Dropped) => Row
+  readonly read: (data: JsonObject, beside: JsonObject, notes: Notes) => Row
   /** Writes the line of a row, without the newline. */
   readonly write: (row: Row) => string
+}
+
+interface MergeOptions {
+  /** Whether a stored account takes the tier and its end. */
+  readonly tiers: boolean
+  /** Whether the rows come from an archive: what it does not tell is not so. */
+  readonly isArchive: boolean
 }
 
 export interface Merge {
@@ -59,15 +68,17 @@ export interface Merge {
   /** Whether a line of an archive tells all there is, so that only rows from elsewhere are merged. */
   readonly unlessArchive: boolean
   /** The new values of the columns of the incoming row. */
-  readonly row: (incoming: Row, stored: Row, options: { readonly tiers: boolean }) => Row
+  readonly row: (incoming: Row, stored: Row, options: MergeOptions) => Row
 }
 
-/** A session without a result yet. It is no error, and it is not stored. */
+/** A session that has not started, or has no result yet. It is no error, and it is not stored. */
 export class UnfinishedError extends Error {
   override readonly name = 'Unfinished'
+  readonly kind: string
   readonly id: number
-  constructor(id: number) {
+  constructor(kind: string, id: number) {
     super('not finished')
+    this.kind = kind
     this.id = id
   }
 }
@@ -75,7 +86,7 @@ export class UnfinishedError extends Error {
 export const account: Kind = {
   name: 'account',
   table: 'account',
-  beside: [],
+  beside: ['asOf'],
   columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag', 'extra', 'as_of'],
   staged: { given: 'text' },
   key: ['id'],
@@ -84,7 +95,13 @@ export const account: Kind = {
   recordColumn: 'id',
   ownerColumn: 'id',
   isOwned: false,
-  read: (data, _beside, dropped) => ({ ...readAccount(data, dropped), given: givenFields(data) }),
+  read: (data, beside, notes) => {
+    const faults = new Faults()
+    const asOf = faults.collect(() => optionalInstant(beside, 'asOf', notes)) ?? null
+    const row = faults.collect(() => readAccount(data, notes))
+    faults.throwIfAny()
+    return { ...row, as_of: asOf, given: givenFields(data) }
+  },
   merge: {
     condition:
       'incoming.etag <> stored.etag or incoming.subscription_ends_at is distinct from stored.subscription_ends_at',
@@ -93,7 +110,9 @@ export const account: Kind = {
   },
   write: row => {
     const ends = row['subscription_ends_at'] ?? null
-    return line('account', accountText(String(row['document']), ends === null ? null : Number(ends)))
+    const data = accountText(String(row['document']), ends === null ? null : Number(ends))
+    const asOf = row['as_of'] ?? null
+    return line('account', data, row, asOf === null ? '' : `"asOf":"${formatTimestamp(Number(asOf))}"`)
   },
 }
 
@@ -109,55 +128,64 @@ const partnership: Kind = {
   recordColumn: 'partner_id',
   ownerColumn: 'owner_id',
   isOwned: false,
-  read: (data, _beside, dropped) => {
-    const row = { owner_id: identifier(data, 'ownerId'), partner_id: identifier(data, 'partnerId') }
-    if (row.owner_id === row.partner_id) throw new InvalidError('must not be the owner', 'partnerId')
-    dropUnknown(data, PARTNERSHIP_FIELDS, dropped)
-    return row
+  read: (data, _beside, notes) => {
+    const faults = new Faults()
+    const owner = faults.collect(() => identifier(data, 'ownerId')) ?? null
+    const partner = faults.collect(() => identifier(data, 'partnerId')) ?? null
+    if (owner !== null && owner === partner) faults.add(new InvalidError('must not be the owner', 'partnerId'))
+    noteUnknown(data, PARTNERSHIP_FIELDS, notes, faults)
+    faults.throwIfAny()
+    return { owner_id: owner, partner_id: partner }
   },
-  write: row => line('partnership', `{"ownerId":${row['owner_id']},"partnerId":${row['partner_id']}}`),
+  write: row => line('partnership', `{"ownerId":${row['owner_id']},"partnerId":${row['partner_id']}}`, row),
 }
 
 const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId'])
 
 const lockTemplate = record('lock-template', {
   columns: ['at', 'is_test_lock', 'is_time_displayed'],
-  read: (data, _beside, dropped) => {
+  read: (data, _beside, notes) => {
     const random = data['isRandomDuration'] === true
+    const faults = new Faults()
     for (const field of ['minDuration', 'maxDuration']) {
-      const value = optionalInteger(data, field)
-      if (random && value === null) throw new InvalidError('is required when the duration is random', field)
+      if (random && (data[field] ?? null) === null) {
+        faults.add(new InvalidError('is required when the duration is random', field))
+      } else if (!random) faults.collect(() => optionalInteger(data, field))
     }
-    const template = random ? data : { ...data, minDuration: null, maxDuration: null }
-    const document = writers.lockTemplate(template, dropped)
-    return { ...owned(data), at: instant(data, 'createdAt'), ...templateRules(template), ...stored(document) }
+    // What is missing here is told above.
+    const bounds = random ? { minDuration: data['minDuration'] ?? 0, maxDuration: data['maxDuration'] ?? 0 } : NO_BOUNDS
+    const document = faults.collect(() => writers.lockTemplate({ ...data, ...bounds }, notes)) ?? ''
+    faults.throwIfAny()
+    return { ...owned(data), at: instant(data, 'createdAt'), ...templateRules(data), ...stored(document) }
   },
 })
 
+const NO_BOUNDS = { minDuration: null, maxDuration: null }
+
 const lockDevice = record('lock-device', {
-  read: (data, _beside, dropped) => {
-    const document = writers.lockDevice({ ...data, ...zeroes(data, ['hueShift']) }, dropped)
+  read: (data, _beside, notes) => {
+    const document = writers.lockDevice({ ...data, ...zeroes(data, ['hueShift']) }, notes)
     return { ...owned(data), ...stored(document) }
   },
 })
 
 const trainingDevice = record('training-device', {
-  read: (data, _beside, dropped) => {
-    const document = writers.trainingDevice({ ...data, ...zeroes(data, ['serialNumber', 'apiHits']) }, dropped)
+  read: (data, _beside, notes) => {
+    const document = writers.trainingDevice({ ...data, ...zeroes(data, ['serialNumber', 'apiHits']) }, notes)
     return { ...owned(data), ...stored(document) }
   },
 })
 
 const trainingTemplate = record('training-template', {
   columns: ['at', 'is_public', 'is_active', 'summary'],
-  read: (data, _beside, dropped) => {
-    const document = writers.trainingTemplate(data, dropped)
+  read: (data, _beside, notes) => {
+    const document = writers.trainingTemplate(data, notes)
     return {
       ...owned(data),
       at: instant(data, 'createdDate'),
       is_public: flag(data, 'isPublic'),
       is_active: flag(data, 'isActive'),
-      summary: writers.trainingTemplateSummary(data, ignore),
+      summary: writers.trainingTemplateSummary(data, new Notes()),
       ...stored(document),
     }
   },
@@ -173,9 +201,16 @@ const lockSession = record('lock-session', {
     unlessArchive: true,
     row: (_incoming, stored) => ({ template_id: stored['template_id'] ?? null }),
   },
-  read: (data, beside, dropped) => {
-    const templateId = optionalInteger(beside, 'templateId')
-    const document = writers.lockSession(data, dropped)
+  read: (data, beside, notes) => {
+    if (data['startDate'] === null) throw unfinished('lock-session', data, notes, 'not-started')
+    const faults = new Faults()
+    const templateId = faults.collect(() => optionalInteger(beside, 'templateId')) ?? null
+    const session = withoutRepeated(data, 'templateId', templateId)
+    const document = faults.collect(() => writers.lockSession(session, notes)) ?? ''
+    faults.throwIfAny()
+    const endedAt = optionalInstant(data, 'endDate')
+    // The end of an active session is only planned.
+    if (endedAt !== null && data['isActive'] !== true) notes.addInstant(endedAt)
     return {
       ...owned(data),
       at: instant(data, 'startDate'),
@@ -183,7 +218,7 @@ const lockSession = record('lock-session', {
       is_active: flag(data, 'isActive'),
       template_id: templateId,
       tells_template: beside['templateId'] === undefined ? 0 : 1,
-      ended_at: optionalInstant(data, 'endDate'),
+      ended_at: endedAt,
       events: lockEvents(data),
       ...stored(document),
     }
@@ -192,6 +227,7 @@ const lockSession = record('lock-session', {
     line(
       'lock-session',
       String(row['document']),
+      row,
       row['template_id'] === null ? '' : `"templateId":${row['template_id']}`,
     ),
 })
@@ -203,36 +239,63 @@ const trainingSession = record('training-session', {
   identity: ['etag', 'owner_id'],
   staged: { tells_upload: 'integer' },
   merge: {
-    condition: 'incoming.tells_upload = 0 and incoming.approximate = 0 and stored.approximate = 1',
-    unlessArchive: true,
-    row: incoming => ({
-      approximate: 1,
-      // The mark is the last field of a document.
-      ...stored(`${String(incoming['document']).slice(0, -1)},"distanceApproximate":true}`),
-    }),
+    condition: `incoming.tells_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
+      or incoming.extra is null and stored.extra like '%/percentGrade"%'`,
+    unlessArchive: false,
+    row: mergeSession,
   },
-  read: (data, beside, dropped) => {
-    const id = identifier(data, 'id')
-    const ownerId = identifier(beside, 'ownerId')
-    if (data['passed'] === null) {
-      // What is not stored may be incomplete, but not hostile.
-      dropUnknown(data, new Set(), ignore)
-      throw new UnfinishedError(id)
-    }
-    const session = withMetrics(data, isLegacy(data, beside))
-    const document = writers.trainingSession(session, dropped)
+  read: (data, beside, notes) => {
+    if (data['passed'] === null) throw unfinished('training-session', data, notes)
+    const faults = new Faults()
+    const ownerId = faults.collect(() => identifier(beside, 'ownerId')) ?? null
+    const legacy = faults.collect(() => isLegacy(data, beside)) ?? false
+    const session = withMetrics(withoutRepeated(data, 'ownerId', ownerId), legacy)
+    const document = faults.collect(() => writers.trainingSession(session, notes)) ?? ''
+    faults.throwIfAny()
     return {
-      id,
+      id: whole(data, 'id'),
       owner_id: ownerId,
       at: instant(data, 'created_at'),
       passed: flag(data, 'passed'),
       tells_upload: beside['legacyUpload'] === undefined ? 0 : 1,
-      ...sessionFigures(session),
+      ...figuresOf(session, document, beside, notes),
       ...stored(document),
     }
   },
-  write: row => line('training-session', String(row['document']), `"ownerId":${row['owner_id']}`),
+  write: row => line('training-session', String(row['document']), row, `"ownerId":${row['owner_id']}`),
 })
+
+/** The figures of a session, from the fields as they came if they are as they were written. */
+function figuresOf(session: JsonObject, document: string, beside: JsonObject, notes: Notes) {
+  const extra = isObject(beside['extra']) ? beside['extra'] : {}
+  if (notes.leniencies.length === 0 && Object.keys(extra).length === 0) return sessionFigures(session)
+  const noted = new Set([...Object.keys(extra), ...notes.extra.map(({ pointer }) => pointer)])
+  // What was just written is JSON of an object.
+  return gradedFigures(JSON.parse(document) as JsonObject, noted)
+}
+
+/** A session keeps the mark of its upload if its line does not tell it, and which of its grades are none. */
+function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): Row {
+  let document = String(incoming['document'])
+  if (!isArchive && incoming['tells_upload'] === 0 && incoming['approximate'] === 0 && before['approximate'] === 1) {
+    // The mark is the last field of a document.
+    document = `${document.slice(0, -1)},"distanceApproximate":true}`
+  }
+  const extra = incoming['extra'] ?? before['extra'] ?? '{}'
+  // A document and extra fields are JSON of an object.
+  const noted = new Set(Object.keys(JSON.parse(String(extra)) as JsonObject))
+  return { ...gradedFigures(JSON.parse(document) as JsonObject, noted), ...stored(document) }
+}
+
+/** The figures of a session, of which `noted` are the pointers of extra fields: a grade of 0 among them is none. */
+function gradedFigures(session: JsonObject, noted: ReadonlySet<string>) {
+  // A session in canonical form has a list of results.
+  const segments = session['TrainerSegment'] as readonly JsonObject[]
+  return sessionFigures(
+    session,
+    place => segments[place]?.['percentGrade'] !== 0 || !noted.has(`/TrainerSegment/${place}/percentGrade`),
+  )
+}
 
 /** Every kind, in the order of an export: each names only accounts that come before it. */
 export const kinds: readonly Kind[] = [
@@ -247,23 +310,29 @@ export const kinds: readonly Kind[] = [
 ]
 
 /** Makes the row of an account from what is known of it: its id and username at least. Throws Invalid. */
-export function readAccount(data: JsonObject, dropped: Dropped) {
+export function readAccount(data: JsonObject, notes = new Notes()) {
+  const tier = data['subscriptionTier'] ?? null
   const user = {
     ...data,
     accountType: data['accountType'] ?? 'user',
-    subscriptionTier: data['subscriptionTier'] ?? null,
+    subscriptionTier: tier,
     ...zeroes(data, ['league', 'rank', 'totalPoints', 'matchPoints']),
     profileImage: data['profileImage'] ?? null,
     profileDescription: data['profileDescription'] ?? null,
     profileTitle: data['profileTitle'] ?? null,
   }
-  const document = writers.user(user, dropped)
+  const faults = new Faults()
+  const document = faults.collect(() => writers.user(user, notes)) ?? ''
+  const username = faults.collect(() => readUsername(data['username'])) ?? ''
+  const endsAt = faults.collect(() => optionalInstant(data, 'subscriptionEndsAt', notes)) ?? null
+  faults.throwIfAny()
+  if (typeof tier === 'string' && !isTier(tier)) notes.leniencies.push('unknown-tier')
   return {
     id: whole(user, 'id'),
-    username: readUsername(data['username']),
-    // One of the tiers or null, or the writer would have refused it.
-    subscription_tier: user.subscriptionTier as string | null,
-    subscription_ends_at: optionalInstant(data, 'subscriptionEndsAt'),
+    username,
+    // Text or null, or the writer would have refused it.
+    subscription_tier: tier as string | null,
+    subscription_ends_at: endsAt,
     ...stored(document),
   }
 }
@@ -276,15 +345,16 @@ function givenFields(data: JsonObject): string {
 const ACCOUNT_FIELDS = [...Object.keys(User.properties), 'subscriptionEndsAt']
 
 /** An account keeps the fields that a line does not have, and its tier unless that is to be taken. */
-function mergeAccount(incoming: Row, stored: Row, { tiers }: { readonly tiers: boolean }): Row {
+function mergeAccount(incoming: Row, stored: Row, { tiers: takesTier }: MergeOptions): Row {
   // Both are JSON of an object: a document, and what `givenFields` wrote.
   const before = JSON.parse(String(stored['document'])) as JsonObject
   const given = JSON.parse(String(incoming['given'])) as JsonObject
-  const merged = readAccount(
-    { ...before, ...given, ...(tiers ? {} : { subscriptionTier: before['subscriptionTier'] }) },
-    ignore,
-  )
-  const takesEnd = tiers && 'subscriptionEndsAt' in given
+  const merged = readAccount({
+    ...before,
+    ...given,
+    ...(takesTier ? {} : { subscriptionTier: before['subscriptionTier'] }),
+  })
+  const takesEnd = takesTier && 'subscriptionEndsAt' in given
   return {
     ...merged,
     subscription_ends_at: takesEnd ? merged.subscription_ends_at : (stored['subscription_ends_at'] ?? null),
@@ -297,7 +367,7 @@ function readUsername(value: unknown): string {
     throw new InvalidError(`must be text of 1 to ${MAX_NAME_LENGTH} characters without control characters`, 'username')
   }
   if (/^[0-9]+$/.test(value)) throw new InvalidError('must not be all digits', 'username')
-  return checkText(value)
+  return value
 }
 
 /** Events in the order they happened. */
@@ -318,15 +388,31 @@ const byOrder: SortItems = items => {
   return order
 }
 
+/** Numbers of results, and what a session was recorded with. */
+const NULL_IS_ZERO = [
+  'percentGrade',
+  'points',
+  'durationMeasured',
+  'durationTarget',
+  'repsMeasured',
+  'repsTarget',
+  'trainer_id',
+  'settings_id',
+]
+
 const writers = {
-  user: recordWriter(User, { aside: ['subscriptionEndsAt'] }),
+  user: recordWriter(User, { ignored: ['subscriptionEndsAt'] }),
   lockTemplate: recordWriter(LockTemplate),
   lockDevice: recordWriter(LockDevice),
   trainingDevice: recordWriter(TrainingDevice),
-  trainingTemplate: recordWriter(TrainingTemplate, { arrange: { Segment: byOrder } }),
-  trainingTemplateSummary: recordWriter(TrainingTemplateSummary, { aside: ['Segment'] }),
-  lockSession: recordWriter(LockSession, { arrange: { LockSegment: byTime } }),
-  trainingSession: recordWriter(TrainingSession, { arrange: { TrainerSegment: byOrder } }),
+  trainingTemplate: recordWriter(TrainingTemplate, { sort: { Segment: byOrder } }),
+  trainingTemplateSummary: recordWriter(TrainingTemplateSummary, { ignored: ['Segment'] }),
+  lockSession: recordWriter(LockSession, { sort: { LockSegment: byTime }, planned: ['endDate'] }),
+  trainingSession: recordWriter(TrainingSession, {
+    sort: { TrainerSegment: byOrder },
+    nullIsZero: NULL_IS_ZERO,
+    nullIsNoted: ['percentGrade'],
+  }),
 } satisfies Record<string, Serialize>
 
 /** What the kinds of record have in common. */
@@ -343,16 +429,18 @@ function record(
     accounts: ['owner_id'],
     recordColumn: 'id',
     ownerColumn: 'owner_id',
-    staged: {},
     isOwned: true,
-    write: row => line(name, String(row['document'])),
+    write: row => line(name, String(row['document']), row),
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
+    staged: { ...own.staged, newest: 'integer' },
   }
 }
 
-function line(kind: string, data: string, beside = ''): string {
-  return `{"kind":"${kind}","data":${data}${beside === '' ? '' : `,${beside}`}}`
+function line(kind: string, data: string, row: Row, beside = ''): string {
+  const extra = row['extra'] ?? null
+  const parts = [`"kind":"${kind}"`, `"data":${data}`, beside, extra === null ? '' : `"extra":${extra}`]
+  return `{${parts.filter(part => part !== '').join(',')}}`
 }
 
 function stored(document: string) {
@@ -365,35 +453,51 @@ function owned(data: JsonObject) {
 
 /**
  * The figures of a session: as recorded, else the sum over its segments. Distances are added in whole micrometres, so
- * that the sum does not depend on their order; null when no segment knows its distance.
+ * that the sum does not depend on their order. A distance that is null is one that is not known, and is left out.
  */
 function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
-  const { distanceApproximate: _, ...rest } = data
+  const { distanceApproximate: _, distanceTravelled, ...rest } = data
   const given = data['TrainerSegment']
-  const segments: unknown[] = Array.isArray(given) ? given : []
-  // The distance of a segment is always sent; a source that had none leaves it out.
-  const results = segments.map(segment =>
-    isObject(segment) && segment['distanceTravelled'] === undefined ? { ...segment, distanceTravelled: null } : segment,
-  )
+  const segments: unknown[] = Array.isArray(given) ? given.map(withoutNullDistance) : []
+  const distance =
+    distanceTravelled ?? sum(segments, 'distanceTravelled', metres => Math.round(metres * MICROMETRES), MICROMETRES)
   return {
     ...rest,
-    ...(Array.isArray(given) ? { TrainerSegment: results } : {}),
-    repsMeasured: data['repsMeasured'] ?? sum(results, 'repsMeasured', 1) ?? 0,
-    distanceTravelled: data['distanceTravelled'] ?? sum(results, 'distanceTravelled', MICROMETRES),
+    ...(Array.isArray(given) ? { TrainerSegment: segments } : {}),
+    repsMeasured: data['repsMeasured'] ?? sum(segments, 'repsMeasured', roundHalfAway) ?? 0,
+    ...(distance === null ? {} : { distanceTravelled: distance }),
     ...(legacy ? { distanceApproximate: true } : {}),
   }
 }
 
+/** Some sources have inside a record what an archive has beside it. */
+function withoutRepeated(data: JsonObject, field: string, beside: number | null): JsonObject {
+  const { [field]: inside, ...rest } = data
+  return inside === beside ? rest : data
+}
+
+function withoutNullDistance(segment: unknown): unknown {
+  if (!isObject(segment) || segment['distanceTravelled'] !== null) return segment
+  const { distanceTravelled: _, ...rest } = segment
+  return rest
+}
+
 const MICROMETRES = 1_000_000
 
-function sum(segments: readonly unknown[], field: string, scale: number): number | null {
+function sum(
+  segments: readonly unknown[],
+  field: string,
+  toInteger: (value: number) => number,
+  scale = 1,
+): number | null {
   let total: number | null = null
   for (const segment of segments) {
     const value = isObject(segment) ? segment[field] : null
-    if (typeof value === 'number') total = (total ?? 0) + Math.round(value * scale)
+    // What is no distance or count by itself is refused where it stands.
+    if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) total = (total ?? 0) + toInteger(value)
   }
   if (total === null) return null
-  // A sum that is not exact depends on its order. The writer refuses it, after what is wrong with the segments.
+  // A sum that is not exact depends on its order. The writer refuses it, beside what is wrong with the segments.
   return Number.isSafeInteger(total) ? total / scale : Infinity
 }
 
@@ -420,12 +524,24 @@ function optionalInteger(data: JsonObject, field: string): number | null {
   return value === null ? null : checkInteger(value, {}, field)
 }
 
-function optionalInstant(data: JsonObject, field: string): number | null {
+function optionalInstant(data: JsonObject, field: string, notes?: Notes): number | null {
   const value = data[field] ?? null
   if (value === null) return null
-  const parsed = typeof value === 'string' ? parseTimestamp(value) : undefined
-  if (parsed === undefined) throw new InvalidError('must be an RFC 3339 date-time or null', field)
-  return parsed
+  try {
+    return readInstant(value, notes)
+  } catch (error) {
+    throw error instanceof InvalidError ? new InvalidError('must be an RFC 3339 date-time or null', field) : error
+  }
+}
+
+/** What is not stored may be incomplete, but not hostile. */
+function unfinished(kind: string, data: JsonObject, notes: Notes, leniency?: Leniency): UnfinishedError {
+  const id = identifier(data, 'id')
+  const faults = new Faults()
+  noteUnknown(data, new Set(), new Notes(), faults)
+  faults.throwIfAny()
+  if (leniency !== undefined) notes.leniencies.push(leniency)
+  return new UnfinishedError(kind, id)
 }
 
 // The readers below are for fields that a writer has checked.
@@ -435,7 +551,7 @@ function whole(data: JsonObject, field: string): number {
 }
 
 function instant(data: JsonObject, field: string): number {
-  return parseTimestamp(String(data[field])) ?? 0
+  return readInstant(data[field])
 }
 
 function text(data: JsonObject, field: string): string {
@@ -446,8 +562,6 @@ function text(data: JsonObject, field: string): string {
 function flag(data: JsonObject, field: string): number {
   return data[field] === true ? 1 : 0
 }
-
-function ignore() {}
 
 /** The indexes in order; undefined when they already are. */
 function sorted(indexes: readonly number[], compare: (a: number, b: number) => number): number[] | undefined {

@@ -1,8 +1,7 @@
-import { InvalidError, isObject, type JsonObject } from './canonical.ts'
-import { writeLine } from './export.ts'
+import { checkUnknown, Faults, InvalidError, isObject, type JsonObject } from './canonical.ts'
 import { type Kind, kinds, type Row } from './kinds.ts'
 import { isTooLong, type Line } from './lines.ts'
-import { MAX_LISTED } from './report.ts'
+import { Notes } from './notes.ts'
 
 /** What a line of an archive holds. */
 export interface ArchiveRecord {
@@ -34,17 +33,39 @@ export function recordOf(envelope: unknown): ArchiveRecord {
 }
 
 /** Makes the row of a record. Throws Invalid, or Unfinished for a session that is not to be stored. */
-export function readRow({ kind, data, envelope }: ArchiveRecord, dropped: DroppedFields): Row {
-  const keys = ['kind', 'data', ...kind.beside]
+export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): Row {
+  const faults = new Faults()
+  const keys = ['kind', 'data', ...kind.beside, 'extra']
   if (!Object.keys(envelope).every(key => keys.includes(key))) {
-    throw new InvalidError(`must have no other keys than ${keys.join(', ')}`)
+    faults.add(new InvalidError(`must have no other keys than ${keys.join(', ')}`))
   }
-  const row = kind.read(data, envelope, field => dropped.count(kind.name, field))
+  const given = faults.collect(() => givenExtra(envelope)) ?? {}
+  const row = faults.collect(() => kind.read(data, envelope, notes))
+  const extra = faults.collect(() => extraText(given, notes)) ?? null
+  faults.throwIfAny()
+  const whole = { ...row, extra, newest: notes.newest }
   // Numbers can be longer than they were, and what is exported must be accepted again.
-  if (isTooLong(writeLine(kind, row))) {
+  if (isTooLong(writeLine(kind, whole))) {
     throw new InvalidError('is longer than 1 MiB when its numbers are written in full')
   }
-  return row
+  return whole
+}
+
+/**
+ * The line of a row, without the newline. A record can be longer than the line it came from, where that left out what is
+ * filled in: if it no longer fits into a line, the same is left out again.
+ */
+export function writeLine(kind: Kind, row: Row): string {
+  const line = kind.write(row)
+  if (!isTooLong(line)) return line
+  // What was just written is JSON of this shape.
+  const record = JSON.parse(line) as JsonObject & { readonly data: JsonObject }
+  let { data } = record
+  for (const name of Object.keys(data)) {
+    const { [name]: _, ...rest } = data
+    if (isReadAs(kind, row, rest, record)) data = rest
+  }
+  return JSON.stringify({ ...record, data })
 }
 
 /** What is known of a record that cannot be stored: its kind, identifier and owner, if they can be told. */
@@ -59,21 +80,41 @@ export function identityOf(envelope: unknown): { kind: string; recordId: number 
 
 export const kindsByName: ReadonlyMap<string, Kind> = new Map(kinds.map(kind => [kind.name, kind]))
 
-/** Counts the fields that no record has, by kind and name. */
-export class DroppedFields {
-  readonly #entries = new Map<string, { kind: string; field: string; count: number }>()
-
-  count(kind: string, field: string) {
-    // Names come from the file: only plain ones are shown, and only so many.
-    const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(field) && this.#entries.size < MAX_LISTED ? field : '(other)'
-    const key = `${kind}.${shown}`
-    const entry = this.#entries.get(key)
-    if (entry === undefined) this.#entries.set(key, { kind, field: shown, count: 1 })
-    else entry.count += 1
+/** The extra fields that a line has beside its data. Throws Invalid. */
+function givenExtra({ extra = {} }: JsonObject): JsonObject {
+  if (!isObject(extra)) throw new InvalidError('must be an object', 'extra')
+  for (const [pointer, value] of Object.entries(extra)) {
+    if (!POINTER.test(pointer)) throw new InvalidError('must have RFC 6901 pointers into data as its keys', 'extra')
+    try {
+      checkUnknown(pointer, value, 3)
+    } catch (error) {
+      throw error instanceof InvalidError ? error.within('extra') : error
+    }
   }
+  return extra
+}
 
-  list() {
-    return [...this.#entries.values()]
+const POINTER = /^(\/([^/~]|~[01])*)+$/
+
+/** Extra fields as they are stored: those that the data has are newer. Null if the line says nothing of any. */
+function extraText(given: JsonObject, { extra }: Notes): string | null {
+  const fields = { ...given, ...Object.fromEntries(extra.map(({ pointer, value }) => [pointer, value])) }
+  if (Object.keys(fields).length === 0) return null
+  const text = JSON.stringify(fields)
+  if (Buffer.byteLength(text) > MAX_EXTRA_BYTES) {
+    throw new InvalidError('has more than 64 KiB of fields that are not part of a record')
+  }
+  return text
+}
+
+const MAX_EXTRA_BYTES = 64 * 1024
+
+function isReadAs(kind: Kind, row: Row, data: JsonObject, beside: JsonObject): boolean {
+  try {
+    const read = kind.read(data, beside, new Notes())
+    return kind.columns.every(column => !(column in read) || read[column] === row[column])
+  } catch {
+    return false
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Leniency, Notes } from './notes.ts'
+
 /** What to do with a record that the store has with other content. */
 export type OnConflict = 'fail' | 'skip' | 'replace'
 export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
@@ -8,11 +10,25 @@ export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'set-asid
 export interface ImportReport {
   /** Of each kind, in the order of an export. */
   readonly kinds: readonly KindReport[]
-  /** Sessions without a result, which are not stored: the first of `unfinishedCount`. */
-  readonly unfinished: readonly { readonly line: number; readonly id: number }[]
+  /** Sessions that have not started or have no result, which are not stored: the first of `unfinishedCount`. */
+  readonly unfinished: readonly { readonly line: number; readonly kind: string; readonly id: number }[]
   readonly unfinishedCount: number
-  /** Fields that are not part of a record, by kind and name, with how often they occurred. */
-  readonly dropped: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
+  /** Fields that are not part of a record and are kept beside it, by kind and name, with how often they occurred. */
+  readonly extra: readonly FieldCount[]
+  /** Values that were taken though they are not what the format has there. */
+  readonly leniencies: readonly LeniencyCount[]
+}
+
+export interface FieldCount {
+  readonly kind: string
+  readonly field: string
+  readonly count: number
+}
+
+export interface LeniencyCount {
+  readonly kind: string
+  readonly rule: Leniency
+  readonly count: number
 }
 
 export interface KindReport {
@@ -66,5 +82,26 @@ export class Errors {
 
   #listed() {
     return this.#first.toSorted((a, b) => a.line - b.line).slice(0, MAX_LISTED)
+  }
+}
+
+/** Counts what records had beyond the format, by kind. */
+export class NoteCounts {
+  readonly #extra = new Map<string, { kind: string; field: string; count: number }>()
+  readonly #leniencies = new Map<string, { kind: string; rule: Leniency; count: number }>()
+
+  add(kind: string, { unknown, leniencies }: Notes) {
+    for (const name of unknown) {
+      // Names come from the source: only plain ones are shown, and only so many.
+      const field = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name) && this.#extra.size < MAX_LISTED ? name : '(other)'
+      this.#extra.getOrInsertComputed(`${kind}.${field}`, () => ({ kind, field, count: 0 })).count += 1
+    }
+    for (const rule of leniencies) {
+      this.#leniencies.getOrInsertComputed(`${kind}.${rule}`, () => ({ kind, rule, count: 0 })).count += 1
+    }
+  }
+
+  list(): { extra: readonly FieldCount[]; leniencies: readonly LeniencyCount[] } {
+    return { extra: [...this.#extra.values()], leniencies: [...this.#leniencies.values()] }
   }
 }

@@ -155,6 +155,27 @@ export class ImportStaging {
     return reports
   }
 
+  /**
+   * Notes up to when the accounts are known whose lines do not tell it: the newest instant of their records that came.
+   */
+  async noteNewest() {
+    const newest = [...this.#batches.keys()]
+      .filter(({ staged }) => 'newest' in staged)
+      .map(({ table }) => `select owner_id, newest from incoming_${table} where newest is not null`)
+    await this.#run('drop table if exists incoming_newest')
+    await this.#run(
+      `create temporary table incoming_newest as
+        select owner_id, max(newest) as newest from (${newest.join(' union all ')}) as known group by owner_id`,
+    )
+    const known = 'select newest from incoming_newest where owner_id = account.id'
+    await this.#run(
+      `update account set as_of = (${known})
+        where (as_of is null or as_of < (${known})) and id in (select owner_id from incoming_newest)
+        and not exists (select 1 from incoming_account as told where told.id = account.id and told.as_of is not null)`,
+    )
+    await this.#run('drop table incoming_newest')
+  }
+
   async #move(kind: Kind, total: number): Promise<KindReport> {
     if (total === 0) return { kind: kind.name, added: 0, replaced: 0, skipped: 0, unchanged: 0 }
     const { onConflict, engine } = this.#options

@@ -6,6 +6,7 @@ import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
 import { exportArchive } from '../archive/export.ts'
 import { conflictChoices, importArchive, ImportError, type ImportReport, type OnConflict } from '../archive/import.ts'
+import type { Leniency } from '../archive/notes.ts'
 import { startBar } from './progress.ts'
 import {
   databaseOption,
@@ -141,11 +142,26 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
     },
     false,
   )
-  for (const { line, id } of report.unfinished) say(`line ${line}: training session ${id} is not finished, not stored`)
-  if (report.unfinishedCount > report.unfinished.length) {
-    say(`${report.unfinishedCount} sessions are not finished in all`)
+  for (const { line, kind, id } of report.unfinished) {
+    const state = kind === 'lock-session' ? 'has not started' : 'is not finished'
+    say(`line ${line}: ${kind.replace('-', ' ')} ${id} ${state}, not stored`)
   }
-  for (const { kind, field, count } of report.dropped) say(`${kind}: field ${field} is not kept (${count} times)`)
+  if (report.unfinishedCount > report.unfinished.length) {
+    say(`${report.unfinishedCount} sessions have not started or are not finished in all`)
+  }
+  for (const { kind, field, count } of report.extra) {
+    say(`${kind}: field ${field} is no part of it, kept beside it (${count} times)`)
+  }
+  for (const { kind, rule, count } of report.leniencies) say(`${kind}: ${LENIENCIES[rule]} (${count} times)`)
+}
+
+const LENIENCIES: Readonly<Record<Leniency, string>> = {
+  'beyond-milliseconds': 'digits beyond milliseconds cut off',
+  'no-zone': 'instant without a zone taken as UTC',
+  fraction: 'fraction rounded to an integer',
+  'null-number': 'null taken as 0',
+  'unknown-tier': 'unknown tier kept, which entitles to nothing',
+  'not-started': 'session that has not started skipped',
 }
 
 function sayErrors(file: string, { errors, count }: ImportError, untouched: readonly string[]) {

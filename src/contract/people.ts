@@ -1,17 +1,21 @@
 import Type, { type Static } from 'typebox'
 import { get, page, scopes } from './endpoint.ts'
-import { Choice, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
+import { Choice, Id, Integer, nullable, OpenText, record, Text, Timestamp } from './fields.ts'
 import { formatTimestamp } from './time.ts'
 
 /** The tiers that entitle an account to read. */
 export const tiers = ['ultra', 'pioneer', 'founder', 'employee'] as const
 export type Tier = (typeof tiers)[number]
 
+export function isTier(text: string | null): text is Tier {
+  return (tiers as readonly (string | null)[]).includes(text)
+}
+
 const user = {
   id: Id('Identifier of the account.'),
   username: Text('Name of the account: unique, and never all digits.'),
   accountType: Choice('Type of the account. Grants nothing here.', ['user', 'support', 'admin', 'superadmin']),
-  subscriptionTier: nullable(Choice('Subscription tier; null when there is none.', [...tiers])),
+  subscriptionTier: nullable(OpenText('Subscription tier; null when there is none.', tiers)),
   league: Integer('League; 0 when unknown.'),
   rank: Integer('Rank; 0 when unknown.'),
   totalPoints: Integer('Points in total; 0 when unknown.'),

@@ -11,14 +11,14 @@ export const TrainerSegment = record('The result of one segment of a training se
   id: Integer('Identifier of the result.'),
   type: OpenText('Kind of the segment.', segmentKinds),
   passed: Flag('Whether the segment was passed.'),
-  percentGrade: Integer('Grade in percent, usually 0 to 100.'),
+  percentGrade: Integer('Grade in percent, usually 0 to 100; 0 when the segment was not graded.'),
   points: Integer('Points.'),
   durationMeasured: Integer('Measured duration in seconds.'),
   durationTarget: Integer('Target duration in seconds.'),
   repsMeasured: Integer('Complete repetitions: one is a full cycle of two strokes, half of what the device counts.'),
   repsTarget: Integer('Target number of repetitions.'),
-  distanceTravelled: nullable(
-    Decimal('Metres moved along the depth axis, both directions added; null when the source had none.'),
+  distanceTravelled: whenKnown(
+    Decimal('Metres moved along the depth axis, both directions added. Absent when the source had none.'),
   ),
   order: whenKnown(nullable(Decimal('Place within the session. Absent when the source had none.'))),
   longestDeepthroat: whenKnown(
@@ -38,9 +38,9 @@ const session = {
   settings_id: Integer('Identifier of the program settings it was run with.'),
   TrainerSegment: list('The results of its segments, in order.', TrainerSegment),
   repsMeasured: Integer('Complete repetitions of the session: as recorded, else the sum over its segments.'),
-  distanceTravelled: nullable(
+  distanceTravelled: whenKnown(
     Decimal(
-      'Metres moved along the depth axis, both directions added: as recorded, else the sum over its segments; null when no segment knows it.',
+      'Metres moved along the depth axis, both directions added: as recorded, else the sum over its segments. Absent when no segment knows it.',
     ),
   ),
   distanceApproximate: whenKnown(

@@ -60,11 +60,11 @@ function resultOf(
     durationTarget,
     repsMeasured: reps,
     repsTarget,
-    distanceTravelled: null,
   }
   if (upload === 'legacy') {
     // Estimated from the count and the configured depth, and without a count of its own not at all.
-    return { ...result, distanceTravelled: repsTarget === 0 ? null : Math.round((reps * 2 * program.depth) / 100) / 10 }
+    if (repsTarget === 0) return result
+    return { ...result, distanceTravelled: Math.round((reps * 2 * program.depth) / 100) / 10 }
   }
   const reach = type === 'bounce' ? program.depth * 0.3 : program.depth
   const strokeLength = Math.round(reach * random.between(0.94, 1.04))

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { query } from './query.ts'
+import { type Rewrite, rewriteSessions } from './rewrites.ts'
 import type { Engine } from './engine.ts'
 import { type FillColumns, type Store, StoreUnavailableError } from './store.ts'
 import type { RecordName, Tables } from './tables.ts'
@@ -14,6 +15,8 @@ interface Migration {
   readonly fills?: readonly RecordName[]
   /** The engine that needs it; the others count it, and do nothing. */
   readonly only?: Engine
+  /** What the statements cannot do, after them. */
+  readonly rewrite?: Rewrite
 }
 
 // Part of a released step, like its statements.
@@ -205,6 +208,11 @@ const migrations: readonly Migration[] = [
       ) strict`,
     ],
   },
+  {
+    name: 'unknown distances left out, newest instants',
+    statements: [],
+    rewrite: rewriteSessions,
+  },
 ]
 
 /** The version this program works with. */
@@ -270,6 +278,7 @@ export async function migrate(
     for (const [index, migration] of pending.entries()) {
       if ((migration.only ?? engine) === engine) {
         for (const statement of migration.statements) await run(transaction, engine, statement)
+        await migration.rewrite?.(transaction, engine, now)
       }
       await transaction
         .insertInto('migration')

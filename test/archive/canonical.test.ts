@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { type Kind, kinds, type Row } from '../../src/archive/kinds.ts'
+import { Notes } from '../../src/archive/notes.ts'
 import { accountText } from '../../src/contract/people.ts'
 import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
@@ -15,7 +16,7 @@ const recordKinds = kinds.filter(({ name }) => name in schemas)
 /** What a line becomes, read as the text that it is. */
 function readLine(kind: Kind, line: object): Row {
   const parsed = JSON.parse(JSON.stringify(line)) as SourceLine
-  const row = kind.read(parsed.data, parsed, () => {})
+  const row = kind.read(parsed.data, parsed, new Notes())
   return Object.fromEntries(kind.columns.map(column => [column, row[column] ?? null]))
 }
 
@@ -176,7 +177,7 @@ function schemaOf({ name }: Kind): TObject {
 function assertKeys(schema: TObject, source: SourceRecord, written: SourceRecord) {
   const required = new Set(schema.required)
   const expected = Object.keys(schema.properties).filter(
-    name => required.has(name) || (name === 'distanceApproximate' ? name in written : name in source),
+    name => required.has(name) || (name.startsWith('distance') ? name in written : name in source),
   )
   assert.deepEqual(Object.keys(written), expected)
   for (const [name, items] of Object.entries(written)) {
@@ -192,7 +193,9 @@ function assertKeys(schema: TObject, source: SourceRecord, written: SourceRecord
 
 function keysOf(schema: TObject, source: SourceRecord): string[] {
   const required = new Set(schema.required)
-  return Object.keys(schema.properties).filter(name => required.has(name) || name in source)
+  return Object.keys(schema.properties).filter(
+    name => required.has(name) || ((name === 'distanceTravelled' ? source[name] !== null : true) && name in source),
+  )
 }
 
 /** The normal form of a value, written anew from the contract: for JSON.stringify and Date to do. */
@@ -239,7 +242,7 @@ function figuresOf({ data, legacyUpload }: SourceLine) {
   const reps = segments.reduce((sum, segment) => sum + BigInt(Number(segment['repsMeasured'])), 0n)
   return {
     repsMeasured: data['repsMeasured'] ?? Number(reps),
-    distanceTravelled: zero(data['distanceTravelled'] ?? (known.length === 0 ? null : Number(micrometres) / 1e6)),
+    distanceTravelled: zero(data['distanceTravelled'] ?? (known.length === 0 ? undefined : Number(micrometres) / 1e6)),
     distanceApproximate: legacyUpload === true || data['distanceApproximate'] === true ? true : undefined,
   }
 }

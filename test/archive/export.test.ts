@@ -89,10 +89,13 @@ test('what stands beside data is exported beside data, and only where it is know
     trainingSession(3, 2, {}, { legacyUpload: true }),
   ])
   const lines = (await store.export()).split('\n')
-  assert.match(lines[0] ?? '', /^{"kind":"account","data":{"id":1,.*,"subscriptionEndsAt":"2029-12-31T23:00:00Z"}}$/)
+  assert.match(
+    lines[0] ?? '',
+    /^{"kind":"account","data":{"id":1,.*,"subscriptionEndsAt":"2029-12-31T23:00:00Z"},"asOf":"2026-02-01T00:00:00Z"}$/,
+  )
   assert.match(
     lines[1] ?? '',
-    /^{"kind":"account","data":{"id":2,.*"subscriptionTier":null,.*"subscriptionEndsAt":null}}$/,
+    /^{"kind":"account","data":{"id":2,.*"subscriptionTier":null,.*"subscriptionEndsAt":null},"asOf":"2026-02-16T18:00:00Z"}$/,
   )
   assert.match(lines[2] ?? '', /^{"kind":"lock-session","data":{"id":1,.*},"templateId":9}$/)
   assert.match(lines[3] ?? '', /^{"kind":"lock-session","data":{"id":2,.*}\]}}$/)

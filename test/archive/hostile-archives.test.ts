@@ -75,7 +75,7 @@ const noNul = 'must not contain NUL'
 const noSurrogate = 'must not contain lone surrogates'
 const noProto = 'must not have a field named __proto__'
 const tooDeep = 'must not be nested more than 32 deep'
-const notInstant = 'must be an RFC 3339 date-time, existing, and no finer than milliseconds'
+const notInstant = 'must be an existing RFC 3339 date-time'
 const unknownKind =
   'kind must be one of account, partnership, lock-template, lock-device, training-device, training-template, lock-session, training-session'
 
@@ -149,19 +149,19 @@ testRefusals('lines that are no record are refused', [
   ['data that is text', { kind: 'account', data: SECRET }, 'data must be an object'],
   ['data that is a number', { kind: 'account', data: 4711 }, 'data must be an object'],
   ['data that is true', { kind: 'account', data: true }, 'data must be an object'],
-  ['an unknown key beside data', { ...device({}), [SECRET]: 1 }, 'must have no other keys than kind, data'],
-  ['the key of another kind', { ...device({}), ownerId: 1 }, 'must have no other keys than kind, data'],
+  ['an unknown key beside data', { ...device({}), [SECRET]: 1 }, 'must have no other keys than kind, data, extra'],
+  ['the key of another kind', { ...device({}), ownerId: 1 }, 'must have no other keys than kind, data, extra'],
   [
     'the key of another kind of session',
     trainingSession(5, 1, {}, { templateId: 1 }),
     besides('ownerId, legacyUpload'),
   ],
   ['an owner beside a lock session', lockSession(5, 1, {}, { ownerId: 1 }), besides('templateId')],
-  ['a key beside a link', { ...partnership(2, 1), mutual: true }, 'must have no other keys than kind, data'],
+  ['a key beside a link', { ...partnership(2, 1), mutual: true }, 'must have no other keys than kind, data, extra'],
 ])
 
 function besides(keys: string): string {
-  return `must have no other keys than kind, data, ${keys}`
+  return `must have no other keys than kind, data, ${keys}, extra`
 }
 
 const ownerless = (ownerId: unknown) => ({ ...trainingSession(5, 1, { name: SECRET }), ownerId })
@@ -281,9 +281,6 @@ const instants: Readonly<Record<string, unknown>> = {
   'an offset without a colon': '2026-01-01T00:00:00+0100',
   'an offset of hours': '2026-01-01T00:00:00+01',
   'an offset with another minus': '2026-01-01T00:00:00−01:00',
-  'no offset': '2026-01-01T00:00:00',
-  'a digit beyond milliseconds': '2026-01-01T00:00:00.0001Z',
-  'a digit far beyond milliseconds': '2026-01-01T00:00:00.000000000000001Z',
   'an empty fraction': '2026-01-01T00:00:00.Z',
   'a fraction with a comma': '2026-01-01T00:00:00,5Z',
   'no seconds': '2026-01-01T00:00Z',
@@ -384,11 +381,11 @@ testRefusals('fields named __proto__ are refused, wherever they stand and howeve
       [`in an unknown field of ${place}, escaped`, withEscapedProto(nested), at(path, noProto)],
     ]
   }),
-  ['beside data', withProto({ ...device({}), ...prototypes }), 'must have no other keys than kind, data'],
+  ['beside data', withProto({ ...device({}), ...prototypes }), 'must have no other keys than kind, data, extra'],
   [
     'beside data, escaped',
     withEscapedProto({ ...device({}), ...prototypes }),
-    'must have no other keys than kind, data',
+    'must have no other keys than kind, data, extra',
   ],
   ['in place of kind and data', `{"__proto__":${deviceText}}`, unknownKind],
   [
@@ -396,7 +393,11 @@ testRefusals('fields named __proto__ are refused, wherever they stand and howeve
     `{"kind":"lock-device","__proto__":{"data":${textOf(device({}).data)}}}`,
     'data must be an object',
   ],
-  ['in place of the fields', `{"kind":"lock-device","data":{"__proto__":${textOf(device({}).data)}}}`, 'id is missing'],
+  [
+    'in place of the fields',
+    `{"kind":"lock-device","data":{"__proto__":${textOf(device({}).data)}}}`,
+    `id is missing; bubbleId is missing; macAddress is missing; ownerId is missing; locked is missing; lastVisited is missing; ${noProto}`,
+  ],
   ['whose value is null', withProto(device({ __PROTO__: null })), noProto],
   ['twice', withProto(device({ __PROTO__: 1, X: 2 })).replace('"X"', '"__proto__"'), noProto],
 ])
@@ -430,8 +431,8 @@ testRefusals('lines that are nested more than 32 deep are refused', [
 test('the largest exact numbers are taken in unknown fields', async () => {
   await using own = await openStore(world)
   for (const extra of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0.1, 5e-324]) {
-    const { dropped } = await own.import([device({ extra })])
-    assert.deepEqual(dropped, [{ kind: 'lock-device', field: 'extra', count: 1 }])
+    const { extra: fields } = await own.import([device({ extra })])
+    assert.deepEqual(fields, [{ kind: 'lock-device', field: 'extra', count: 1 }])
   }
 })
 
@@ -440,10 +441,10 @@ test('what is 32 deep is taken', async () => {
   for (const [, line, path] of places) {
     const around = path === '' ? 2 : 4
     for (const extra of [lists(32 - around), objects(32 - around)]) {
-      const { dropped } = await own.import([textOf(line({ extra }))], { onConflict: 'replace' })
-      if (dropped.length > 0)
+      const { extra: fields } = await own.import([textOf(line({ extra }))], { onConflict: 'replace' })
+      if (fields.length > 0)
         assert.deepEqual(
-          dropped.map(({ field }) => field),
+          fields.map(({ field }) => field),
           ['extra'],
         )
     }
@@ -487,8 +488,8 @@ test('names that objects have anyway are unknown fields like any other', async (
     'then',
     'length',
   ]) {
-    const { dropped } = await own.import([lockDevice(5, 1, { [name]: { prototype: { polluted: true } } })])
-    assert.deepEqual(dropped, [{ kind: 'lock-device', field: name, count: 1 }])
+    const { extra } = await own.import([lockDevice(5, 1, { [name]: { prototype: { polluted: true } } })])
+    assert.deepEqual(extra, [{ kind: 'lock-device', field: name, count: 1 }])
     assert.deepEqual(polluted(), [])
   }
 })
@@ -589,23 +590,22 @@ function plain(schema: TSchema): { schema: Record<string, unknown>; nullable: bo
 const anything = [SECRET, 4711, 0.5, true, {}, [], [SECRET], { [SECRET]: SECRET }]
 
 /** What the values of a field may not be, by the reason. */
-function wrongValues({
-  type,
-  format,
-  minimum,
-  maximum,
-  ...rest
-}: Record<string, unknown>): Readonly<Record<string, readonly unknown[]>> {
+function wrongValues(
+  field: string,
+  { type, format, minimum, maximum, ...rest }: Record<string, unknown>,
+): Readonly<Record<string, readonly unknown[]>> {
   const not = (...fine: string[]) => anything.filter(value => !fine.includes(typeof value))
   if ('const' in rest) return { 'must be true or false': [SECRET, 4711, {}, []] }
   if (Array.isArray(rest['enum']))
     return { [`must be one of ${rest['enum'].join(', ')}`]: [...anything, '', 'ULTRA', 'user '] }
   if (type === 'integer') {
-    const bounded = maximum !== Number.MAX_SAFE_INTEGER
-    const bounds = bounded ? ` from ${String(minimum)} to ${String(maximum)}` : minimum === 1 ? ' of 1 or more' : ''
-    const outside = bounded ? [Number(minimum) - 1, Number(maximum) + 1] : minimum === 1 ? [0, -1] : []
+    assert.equal(maximum, Number.MAX_SAFE_INTEGER)
+    const bounds = minimum === 1 ? ' of 1 or more' : ''
+    const outside = minimum === 1 ? [0, -1] : []
+    // Any other fraction is rounded.
+    const fractions = isIdentifier(field) ? [0.5] : []
     return {
-      [`must be an integer${bounds}`]: [...not('number'), 0.5, '1', ...outside],
+      [`must be an integer${bounds}`]: [...not('number'), ...fractions, '1', ...outside],
       [tooLarge]: [2 ** 53, -1e20, 'RAW:1e400'],
     }
   }
@@ -615,6 +615,20 @@ function wrongValues({
   if (format === 'date-time') return { [notInstant]: [...anything, badDate] }
   return { 'must be text': not('string') }
 }
+
+const isIdentifier = (field: string) => /^id$|Id$|_id$/.test(field)
+
+/** Numbers of results, and what a session was recorded with. */
+const nullIsZero = [
+  'percentGrade',
+  'points',
+  'durationMeasured',
+  'durationTarget',
+  'repsMeasured',
+  'repsTarget',
+  'trainer_id',
+  'settings_id',
+]
 
 test('every field of every kind is refused with a wrong type, as null where it may not be null, and when it is missing', async t => {
   let count = 0
@@ -629,16 +643,18 @@ test('every field of every kind is refused with a wrong type, as null where it m
       }
       for (const [field, given] of Object.entries(schema.properties)) {
         const { schema: wanted, nullable } = plain(given)
-        const wrong = wrongValues(wanted)
+        const wrong = wrongValues(field, wanted)
         for (const [reason, values] of Object.entries(wrong)) for (const value of values) add(field, value, reason)
         const optional = !(schema.required ?? []).includes(field) || filled.includes(field)
         if (!optional) add(field, undefined, 'is missing')
         const text = wanted['type'] === 'string' && wanted['format'] === undefined && wanted['enum'] === undefined
-        // The name of an account may not be empty, and a session without a result is not finished.
-        const elsewhere =
-          (name === 'account' && field === 'username') || (name === 'training-session' && field === 'passed')
+        // The name of an account may not be empty, and a session without a result or a start is not finished.
+        const elsewhere = ['account username', 'training-session passed', 'lock-session startDate'].includes(
+          `${name} ${field}`,
+        )
+        const zero = /^training-session|TrainerSegment/.test(name) && nullIsZero.includes(field)
         const [reason = ''] = Object.keys(wrong)
-        if (!nullable && !text && !filled.includes(field) && !elsewhere) add(field, null, reason)
+        if (!nullable && !text && !filled.includes(field) && !elsewhere && !zero) add(field, null, reason)
         if (field in itemFields) for (const item of [SECRET, 4711, true, null, []]) add(field, [item], 'ITEM')
       }
       const expected = reasons.map((reason, index) => ({
@@ -673,7 +689,7 @@ test('a link is refused without two accounts', async () => {
     wrong.flatMap(() => ['ownerId must be an integer of 1 or more', 'partnerId must be an integer of 1 or more']),
   )
   const missing = await store.refuse([{ kind: 'partnership', data: {} }])
-  assert.deepEqual(missing.errors, [{ line: 1, reason: 'ownerId is missing' }])
+  assert.deepEqual(missing.errors, [{ line: 1, reason: 'ownerId is missing; partnerId is missing' }])
 })
 
 test('a reason never shows what is in the file, not even where lines contradict each other', async () => {

@@ -85,9 +85,9 @@ function instantsIn(value: unknown): number[] {
 
 const sample = await stored(now)
 
-test('the sample is imported whole: every line added, no field dropped, no session unfinished', () => {
-  const { kinds, dropped, unfinishedCount }: ImportReport = sample.report
-  assert.deepEqual(dropped, [])
+test('the sample is imported whole: every line added, no field extra, no session unfinished', () => {
+  const { kinds, extra, unfinishedCount }: ImportReport = sample.report
+  assert.deepEqual(extra, [])
   assert.equal(unfinishedCount, 0)
   const added = Object.fromEntries(kinds.map(kind => [kind.kind, kind.added]))
   const lines = Object.fromEntries(Object.keys(added).map(kind => [kind, 0]))
@@ -337,7 +337,7 @@ test('legacy uploads came first and carry estimates; the optional fields came la
     ...eras.filter(era => era === 'detailed'),
   ])
   const segments = results(sessions)
-  assert.ok(segments.some(({ distanceTravelled }) => distanceTravelled === null))
+  assert.ok(segments.some(({ distanceTravelled }) => distanceTravelled === undefined))
   assert.ok(segments.some(({ longestDeepthroat }) => longestDeepthroat === null))
 })
 

@@ -16,7 +16,7 @@ import { ask } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
 import { everyAnswer, records } from '../support/all-responses.ts'
 import { sharedServer, testOnPostgres } from '../support/postgres.ts'
-import { lockTemplate, trainingSession, world } from '../support/records.ts'
+import { lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask as askService, serve } from '../support/serving.ts'
 
@@ -112,6 +112,55 @@ testOnBoth('a later step that fails leaves the schema at the version before it',
   await (await opened(url)).close()
   assert.ok((await tables(url)).includes('browser_session'))
 })
+
+testOnBoth(
+  'distances that are not known are taken out of stored records, and accounts get their newest instant',
+  async ({ url }) => {
+    const store = await opened(url)
+    const segments = [
+      trainerSegment(1, { percentGrade: 90 }),
+      trainerSegment(2, { percentGrade: 70, distanceTravelled: 1.5 }),
+      trainerSegment(3, { type: 'warmup', passed: false }),
+    ]
+    const sessions = Array.from({ length: 120 }, (_, index) =>
+      trainingSession(index + 1, 1, {
+        name: 'Of ,"distanceTravelled":null',
+        created_at: `2026-02-${10 + (index % 10)}T18:00:00Z`,
+        TrainerSegment: index % 2 === 0 ? segments : [trainerSegment(1)],
+      }),
+    )
+    const archive = [
+      ...world,
+      ...sessions,
+      lockSession(7, 1),
+      lockSession(8, 2, { isActive: true, endDate: '2026-02-05T00:00:00Z' }),
+    ]
+    await importArchive(store, archiveOf(archive))
+    const rowsOf = ({ db }: Store) => db.selectFrom('training_session').selectAll().orderBy('id').execute()
+    const accounts = ({ db }: Store) => db.selectFrom('account').select(['id', 'as_of']).orderBy('id').execute()
+    const [rows, known] = [await rowsOf(store), await accounts(store)]
+    // As the program once wrote them.
+    for (const { id, document } of rows) {
+      const old = document
+        .replaceAll(/("repsTarget":\d+)}/g, '$1,"distanceTravelled":null}')
+        .replace(/("repsMeasured":\d+)}$/, '$1,"distanceTravelled":null}')
+      assert.notEqual(old, document)
+      await store.db.updateTable('training_session').set({ document: old, etag: 'old' }).where('id', '=', id).execute()
+    }
+    await store.db.updateTable('account').set({ as_of: null }).execute()
+    await store.close()
+    await toFifthVersion(url)
+
+    const upgraded = await opened(url)
+    assert.deepEqual(await rowsOf(upgraded), rows)
+    assert.deepEqual(await accounts(upgraded), known)
+    assert.deepEqual(
+      known.map(({ as_of }) => as_of),
+      [Date.parse('2026-02-19T18:00:00Z'), Date.parse('2026-02-01T00:00:00Z'), null],
+    )
+    await upgraded.close()
+  },
+)
 
 testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', async ({ url }) => {
   await toFirstVersion(url)

@@ -200,7 +200,7 @@ function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs
     [label('repsMeasured'), numberText(record.repsMeasured)],
     [
       label('distanceTravelled'),
-      record.distanceTravelled === null ? NONE : distanceText(viewer, record.distanceTravelled * 1_000_000),
+      record.distanceTravelled === undefined ? NONE : distanceText(viewer, record.distanceTravelled * 1_000_000),
     ],
     [label('distanceApproximate'), record.distanceApproximate === true ? 'Yes' : 'No'],
     [label('ownerId'), personName(viewer, personOf(viewer, owner))],

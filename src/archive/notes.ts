@@ -1,0 +1,46 @@
+/** Why a value was taken that is not what the wire format has there. */
+export type Leniency = 'beyond-milliseconds' | 'no-zone' | 'fraction' | 'null-number' | 'unknown-tier' | 'not-started'
+
+/** What reading a record brings to light beside its row. */
+export class Notes {
+  readonly #now: number
+  /** Values that the wire format has no field for, by RFC 6901 pointers into the record as it is written. */
+  readonly extra: ExtraField[] = []
+  /** Names of fields that the wire format does not have. */
+  readonly unknown: string[] = []
+  readonly leniencies: Leniency[] = []
+  /** The newest instant of the record that is not in the future; planned ends are left out. */
+  newest: number | null = null
+
+  constructor(now = Date.now()) {
+    this.#now = now
+  }
+
+  addUnknown(name: string, value: unknown) {
+    this.unknown.push(name)
+    this.extra.push({ pointer: `/${escape(name)}`, value })
+  }
+
+  addInstant(instant: number) {
+    if (instant <= this.#now && (this.newest === null || instant > this.newest)) this.newest = instant
+  }
+
+  /** Puts the pointers from this one on below a field or an item. */
+  nest(start: number, name: string | ((entry: number) => number)) {
+    for (let entry = start; entry < this.extra.length; entry += 1) {
+      const field = this.extra[entry]
+      if (field === undefined) continue
+      const parent = typeof name === 'string' ? escape(name) : String(name(entry))
+      this.extra[entry] = { pointer: `/${parent}${field.pointer}`, value: field.value }
+    }
+  }
+}
+
+interface ExtraField {
+  readonly pointer: string
+  readonly value: unknown
+}
+
+function escape(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1')
+}
