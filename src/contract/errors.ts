@@ -126,7 +126,8 @@ export const errors = {
   headers_too_large: {
     status: 431,
     text: 'The request headers are too large',
-    meaning: 'The headers are larger than 16 KiB or more than 100. The connection closes.',
+    meaning:
+      'The headers are larger than 16 KiB or more than 100, or together with the URL larger than 32 KiB. The connection closes.',
   },
   internal_error: {
     status: 500,
