@@ -29,14 +29,10 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
   let stopping = false
   let restarting = Promise.resolve()
 
-  /** Starts a worker. Resolves when it listens; rejects with WorkerStartError if it exits before. */
   const start = async () => {
     const started = performance.now()
     const worker = cluster.fork()
-    await new Promise<void>((resolve, reject) => {
-      worker.once('listening', () => resolve())
-      worker.once('exit', (code: number | null) => reject(new WorkerStartError(code ?? 1)))
-    })
+    await listening(worker)
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // One that was told to stop is not in the set any more.
@@ -58,13 +54,7 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
 
   const retire = async (worker: Worker) => {
     serving.delete(worker)
-    if (worker.isDead()) return
-    const exited = once(worker, 'exit')
-    const killTimer = setTimeout(() => worker.process.kill('SIGKILL'), maxStopMs)
-    // An error here means that it has exited already.
-    worker.send(DRAIN, () => {})
-    await exited
-    clearTimeout(killTimer)
+    await drain(worker, maxStopMs)
   }
 
   const restart = async () => {
@@ -104,6 +94,25 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
   }
   await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
   return address
+}
+
+/** Resolves when the worker listens; rejects with WorkerStartError if it exits before. */
+function listening(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    worker.once('listening', () => resolve())
+    worker.once('exit', (code: number | null) => reject(new WorkerStartError(code ?? 1)))
+  })
+}
+
+/** Lets a worker answer what it has, and kills it if that takes too long. Resolves when it has exited. */
+async function drain(worker: Worker, maxStopMs: number): Promise<void> {
+  if (worker.isDead()) return
+  const exited = once(worker, 'exit')
+  const killTimer = setTimeout(() => worker.process.kill('SIGKILL'), maxStopMs)
+  // An error here means that it has exited already.
+  worker.send(DRAIN, () => {})
+  await exited
+  clearTimeout(killTimer)
 }
 
 /** Runs a worker. If that fails, lets the process exit: the channel to its supervisor would keep it alive. */

@@ -24,6 +24,38 @@ export function makeMetrics(): Metrics {
   ClusterRegistry.setRegistries([registry])
   // Its constructor registers a listener that answers the supervisor.
   const asWorker = cluster.isWorker ? new ClusterRegistry() : undefined
+  const { durations, authentications, limited, reads } = registerMetrics(registry)
+
+  return {
+    text: () => registry.metrics(),
+    async handOver() {
+      // Not in its types.
+      await (asWorker as { shutdown?: () => Promise<void> } | undefined)?.shutdown?.()
+    },
+    request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
+      durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
+      if (tokenId !== undefined) authentications.inc({ result: 'ok' })
+      else if (code !== undefined && REFUSED.has(code)) authentications.inc({ result: code })
+      if (limit !== undefined) limited.inc({ limit })
+    },
+    timed(store) {
+      return {
+        ...store,
+        read(query, values) {
+          const start = performance.now()
+          const rows = store.read(query, values)
+          if (!(rows instanceof Promise)) {
+            reads.observe((performance.now() - start) / 1000)
+            return rows
+          }
+          return rows.finally(() => reads.observe((performance.now() - start) / 1000))
+        },
+      }
+    },
+  }
+}
+
+function registerMetrics(registry: Registry) {
   const registers = [registry]
   const durations = new Histogram({
     name: 'lockstep_request_duration_seconds',
@@ -57,34 +89,7 @@ export function makeMetrics(): Metrics {
     aggregator: 'first',
     registers,
   }).set({ version: packageJson.version, node: process.version }, 1)
-
-  return {
-    text: () => registry.metrics(),
-    async handOver() {
-      // Not in its types.
-      await (asWorker as { shutdown?: () => Promise<void> } | undefined)?.shutdown?.()
-    },
-    request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
-      durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
-      if (tokenId !== undefined) authentications.inc({ result: 'ok' })
-      else if (code !== undefined && REFUSED.has(code)) authentications.inc({ result: code })
-      if (limit !== undefined) limited.inc({ limit })
-    },
-    timed(store) {
-      return {
-        ...store,
-        read(query, values) {
-          const start = performance.now()
-          const rows = store.read(query, values)
-          if (!(rows instanceof Promise)) {
-            reads.observe((performance.now() - start) / 1000)
-            return rows
-          }
-          return rows.finally(() => reads.observe((performance.now() - start) / 1000))
-        },
-      }
-    },
-  }
+  return { durations, authentications, limited, reads }
 }
 
 /** The metrics of all workers of this process, added up. */

@@ -31,18 +31,9 @@ interface ResponderOptions {
 }
 
 export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: ResponderOptions): Responder {
-  const always = linesOf(corsOrigins.length === 0 ? SECURITY_HEADERS : { ...SECURITY_HEADERS, Vary: 'Origin' })
+  const commonLines = makeCommonLines(limits, corsOrigins)
   const kept = keepAliveLines(keepAlive)
   const batch = new ResponseBatch()
-
-  const commonLines = ({ requestId, rateWindow, headers: { origin }, startedAt }: RequestSummary): string => {
-    let lines = `X-Request-Id: ${requestId}\r\n${always}`
-    if (rateWindow !== undefined) lines += limits.lines(rateWindow, startedAt)
-    if (origin !== undefined && corsOrigins.includes(origin)) {
-      lines += linesOf({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
-    }
-    return lines
-  }
 
   /** Writes the headers; false if the request is answered already, because it took too long. */
   const start = (context: RequestContext, status: number, lines: string): boolean => {
@@ -99,6 +90,19 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
         `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${lines}${dateLine(summary.now)}${CLOSE}\r\n${body}`,
       )
     },
+  }
+}
+
+/** The headers that every response has. */
+function makeCommonLines(limits: Limits, corsOrigins: readonly string[]) {
+  const always = linesOf(corsOrigins.length === 0 ? SECURITY_HEADERS : { ...SECURITY_HEADERS, Vary: 'Origin' })
+  return ({ requestId, rateWindow, headers: { origin }, startedAt }: RequestSummary): string => {
+    let lines = `X-Request-Id: ${requestId}\r\n${always}`
+    if (rateWindow !== undefined) lines += limits.lines(rateWindow, startedAt)
+    if (origin !== undefined && corsOrigins.includes(origin)) {
+      lines += linesOf({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
+    }
+    return lines
   }
 }
 
