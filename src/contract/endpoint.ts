@@ -4,8 +4,17 @@ import type { FieldError } from './errors.ts'
 import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
 /** What a token can be allowed to read. */
-export const scopes = ['lkbx:read', 'dtt:read'] as const
+export const scopes = ['lkbx:read', 'dtt:read', 'status:read'] as const
 export type Scope = (typeof scopes)[number]
+
+/** The areas of records, and what a token may read if nothing else is said. Together they allow figures, too. */
+export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
+
+/** Whether a token with some scopes may use an endpoint that needs one of others. */
+export function hasScope(granted: readonly string[], needed: readonly Scope[]): boolean {
+  if (needed.length === 0 || needed.some(scope => granted.includes(scope))) return true
+  return needed.includes('status:read') && areaScopes.every(scope => granted.includes(scope))
+}
 
 /** One endpoint of the API. The path is written out in full, so that a search finds it here. */
 export interface Endpoint<
@@ -16,8 +25,8 @@ export interface Endpoint<
   readonly path: Path
   readonly summary: string
   readonly description: string | undefined
-  /** The scope a token needs; undefined where any token will do. */
-  readonly scope: Scope | undefined
+  /** Scopes of which a token needs one; none where any token will do. */
+  readonly scopes: readonly Scope[]
   /** Whether the account of the token needs a subscription tier. */
   readonly entitled: boolean
   /** What a 404 says was not found; undefined where the endpoint never answers 404. */
@@ -26,11 +35,13 @@ export interface Endpoint<
   /** The schema of `data` in the envelope. */
   readonly data: Data
   /**
-   * Errors that concern more than one parameter, from the parsed values (undefined where one was wrong or not sent) and
-   * from which of them were wrong.
+   * Errors that concern more than one parameter, from the parsed values (undefined where one was wrong or not sent), from
+   * which of them were wrong, and from the clock.
    */
-  readonly check: (values: object, isWrong: (name: string) => boolean) => FieldError[]
+  readonly check: Check
 }
+
+export type Check = (values: object, isWrong: (name: string) => boolean, now: number) => FieldError[]
 
 /** What a handler receives: the parsed query, and the identifier where the path has one. */
 export type Params<E extends Endpoint> = Parsed<E['query']> &
@@ -45,7 +56,8 @@ export type Data<E extends Endpoint> = Static<E['data']>
 interface Facts {
   readonly summary: string
   readonly description?: string
-  readonly scope?: Scope
+  /** Which scopes let a token in; any token if not given. */
+  readonly scope?: Scope | readonly Scope[]
   readonly entitled?: boolean
   readonly resourceName?: string
 }
@@ -53,19 +65,19 @@ interface Facts {
 /** An endpoint that returns one value. */
 export function get<const Path extends string, Data extends TSchema, Query extends Parameters = {}>(
   path: Path,
-  facts: Facts & { readonly data: Data; readonly query?: Query },
+  facts: Facts & { readonly data: Data; readonly query?: Query; readonly check?: Check },
 ): Endpoint<Path, Query, Data> {
   return {
     path,
     summary: facts.summary,
     description: facts.description,
-    scope: facts.scope,
+    scopes: facts.scope === undefined ? [] : [facts.scope].flat(),
     entitled: facts.entitled ?? true,
     resourceName: facts.resourceName,
     // Without `query` in the facts, Query is inferred as {}.
     query: facts.query ?? ({} as Query),
     data: facts.data,
-    check: () => [],
+    check: facts.check ?? (() => []),
   }
 }
 
@@ -95,7 +107,7 @@ export function page<
     path,
     summary: facts.summary,
     description: facts.description,
-    scope: facts.scope,
+    scopes: facts.scope === undefined ? [] : [facts.scope].flat(),
     entitled: facts.entitled ?? true,
     resourceName: undefined,
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.

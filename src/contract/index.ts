@@ -2,6 +2,8 @@ import { devices } from './devices.ts'
 import { lockSessions } from './lock-sessions.ts'
 import { lockTemplates } from './lock-templates.ts'
 import { people } from './people.ts'
+import { statistics } from './statistics.ts'
+import { status } from './status.ts'
 import { trainingSessions } from './training-sessions.ts'
 import { trainingTemplates } from './training-templates.ts'
 
@@ -13,6 +15,8 @@ export const api = {
   ...trainingSessions,
   ...devices,
   ...people,
+  ...status,
+  ...statistics,
 }
 
 export type Api = typeof api

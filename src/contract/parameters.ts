@@ -1,5 +1,7 @@
 import Type, { type TSchema } from 'typebox'
+import { parseDate } from './calendar.ts'
 import { DAY_MS, parseDay, parseTimestamp } from './time.ts'
+import { isTimeZone } from './time-zones.ts'
 import { decodeCursor, type Position } from './cursor.ts'
 
 /**
@@ -128,6 +130,39 @@ export const choice = <const Value extends string>(
   description,
   rule: `must be ${value}`,
   parse: sent => (sent === value ? value : undefined),
+})
+
+/** One of some values; the first is what a handler receives when nothing was sent. */
+export const option = <const Value extends string>(
+  description: string,
+  values: readonly [Value, ...Value[]],
+): Parameter<Value, Value, Value> => ({
+  defaultValue: values[0],
+  schema: Type.Enum([...values], { type: 'string', default: values[0] }),
+  description,
+  rule: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`,
+  parse: sent => values.find(value => value === sent),
+})
+
+/** A day of the calendar, as days since 1970-01-01. */
+export const day = (description: string): Parameter<string, number, undefined> => ({
+  defaultValue: undefined,
+  schema: Type.String({ format: 'date', examples: ['2026-02-16'] }),
+  description,
+  rule: 'must be a date (YYYY-MM-DD) of the years 1 to 9998',
+  parse: value => {
+    const parsed = parseDate(value)
+    // What begins or ends with it in any zone can be written with four digits.
+    return parsed !== undefined && /^(?!0000|9999)/.test(value) ? parsed : undefined
+  },
+})
+
+export const timeZone = (description: string): Parameter<string, string, undefined> => ({
+  defaultValue: undefined,
+  schema: Type.String({ examples: ['Europe/Berlin'] }),
+  description,
+  rule: 'must be the name of a time zone as the IANA data has it, such as Europe/Berlin',
+  parse: value => (isTimeZone(value) ? value : undefined),
 })
 
 /** Where a range of time starts, inclusive; a day stands for its start. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { get, page, scopes } from './endpoint.ts'
+import { areaScopes, get, page, scopes } from './endpoint.ts'
 import { Choice, Id, Integer, nullable, OpenText, record, Text, Timestamp } from './fields.ts'
 import { formatTimestamp } from './time.ts'
 
@@ -54,15 +54,18 @@ export const people = {
   listUsers: page('/api/v1/users', {
     summary: 'List people',
     description: 'The caller and everybody linked to the caller, in either direction, by identifier.',
+    scope: areaScopes,
     item: User,
   }),
   getCurrentUser: get('/api/v1/users/me', {
     summary: 'Get the caller',
     description: 'The caller, in the form of a person.',
+    scope: areaScopes,
     data: User,
   }),
   getUser: get('/api/v1/users/:id', {
     summary: 'Get one person',
+    scope: areaScopes,
     resourceName: 'User',
     data: User,
   }),

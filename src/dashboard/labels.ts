@@ -142,4 +142,5 @@ export const eventLabels: Readonly<Record<string, string>> = {
 export const scopeLabels: Readonly<Record<string, string>> = {
   'lkbx:read': 'Locks',
   'dtt:read': 'Training',
+  'status:read': 'Status and statistics only',
 }

@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import type { Endpoint } from '../contract/endpoint.ts'
+import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
 import type { Result, PageStart } from '../resources/results.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
@@ -57,7 +57,7 @@ export function makeApi(options: ApiOptions): Handle {
     if (match === undefined) throw new ApiError('no_route')
     const { endpoint, handle } = match.route
     context.route = endpoint.path
-    context.scope = endpoint.scope
+    context.scope = endpoint.scopes[0]
 
     if (method === 'OPTIONS') return responder.options(context)
     if (!READ_METHODS.includes(method)) throw new ApiError('method_not_allowed')
@@ -73,7 +73,7 @@ export function makeApi(options: ApiOptions): Handle {
     context.isActive = true
 
     if (endpoint.entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
-    if (endpoint.scope !== undefined && !grant.scopes.includes(endpoint.scope)) throw new ApiError('insufficient_scope')
+    if (!hasScope(grant.scopes, endpoint.scopes)) throw new ApiError('insufficient_scope')
 
     const result = await handle({ store, grant, now }, query, match.id)
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')

@@ -23,13 +23,18 @@ export interface RequestParameters {
   readonly id: string | undefined
   /** The account of the caller. */
   readonly callerId: number
+  /** The clock of the request, in milliseconds since 1970. */
+  readonly now: number
 }
 
 /**
  * The parameters of a request: every one the endpoint has, parsed. Throws one ApiError that names all that is wrong; an
  * unknown name is not repeated, the ones allowed are.
  */
-export function readParameters<E extends Endpoint>(endpoint: E, { query, id, callerId }: RequestParameters): Params<E> {
+export function readParameters<E extends Endpoint>(
+  endpoint: E,
+  { query, id, callerId, now }: RequestParameters,
+): Params<E> {
   const parameters: Parameters = endpoint.query
   const params = defaultsOf(parameters)
   const findings = new Findings()
@@ -58,7 +63,7 @@ export function readParameters<E extends Endpoint>(endpoint: E, { query, id, cal
       findings.add('invalid_parameter', name, `must not be combined with ${other}`)
     }
   }
-  const together = endpoint.check(params, name => findings.has(name))
+  const together = endpoint.check(params, name => findings.has(name), now)
   for (const { field, message } of together) findings.add('invalid_parameter', field, message)
   findings.throwIfAny()
   // Every parameter of the endpoint is there, as its own `parse` or `defaultValue` gives it.

@@ -24,6 +24,6 @@ function makeRoute<E extends Endpoint>(endpoint: E, handler: Handler<E>): Route 
   return {
     endpoint,
     handle: (caller, query, id) =>
-      handler(caller, readParameters(endpoint, { query, id, callerId: caller.grant.accountId })),
+      handler(caller, readParameters(endpoint, { query, id, callerId: caller.grant.accountId, now: caller.now })),
   }
 }

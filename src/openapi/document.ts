@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
-import { cursorPagination, type Endpoint, offsetPagination } from '../contract/endpoint.ts'
+import { areaScopes, cursorPagination, type Endpoint, offsetPagination, type Scope } from '../contract/endpoint.ts'
 import { whenKnown } from '../contract/fields.ts'
 import { guide } from './guide.ts'
 import { LockSegment, lockSessions, LockSessionWithTemplate } from '../contract/lock-sessions.ts'
@@ -8,6 +8,15 @@ import { LockTemplate, lockTemplates } from '../contract/lock-templates.ts'
 import { id, type Parameter } from '../contract/parameters.ts'
 import { Account, people, Token, User } from '../contract/people.ts'
 import { components, healthResponses, Refusal, responsesOf } from './responses.ts'
+import {
+  GradeFigures,
+  LockBucket,
+  LockStatistics,
+  statistics,
+  TrainingBucket,
+  TrainingStatistics,
+} from '../contract/statistics.ts'
+import { Status, status } from '../contract/status.ts'
 import { TrainerSegment, trainingSessions, TrainingSessionWithOwner } from '../contract/training-sessions.ts'
 import {
   TemplateSegment,
@@ -87,6 +96,12 @@ const resources: readonly Resource[] = [
     endpoints: people,
     records: { User, Account, Token },
   },
+  {
+    name: 'Figures',
+    description: 'How things stand, and statistics: figures in place of records.',
+    endpoints: { ...status, ...statistics },
+    records: { Status, TrainingStatistics, TrainingBucket, LockStatistics, LockBucket, GradeFigures },
+  },
 ]
 
 const schemas = new Map<TSchema, string>(
@@ -102,7 +117,7 @@ function pathsOf({ name: tag, endpoints }: Resource) {
       tags: [tag],
       summary: endpoint.summary,
       description: describe(endpoint),
-      security: [{ token: endpoint.scope === undefined ? [] : [endpoint.scope] }],
+      security: scopeSets(endpoint).map(scopes => ({ token: scopes })),
       parameters: [
         ...(endpoint.path.endsWith('/:id') ? [{ ...parameter('id', PATH_ID), in: 'path', required: true }] : []),
         ...Object.entries(endpoint.query).map(([query, facts]) => parameter(query, facts)),
@@ -114,12 +129,22 @@ function pathsOf({ name: tag, endpoints }: Resource) {
   })
 }
 
-function describe({ description, resourceName, scope, entitled }: Endpoint): string {
+function describe(endpoint: Endpoint): string {
+  const { description, resourceName, scopes, entitled } = endpoint
   const byId = resourceName === undefined ? undefined : `One ${resourceName.toLowerCase()}, by its identifier.`
   const sentences = [description ?? byId]
-  if (scope !== undefined) sentences.push(`Needs the scope \`${scope}\`.`)
+  const sets = scopeSets(endpoint).map(set => set.map(scope => `\`${scope}\``).join(' and '))
+  if (scopes.length > 0) sentences.push(`Needs the scope ${sets.join(', or ')}.`)
   else if (entitled) sentences.push('Needs no scope.')
   return sentences.filter(sentence => sentence !== undefined).join(' ')
+}
+
+/** The sets of scopes of which each is enough. */
+function scopeSets({ scopes }: Endpoint): (readonly Scope[])[] {
+  const single = scopes.map(scope => [scope])
+  const [only] = scopes
+  if (only === 'status:read') return [...single, areaScopes]
+  return scopes.length === 0 ? [[]] : single
 }
 
 const PATH_ID = id('Identifier of the record.')

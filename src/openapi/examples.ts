@@ -3,6 +3,14 @@ import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSessionWithTemplate } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
 import { type Account, people, type Token, User } from '../contract/people.ts'
+import {
+  type LockFigures,
+  LockStatistics,
+  type StatisticsSources,
+  type TrainingFigures,
+  TrainingStatistics,
+} from '../contract/statistics.ts'
+import { Status } from '../contract/status.ts'
 import { TrainingSessionWithOwner } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 
@@ -179,6 +187,89 @@ const token: Static<typeof Token> = {
   lastUsedAt: null,
 }
 
+const status: Static<typeof Status> = {
+  ownerId: 7,
+  timeZone: 'Europe/Berlin',
+  asOf: '2026-02-16T18:00:00Z',
+  locked: true,
+  lockState: 'locked',
+  lockedSince: '2026-02-14T18:00:00Z',
+  stateSince: '2026-02-15T18:32:10.250Z',
+  plannedEnd: '2026-02-17T18:00:00Z',
+  timeHidden: false,
+  practiceLock: false,
+  lastSessionAt: '2026-02-16T18:00:00Z',
+  lastSessionPassed: true,
+  lastSessionGradePercent: 96,
+  lastSessionReps: 67,
+  lastSessionMeters: 12.430125,
+  sessionsToday: 1,
+  sessionsThisWeek: 1,
+  repsThisWeek: 67,
+  metersThisWeek: 12.430125,
+  streakDays: 4,
+  longestStreakDays: 11,
+  bestGradePercent: 99,
+}
+
+const trainingFigures: Static<typeof TrainingFigures> = {
+  sessions: 1,
+  passed: 1,
+  days: 1,
+  repsMeasured: 67,
+  distanceMeters: 12.430125,
+  distanceApproximateMeters: 0,
+  distanceUnknownSessions: 0,
+  durationMeasured: 291,
+  points: 66,
+  grades: [
+    { type: 'repetition', segments: 1, passed: 1, mean: 92, median: 92, p90: 92 },
+    { type: 'warmup', segments: 1, passed: 1, mean: 100, median: 100, p90: 100 },
+  ],
+}
+
+const lockFigures: Static<typeof LockFigures> = {
+  started: 0,
+  ended: 1,
+  lockedSeconds: 68_400,
+  breakSeconds: 0,
+  openSeconds: 0,
+  longestLockedSeconds: 68_400,
+  lockedPercent: 100,
+}
+
+const range = {
+  timeZone: 'Europe/Berlin',
+  weekStart: 'monday',
+  from: '2026-02-16',
+  to: '2026-02-16',
+  asOf: '2026-02-16T18:00:00Z',
+} as const
+
+const bucket = { date: '2026-02-16', start: '2026-02-15T23:00:00Z', end: '2026-02-16T23:00:00Z', partial: true }
+
+const sources: StatisticsSources = {
+  sessions: 1,
+  practiceSessions: 0,
+  unknownTemplate: 0,
+  ungradedSegments: 0,
+}
+
+const trainingStatistics: Static<typeof TrainingStatistics> = {
+  ...range,
+  sources,
+  total: trainingFigures,
+  buckets: [{ ...bucket, ...trainingFigures }],
+  streak: { currentDays: 4, longestDays: 11, longestFrom: '2026-01-20', longestTo: '2026-01-30' },
+}
+
+const lockStatistics: Static<typeof LockStatistics> = {
+  ...range,
+  sources,
+  total: lockFigures,
+  buckets: [{ ...bucket, ...lockFigures }],
+}
+
 const examples = new Map<TSchema, unknown>([
   [LockTemplate, lockTemplate],
   [LockSessionWithTemplate, lockSession],
@@ -189,4 +280,7 @@ const examples = new Map<TSchema, unknown>([
   [TrainingDevice, trainingDevice],
   [User, user],
   [people.getMe.data, { account, token }],
+  [Status, status],
+  [TrainingStatistics, trainingStatistics],
+  [LockStatistics, lockStatistics],
 ])

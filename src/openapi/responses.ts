@@ -66,7 +66,7 @@ const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint:
   token_revoked: 'api',
   token_expired: 'api',
   subscription_required: ({ entitled }) => entitled,
-  insufficient_scope: ({ scope }) => scope !== undefined,
+  insufficient_scope: ({ scopes }) => scopes.length > 0,
   owner_not_accessible: ({ query }) => 'ownerId' in query,
   not_found: ({ resourceName }) => resourceName !== undefined,
   no_route: 'none',

@@ -1,16 +1,6 @@
-import type { ZoneClock } from './zone-clock.ts'
+import { addBuckets, type BucketRange, bucketStart } from '../contract/calendar.ts'
 import type { Periods } from './periods.ts'
-
-export type Unit = 'day' | 'week' | 'month'
-export type WeekStart = 'monday' | 'sunday'
-
-/** Days, both included, and how they are divided. */
-export interface BucketRange {
-  readonly unit: Unit
-  readonly weekStart: WeekStart
-  readonly from: number
-  readonly to: number
-}
+import type { ZoneClock } from './zone-clock.ts'
 
 /** A day, a week or a month, as far as it lies in the range. */
 export interface Bucket {
@@ -21,25 +11,6 @@ export interface Bucket {
   /** Whether it is still running. */
   readonly partial: boolean
 }
-
-/**
- * The range that somebody asked for: up to today if it has no end, and twelve buckets, the one with its end included, if
- * it has no start.
- */
-export function rangeBetween(
-  { unit, weekStart, from, to }: { unit: Unit; weekStart: WeekStart; from: number | undefined; to: number | undefined },
-  today: number,
-): BucketRange {
-  const end = to ?? today
-  return {
-    unit,
-    weekStart,
-    from: from ?? addBuckets(unit, bucketStart(unit, weekStart, end), 1 - DEFAULT_BUCKETS),
-    to: end,
-  }
-}
-
-const DEFAULT_BUCKETS = 12
 
 /** The buckets of a range, without gaps. A day that the zone skipped has none. */
 export function bucketsOf({ unit, weekStart, from, to }: BucketRange, clock: ZoneClock, now: number): Bucket[] {
@@ -60,38 +31,3 @@ export function boundariesOf(buckets: readonly Bucket[]): Periods {
   const last = buckets.at(-1)
   return last === undefined ? [] : [...buckets.map(({ start }) => start), last.end]
 }
-
-/** How many days, weeks or months a range touches. */
-export function countBuckets({ unit, weekStart, from, to }: BucketRange): number {
-  const [first, last] = [bucketStart(unit, weekStart, from), bucketStart(unit, weekStart, to)]
-  if (unit === 'month') return monthOf(last) - monthOf(first) + 1
-  return (last - first) / (unit === 'week' ? 7 : 1) + 1
-}
-
-/** The first day of the week or month that a day lies in. */
-function bucketStart(unit: Unit, weekStart: WeekStart, day: number): number {
-  if (unit === 'day') return day
-  if (unit === 'month') return firstOfMonth(monthOf(day))
-  // 1970-01-01 was a Thursday.
-  const weekday = (((day + (weekStart === 'monday' ? 3 : 4)) % 7) + 7) % 7
-  return day - weekday
-}
-
-/** The first day of the bucket that comes so many after the one that starts with `day`. */
-export function addBuckets(unit: Unit, day: number, count: number): number {
-  if (unit === 'month') return firstOfMonth(monthOf(day) + count)
-  return day + count * (unit === 'week' ? 7 : 1)
-}
-
-/** Months since the start of the year 0. */
-function monthOf(day: number): number {
-  const date = new Date(day * DAY_MS)
-  return date.getUTCFullYear() * 12 + date.getUTCMonth()
-}
-
-function firstOfMonth(month: number): number {
-  // Date.UTC reads the years 0 to 99 as 1900 to 1999.
-  return new Date(0).setUTCFullYear(Math.floor(month / 12), ((month % 12) + 12) % 12, 1) / DAY_MS
-}
-
-const DAY_MS = 86_400_000

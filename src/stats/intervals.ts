@@ -33,17 +33,30 @@ export function lockIntervals(events: readonly LockEvent[], endAt: number | null
   return stretches
 }
 
+/** What a template says of the locks that start from it. */
+export interface LockRules {
+  readonly isPractice: boolean
+  readonly showsTime: boolean
+}
+
 interface Ending {
+  readonly at: number
   readonly ended_at: number | null
   readonly is_active: number
 }
 
 /**
- * When a lock session ended, null while it runs. Old records do not say: what no longer runs ended with its last event.
+ * When a lock session ended, null while it is active: then its end is a planned one. Old records do not tell the end: it
+ * is that of their last event.
  */
-export function lockEnd({ ended_at, is_active }: Ending, events: readonly LockEvent[]): number | null {
-  if (ended_at !== null || is_active === 1) return ended_at
-  return events.length === 0 ? null : Math.max(...events.map(([at]) => at))
+export function lockEnd({ at, ended_at, is_active }: Ending, events: readonly LockEvent[]): number | null {
+  if (is_active === 1) return null
+  return ended_at ?? Math.max(at, ...events.map(([at]) => at))
+}
+
+/** When a lock session is planned to end; null if it is not active, or that is not known. */
+export function plannedEnd({ ended_at, is_active }: Ending): number | null {
+  return is_active === 1 ? ended_at : null
 }
 
 /** The events of a lock session from the text that the store holds. */

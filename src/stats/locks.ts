@@ -105,6 +105,7 @@ export function lockedByPeriod(stretches: readonly LockInterval[], periods: Peri
 
 interface SessionRow {
   readonly owner_id: number
+  readonly at: number
   readonly template_id: number | null
   readonly is_active: number
   readonly ended_at: number | null
@@ -114,7 +115,7 @@ interface SessionRow {
 
 const sessionById = query<Access & { id: number }, SessionRow>(
   param => sql`
-    select owner_id, template_id, is_active, ended_at, events, document from lock_session
+    select owner_id, at, template_id, is_active, ended_at, events, document from lock_session
     where ${isReadable(param)} and id = ${param('id')}`,
 )
 

@@ -3,7 +3,15 @@ import type { TrainingTemplate } from '../contract/training-templates.ts'
 import type { Store } from '../store/index.ts'
 import { type Access, isReadable, isReadableOf } from '../accounts/access.ts'
 import { query } from '../store/query.ts'
-import { lockIntervals, lockEnd, type LockInterval, type LockEvent, parseEvents } from './intervals.ts'
+import {
+  lockIntervals,
+  lockEnd,
+  type LockInterval,
+  type LockEvent,
+  type LockRules,
+  parseEvents,
+  plannedEnd,
+} from './intervals.ts'
 import type { KindFigures, SessionFigures } from './training.ts'
 
 /** What figures are made from, as the store holds it: columns of the rows of one account, never their records. */
@@ -83,8 +91,12 @@ export interface LockFigures {
   readonly state: string
   readonly isActive: boolean
   readonly template: number | null
+  /** Undefined if its template is not known. */
+  readonly rules: LockRules | undefined
   /** When it ended, null while it runs. */
   readonly endAt: number | null
+  /** When it is planned to end; null if it does not run, or that is not known. */
+  readonly plannedEnd: number | null
   readonly events: readonly LockEvent[]
   readonly stretches: readonly LockInterval[]
 }
@@ -104,13 +116,19 @@ export async function newestLocks(store: Store, owner: number, limit: number, no
   return (await store.read(newestLockSessions, { owner, limit })).map(row => lockFigures(row, now))
 }
 
-/** The lock session that runs, with its record; the newest where there are several. */
+/** The lock session that runs; the newest where there are several. */
+export async function runningLock(store: Store, owner: number, now: number): Promise<LockFigures | undefined> {
+  const [row] = await store.read(runningLockSession, { owner })
+  return row && lockFigures(row, now)
+}
+
+/** The same, with its record. */
 export async function activeLock(store: Store, owner: number, now: number) {
   const [row] = await store.read(activeLockSession, { owner })
   return row && { ...lockFigures(row, now), document: row.document }
 }
 
-interface SessionRow {
+export interface SessionRow {
   readonly id: number
   readonly at: number
   readonly passed: number
@@ -123,7 +141,9 @@ interface SessionRow {
   readonly kinds: string
 }
 
-function figuresOf(row: SessionRow): SessionFigures {
+/** What is known of a training session from its columns. Its kinds are parsed only if they are asked for. */
+export function figuresOf({ kinds: text, ...row }: SessionRow): SessionFigures {
+  let kinds: KindFigures[] | undefined
   return {
     id: row.id,
     at: row.at,
@@ -134,7 +154,10 @@ function figuresOf(row: SessionRow): SessionFigures {
     reps: row.reps,
     distance: row.distance_um,
     approximate: row.approximate === 1,
-    kinds: kindsOf(row.kinds),
+    get kinds() {
+      kinds ??= kindsOf(text)
+      return kinds
+    },
   }
 }
 
@@ -158,7 +181,8 @@ function kindsOf(text: string): KindFigures[] {
   })
 }
 
-const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
+/** The columns of SessionRow. */
+export const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
 
 const sessionsBetween = query<{ owner: number; from: number; to: number }, SessionRow>(
   param => sql`
@@ -227,6 +251,8 @@ interface LockRow {
   readonly lock_state: string
   readonly is_active: number
   readonly template_id: number | null
+  readonly is_test_lock: number | null
+  readonly is_time_displayed: number | null
   readonly ended_at: number | null
   readonly events: string
 }
@@ -240,18 +266,36 @@ function lockFigures(row: LockRow, now: number): LockFigures {
     state: row.lock_state,
     isActive: row.is_active === 1,
     template: row.template_id,
+    rules: rulesOf(row),
     endAt,
+    plannedEnd: plannedEnd(row),
     events,
     stretches: lockIntervals(events, endAt, now),
   }
 }
 
-const lockColumns = sql.raw('id, at, lock_state, is_active, template_id, ended_at, events')
+/** The rules of the template; null where it is not known. */
+function rulesOf({
+  is_test_lock,
+  is_time_displayed,
+}: Pick<LockRow, 'is_test_lock' | 'is_time_displayed'>): LockRules | undefined {
+  if (is_test_lock === null) return undefined
+  return { isPractice: is_test_lock === 1, showsTime: is_time_displayed === 1 }
+}
+
+// The templates of others count, too: who may not read one learns no more of it than what it hides.
+const ruleColumns = sql.raw(
+  ['is_test_lock', 'is_time_displayed']
+    .map(column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`)
+    .join(', '),
+)
+
+const lockColumns = sql`id, at, lock_state, is_active, template_id, ${ruleColumns}, ended_at, events`
 
 const locksSince = query<{ owner: number; from: number }, LockRow>(
   param => sql`
     select ${lockColumns} from lock_session
-    where ${isReadableOf(param)} and (ended_at is null or ended_at >= ${param('from')})
+    where ${isReadableOf(param)} and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id`,
 )
 
@@ -260,6 +304,13 @@ const newestLockSessions = query<{ owner: number; limit: number }, LockRow>(
     select ${lockColumns} from lock_session
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
+)
+
+const runningLockSession = query<{ owner: number }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where ${isReadableOf(param)} and is_active = 1
+    order by at desc, id desc limit 1`,
 )
 
 const activeLockSession = query<{ owner: number }, LockRow & { document: string }>(

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../contract/time.ts'
+
 /**
  * The days of a time zone. A day is a number, days since 1970-01-01; it lasts from its first instant to the first instant
  * of the next one, also where clocks go back over midnight.
@@ -13,21 +15,10 @@ export interface ZoneClock {
 export function zoneClock(zone: string): ZoneClock {
   const known = clocks.get(zone)
   if (known !== undefined) return known
-  const clock = makeClock(usableZone(zone))
+  const clock = makeClock(zone)
   if (clocks.size >= MAX_CLOCKS) clocks.clear()
   clocks.set(zone, clock)
   return clock
-}
-
-/** The day of a date as `YYYY-MM-DD`; undefined if there is no such date. */
-export function parseDate(text: string): number | undefined {
-  const day = Date.parse(`${text}T00:00:00Z`) / DAY_MS
-  return /^\d{4}-\d\d-\d\d$/.test(text) && Number.isInteger(day) && formatDate(day) === text ? day : undefined
-}
-
-/** A day as `YYYY-MM-DD`. */
-export function formatDate(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
 /** The day before, leaving out days that the zone skipped. */
@@ -37,7 +28,6 @@ export function previousDay(clock: ZoneClock, day: number): number {
   return previous
 }
 
-const DAY_MS = 86_400_000
 const MAX_CLOCKS = 100
 const clocks = new Map<string, ZoneClock>()
 
@@ -111,13 +101,4 @@ function offsetPeriods(zone: string, block: number): OffsetPeriod[] {
 
 function offsetOf({ offsetNanoseconds }: Temporal.ZonedDateTime): number {
   return Math.round(offsetNanoseconds / 1_000_000)
-}
-
-/** The zone of an account may be an old name that only Intl knows. */
-function usableZone(zone: string): string {
-  try {
-    return new Temporal.ZonedDateTime(0n, zone).timeZoneId
-  } catch {
-    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone
-  }
 }

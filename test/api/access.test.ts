@@ -59,6 +59,9 @@ test('the API has the endpoints of the contract, and Ann gets an answer from eac
       '/api/v1/users/me',
       '/api/v1/users/1',
       '/api/v1/me',
+      '/api/v1/status',
+      '/api/v1/dtt/stats',
+      '/api/v1/lkbx/stats',
     ],
   )
   await using service = await start()
@@ -134,7 +137,7 @@ for (const scope of ['lkbx:read', 'dtt:read']) {
     for (const { path } of requests) {
       const answer = await service.fetch(path, token)
       const [, , , area] = path.split('/')
-      const needed = area === 'lkbx' || area === 'dtt' ? `${area}:read` : undefined
+      const needed = area === 'status' || area === 'lkbx' || area === 'dtt' ? `${area}:read` : undefined
       if (needed === undefined || needed === scope) {
         assert.equal(answer.status, 200, path)
         continue
@@ -146,6 +149,17 @@ for (const scope of ['lkbx:read', 'dtt:read']) {
   })
 }
 
+test('a token with status:read alone reads the status, statistics and itself, and nothing else', async () => {
+  await using service = await start()
+  const token = await service.token('ann', { scopes: ['status:read'] })
+  const figures = ['/api/v1/status', '/api/v1/dtt/stats', '/api/v1/lkbx/stats', '/api/v1/me']
+  for (const { path } of requests) {
+    const answer = await service.fetch(path, token)
+    if (figures.includes(path)) assert.equal(answer.status, 200, path)
+    else assertRefused(answer, 403, 'insufficient_scope')
+  }
+})
+
 // Whose records
 
 const owners = requests.flatMap(({ endpoint, path }) =>
@@ -155,7 +169,7 @@ const owners = requests.flatMap(({ endpoint, path }) =>
 test('naming a stranger, nobody or an account nobody can have is refused in the same words', async () => {
   await using service = await start()
   const [ben, cas] = [await service.token('ben'), await service.token('cas')]
-  assert.equal(owners.length, 22)
+  assert.equal(owners.length, 28)
   for (const { path, name } of owners) {
     assert.equal((await service.fetch(`${path}?${name}=1`, ben)).status, 200, path)
     const refusals = []
@@ -209,6 +223,12 @@ const right: Readonly<Record<string, string>> = {
   passed: 'true',
   lockState: 'locked',
   include: 'owner',
+  bucket: 'month',
+  tz: 'Europe/Berlin',
+  weekStart: 'sunday',
+  type: 'training',
+  programId: '1',
+  relative: 'seconds',
 }
 
 const parameters = requests.flatMap(({ endpoint, path }) =>
@@ -269,6 +289,12 @@ const wrong: Readonly<Record<string, string>> = {
   passed: 'x',
   lockState: '',
   include: 'x',
+  bucket: 'year',
+  tz: 'europe/berlin',
+  weekStart: 'x',
+  type: '',
+  programId: '0',
+  relative: 'minutes',
 }
 
 test('every parameter refuses a value that is out of its syntax or bounds, and none is clamped', async () => {

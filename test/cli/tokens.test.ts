@@ -150,9 +150,9 @@ test('scopes are stored in the order of the contract, each once, and unknown one
     createToken(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
   await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
   const rows: readonly (readonly [request: Partial<TokenRequest>, message: string])[] = [
-    [{ scopes: ['dtt:write'] }, 'the scopes of a token must be of lkbx:read, dtt:read'],
-    [{ scopes: ['dtt:read', 'DTT:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read'],
-    [{ scopes: ['lkbx:read dtt:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read'],
+    [{ scopes: ['dtt:write'] }, 'the scopes of a token must be of lkbx:read, dtt:read, status:read'],
+    [{ scopes: ['dtt:read', 'DTT:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read, status:read'],
+    [{ scopes: ['lkbx:read dtt:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read, status:read'],
     [{ scopes: [] }, 'a token needs at least one scope'],
     [{ name: 'a\ud83d' }, 'the name of a token must not contain lone surrogates'],
     [{ name: '\udd12a' }, 'the name of a token must not contain lone surrogates'],

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isTimeZone } from '../../src/contract/time-zones.ts'
-import { bucketsOf, countBuckets, rangeBetween } from '../../src/stats/buckets.ts'
+import { countBuckets, formatDate, parseDate, rangeBetween } from '../../src/contract/calendar.ts'
+import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
 import { lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
 import { ofKind, trainingStatistics } from '../../src/stats/training-statistics.ts'
-import { formatDate, parseDate, zoneClock } from '../../src/stats/zone-clock.ts'
+import { zoneClock } from '../../src/stats/zone-clock.ts'
 import {
   checkLocksByMinute,
   checkPartition,

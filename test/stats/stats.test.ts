@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { calendarWeeks, weekday } from '../../src/stats/calendar.ts'
-import { lockIntervals, lockEnd, type LockEvent } from '../../src/stats/intervals.ts'
+import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
 import {
   dayAt,
   dayFrom,
@@ -103,10 +103,17 @@ test('an old lock session that does not say when it ended did so with its last e
     [5, 0, 'unlocked'],
     [0, 1, 'start'],
   ]
-  assert.equal(lockEnd({ ended_at: null, is_active: 0 }, told), 5)
-  assert.equal(lockEnd({ ended_at: null, is_active: 1 }, told), null)
-  assert.equal(lockEnd({ ended_at: 9, is_active: 0 }, told), 9)
-  assert.equal(lockEnd({ ended_at: null, is_active: 0 }, []), null)
+  assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 0 }, told), 5)
+  assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 1 }, told), null)
+  assert.equal(lockEnd({ at: 0, ended_at: 9, is_active: 0 }, told), 9)
+  assert.equal(lockEnd({ at: 3, ended_at: null, is_active: 0 }, []), 3)
+})
+
+test('while a lock session is active, its end is a planned one', () => {
+  const session = { at: 0, ended_at: 9, is_active: 1 }
+  assert.equal(lockEnd(session, []), null)
+  assert.equal(plannedEnd(session), 9)
+  assert.equal(plannedEnd({ ...session, is_active: 0 }), null)
 })
 
 test('periods follow each other, hold both ends, and begin at midnight of the zone', () => {

@@ -64,7 +64,8 @@ const conflicts = (names: readonly string[]) => names.includes('ownerId') && nam
 /** Every combination of so many parameters of every endpoint, and each page also by cursor. */
 function* addresses(most: number): Generator<string> {
   for (const { path, query } of Object.values<Endpoint>(api)) {
-    const names = Object.keys(query).filter(name => name in values)
+    // Statistics take days, and filter what they read.
+    const names = 'bucket' in query ? ['ownerId'] : Object.keys(query).filter(name => name in values)
     for (let chosen = 0; chosen < 2 ** names.length; chosen += 1) {
       const sent = names.filter((_, index) => (chosen >> index) % 2 === 1)
       if (sent.length > most || conflicts(sent)) continue
@@ -93,7 +94,7 @@ for (const analyzed of [false, true]) {
         asked.length = 0
         const { status, text, headers } = await service.fetch(address, token)
         assert.equal(status, 200, `${address}: ${text}`)
-        assert.ok(asked.length > 0 && asked.length <= 3, `${address} asks ${asked.length} times`)
+        assert.ok(asked.length > 0 && asked.length <= mostReads(address), `${address} asks ${asked.length} times`)
         const next = /<([^>]*)>; rel="next"/.exec(headers.get('Link') ?? '')?.[1]
         if (next !== undefined) assert.equal((await service.fetch(next, token)).status, 200)
         for (const { query, values } of asked) queries.set(query, values)
@@ -109,6 +110,11 @@ for (const analyzed of [false, true]) {
       }
     }
   })
+}
+
+/** Figures need the time zone of the caller, the sessions, and whether those that are kept still hold. */
+function mostReads(address: string): number {
+  return /\/stat(?:us|s)\?/.test(address) ? 6 : 3
 }
 
 const byIndex: readonly { address: string; step: string }[] = [

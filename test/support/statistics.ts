@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import {
-  addBuckets,
-  boundariesOf,
-  type BucketRange,
-  bucketsOf,
-  type Unit,
-  type WeekStart,
-} from '../../src/stats/buckets.ts'
+import { addBuckets, type BucketRange, parseDate, type Unit, type WeekStart } from '../../src/contract/calendar.ts'
+import { boundariesOf, bucketsOf } from '../../src/stats/buckets.ts'
 import type { LockEvent } from '../../src/stats/intervals.ts'
 import { lockIntervals } from '../../src/stats/intervals.ts'
 import { type LockTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { periodOf } from '../../src/stats/periods.ts'
 import { type TrainingResults, trainingStatistics } from '../../src/stats/training-statistics.ts'
-import { parseDate, zoneClock } from '../../src/stats/zone-clock.ts'
+import { zoneClock } from '../../src/stats/zone-clock.ts'
 
 const MINUTE = 60_000
 export const HOUR = 60 * MINUTE

@@ -1,5 +1,5 @@
 import { MAX_ACTIVE_TOKENS } from '../../accounts/tokens.ts'
-import { scopes } from '../../contract/endpoint.ts'
+import { areaScopes, scopes } from '../../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
@@ -63,7 +63,7 @@ export async function showKeyForm(visit: Visit, asked: Partial<KeyForm>, problem
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_TOKENS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', chosen = scopes, expires = DEFAULT_EXPIRY, date = '' } = asked
+  const { name = '', chosen = areaScopes, expires = DEFAULT_EXPIRY, date = '' } = asked
   const { timeZone } = visit.viewer
   return view({
     section: 'keys',
@@ -113,7 +113,7 @@ export async function showKeyForm(visit: Visit, asked: Partial<KeyForm>, problem
 
 /** The page that shows a new key, this one time. */
 export function showNewKey({ viewer, baseUrl }: Visit, token: string, { name, chosen, expiresAt }: KeyForm) {
-  const path = chosen.includes('dtt:read') ? '/api/v1/dtt/sessions/latest' : '/api/v1/lkbx/sessions/latest'
+  const path = testPathOf(chosen)
   return view({
     section: 'keys',
     title: 'Your new key',
@@ -137,4 +137,10 @@ export function showNewKey({ viewer, baseUrl }: Visit, token: string, { name, ch
       </div>
     `,
   })
+}
+
+/** A path that a key of these scopes may read. */
+function testPathOf(chosen: readonly string[]): string {
+  if (chosen.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
+  return chosen.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
 }

@@ -1,0 +1,173 @@
+import Type, { type Static } from 'typebox'
+import { type BucketRange, countBuckets, rangeBetween, type Unit, type WeekStart, weekStarts } from './calendar.ts'
+import { type Check, get } from './endpoint.ts'
+import type { FieldError } from './errors.ts'
+import { Choice, Decimal, Flag, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'
+import { day, id, option, text } from './parameters.ts'
+import { ownerOrCaller } from './lock-templates.ts'
+import { AsOf, ZoneName, zoneParameter } from './status.ts'
+import { DAY_MS } from './time.ts'
+
+const Day = (description: string) => Type.String({ description, format: 'date', examples: ['2026-02-16'] })
+
+const Count = (description: string) => Integer(description, { minimum: 0 })
+
+export type StatisticsSources = Static<typeof StatisticsSources>
+const StatisticsSources = record('What the figures of a range rest on, and what they leave out.', {
+  sessions: Count('Sessions that count in the range.'),
+  practiceSessions: Count('Practice locks of the range, which do not count.'),
+  unknownTemplate: Count('Lock sessions that count although their template is not known: it could be for practice.'),
+  ungradedSegments: Count('Training segments without a grade, which no figure of grades counts.'),
+})
+
+export const GradeFigures = record('The grades of the graded segments of one kind.', {
+  type: Text('Kind of the segments.'),
+  segments: Count('Graded segments.'),
+  passed: Count('Of them, those that were passed.'),
+  mean: Decimal('Mean grade, with one decimal.'),
+  median: Integer('Median grade, by nearest rank.'),
+  p90: Integer('90th percentile of the grades, by nearest rank.'),
+})
+
+const trainingFigures = {
+  sessions: Count('Training sessions.'),
+  passed: Count('Of them, those that were passed.'),
+  days: Count('Days with a training session.'),
+  repsMeasured: Integer('Complete repetitions.'),
+  distanceMeters: Decimal('Metres that were measured.'),
+  distanceApproximateMeters: Decimal(
+    'Metres that may be estimated: those of the legacy upload path. Not in `distanceMeters`.',
+  ),
+  distanceUnknownSessions: Count('Sessions of which no distance is known.'),
+  durationMeasured: Integer('Seconds in segments.'),
+  points: Integer('Points of segments.'),
+  grades: list(
+    'Grades by kind of segment, in the order of the names; kinds without graded segments are left out.',
+    GradeFigures,
+  ),
+}
+
+const lockFigures = {
+  started: Count('Lock sessions that started.'),
+  ended: Count('Lock sessions that ended.'),
+  lockedSeconds: Count('Seconds in which a lock was closed. Time counts once, however many sessions overlap.'),
+  breakSeconds: Count('Seconds in which no lock was closed, and one was in a break.'),
+  openSeconds: Count('Seconds within a session in which no lock was closed or in a break.'),
+  longestLockedSeconds: Count(
+    'The longest time without interruption in which a lock was closed, as far as it lies here.',
+  ),
+  lockedPercent: nullable(
+    Decimal('`lockedSeconds` of the time that has passed here, in percent with one decimal; null where none has.'),
+  ),
+}
+
+/** What a bucket has before its figures. */
+const bucketFields = {
+  date: Day('First day of the whole day, week or month, also where the range cuts it.'),
+  start: Timestamp('When it starts, within the range.'),
+  end: Timestamp('When it ends, within the range.'),
+  partial: Flag('Whether it is running: there may be more to come.'),
+}
+
+export const TrainingFigures = record('Figures of training.', trainingFigures)
+export const TrainingBucket = record('Figures of training in one bucket.', { ...bucketFields, ...trainingFigures })
+export const LockFigures = record('Figures of locks.', lockFigures)
+export const LockBucket = record('Figures of locks in one bucket.', { ...bucketFields, ...lockFigures })
+
+const Streak = record('Days in a row with a training session, over all time.', {
+  currentDays: Count('Up to today; up to yesterday while today has none yet.'),
+  longestDays: Count('The most there were.'),
+  longestFrom: nullable(Day('First day of the longest; the latest of equals.')),
+  longestTo: nullable(Day('Last day of the longest.')),
+})
+
+/** What statistics have before their figures. */
+const statisticsFields = {
+  timeZone: ZoneName,
+  weekStart: Choice('The day that weeks begin with.', [...weekStarts]),
+  from: Day('First day of the range.'),
+  to: Day('Last day of the range.'),
+  asOf: AsOf,
+  sources: StatisticsSources,
+}
+
+export const TrainingStatistics = record('Training by days, weeks or months.', {
+  ...statisticsFields,
+  total: TrainingFigures,
+  buckets: list('The buckets of the range, without gaps, the oldest first.', TrainingBucket),
+  streak: Streak,
+})
+
+export const LockStatistics = record('Locks by days, weeks or months.', {
+  ...statisticsFields,
+  total: LockFigures,
+  buckets: list('The buckets of the range, without gaps, the oldest first.', LockBucket),
+})
+
+const rangeParameters = {
+  bucket: option('How the range is divided.', ['week', 'day', 'month'] as const satisfies Unit[]),
+  from: day('First day of the range: twelve buckets back from its end when not sent.'),
+  to: day('Last day of the range, included: today when not sent.'),
+  tz: zoneParameter,
+  weekStart: option('The day that weeks begin with.', ['monday', 'sunday'] as const satisfies WeekStart[]),
+  ...ownerOrCaller,
+}
+
+/** What somebody asks of a range. */
+export interface RangeParams {
+  readonly bucket: Unit
+  readonly from: number | undefined
+  readonly to: number | undefined
+  readonly weekStart: WeekStart
+}
+
+const MAX_BUCKETS = 400
+
+/** The range, and what is wrong with it, on this day. */
+export function readRange(
+  { bucket, ...params }: RangeParams,
+  today: number,
+): { range: BucketRange; errors: FieldError[] } {
+  const range = rangeBetween({ ...params, unit: bucket }, today)
+  const errors: FieldError[] = []
+  if (range.from > range.to) errors.push({ field: 'from', message: 'must not be after to' })
+  else if (countBuckets(range) > MAX_BUCKETS) {
+    errors.push({ field: 'from', message: `must not make more than ${MAX_BUCKETS} buckets` })
+  }
+  return { range, errors }
+}
+
+/** What can be told before the time zone is known, so that it is told together with all else that is wrong. */
+const checkRange: Check = (values, isWrong, now) => {
+  if (['bucket', 'from', 'to', 'weekStart'].some(isWrong)) return []
+  // The query has these parameters, and none of them is wrong.
+  const params = values as RangeParams
+  // Where today is not the end, the day does not matter.
+  const [earliest, latest] = [now - DAY_MS / 2, now + DAY_MS].map(at => readRange(params, Math.floor(at / DAY_MS)))
+  return (earliest?.errors ?? []).filter(({ message }) => latest?.errors.some(error => error.message === message))
+}
+
+export const statistics = {
+  getTrainingStatistics: get('/api/v1/dtt/stats', {
+    summary: 'Get training by days, weeks or months',
+    description:
+      'Sessions, repetitions, distances, durations, points and grades of the caller, or of `ownerId`, in the buckets of a range and in total, and the streak of days. At most 400 buckets; empty ones are zero.',
+    scope: ['dtt:read', 'status:read'],
+    query: {
+      ...rangeParameters,
+      type: text('Only sessions with a segment of this kind, and of them only what these segments have.'),
+      programId: id('Only sessions that were run with this program.'),
+    },
+    data: TrainingStatistics,
+    check: checkRange,
+  }),
+  getLockStatistics: get('/api/v1/lkbx/stats', {
+    summary: 'Get locks by days, weeks or months',
+    description:
+      'Time locked, in breaks and open of the caller, or of `ownerId`, in the buckets of a range and in total. At most 400 buckets; empty ones are zero. Practice locks do not count.',
+    scope: ['lkbx:read', 'status:read'],
+    query: rangeParameters,
+    data: LockStatistics,
+    check: checkRange,
+  }),
+}

@@ -1,0 +1,67 @@
+import type { Static } from 'typebox'
+import { get } from './endpoint.ts'
+import { ownerOrCaller } from './lock-templates.ts'
+import { Decimal, Flag, Id, Integer, nullable, record, Text, Timestamp, whenKnown } from './fields.ts'
+import { choice, timeZone } from './parameters.ts'
+
+export const zoneParameter = timeZone('The time zone of days and weeks: that of the caller when not sent.')
+export const ZoneName = Text('The time zone of days and weeks: as it was sent, else that of the caller.')
+export const AsOf = nullable(
+  Timestamp('Up to when the records are known, rounded down to the full hour; null if that is not known.'),
+)
+
+export type Status = Static<typeof Status>
+export const Status = record(
+  'How things stand. A field is null where nothing is known, or the caller cannot read that area.',
+  {
+    ownerId: Id('Identifier of the account it is about.'),
+    timeZone: ZoneName,
+    asOf: AsOf,
+    locked: nullable(Flag('Whether the lock is closed now: false in a break, and where no lock session is active.')),
+    lockState: nullable(Text('The `lockState` of the active lock session; `idle` where none is active.')),
+    lockedSince: nullable(Timestamp('When the active lock session started.')),
+    stateSince: nullable(Timestamp('When the present stretch of it started, such as a break.')),
+    plannedEnd: nullable(Timestamp('When it is planned to end; null also where the time is hidden.')),
+    timeHidden: nullable(Flag('Whether its template hides the time from its owner, and so this answer does.')),
+    practiceLock: nullable(Flag('Whether its template is for practice; null where the template is not known.')),
+    lastSessionAt: nullable(Timestamp('When the newest training session was recorded.')),
+    lastSessionPassed: nullable(Flag('Whether it was passed.')),
+    lastSessionGradePercent: nullable(Integer('The mean grade of its graded segments, rounded half up.')),
+    lastSessionReps: nullable(Integer('Its complete repetitions.')),
+    lastSessionMeters: nullable(Decimal('Metres moved in it; null where no distance is known.')),
+    sessionsToday: nullable(Integer('Training sessions of today.')),
+    sessionsThisWeek: nullable(Integer('Training sessions of this week, which begins on Monday.')),
+    repsThisWeek: nullable(Integer('Complete repetitions of this week.')),
+    metersThisWeek: nullable(
+      Decimal('Metres moved this week, estimated ones included; null where no distance is known.'),
+    ),
+    streakDays: nullable(Integer('Days in a row with a training session, up to today or yesterday.')),
+    longestStreakDays: nullable(Integer('The most days in a row with a training session.')),
+    bestGradePercent: nullable(Integer('The best mean grade of a training session.')),
+    lockedSeconds: whenKnown(nullable(Integer('Seconds since `lockedSince`. Present with `relative=seconds`.'))),
+    remainingSeconds: whenKnown(
+      nullable(Integer('Seconds until `plannedEnd`, at least 0. Present with `relative=seconds`.')),
+    ),
+    asOfSeconds: whenKnown(
+      nullable(Integer('Seconds since the exact instant of `asOf`. Present with `relative=seconds`.')),
+    ),
+  },
+)
+
+export const status = {
+  getStatus: get('/api/v1/status', {
+    summary: 'Get how things stand',
+    description:
+      'One flat object for a display or a home: the lock, the newest training session, this week, streaks. It changes with events, at midnight and once an hour, so that its validator holds meanwhile. Durations of a state that was last known more than an hour ago end at that time.',
+    scope: 'status:read',
+    query: {
+      ...ownerOrCaller,
+      tz: zoneParameter,
+      relative: choice(
+        '`seconds` adds `lockedSeconds`, `remainingSeconds` and `asOfSeconds`, for devices without a clock.',
+        'seconds',
+      ),
+    },
+    data: Status,
+  }),
+}

@@ -1,0 +1,119 @@
+import { accessToOne } from '../accounts/access.ts'
+import { type BucketRange, formatDate } from '../contract/calendar.ts'
+import { ApiError } from '../contract/errors.ts'
+import { type RangeParams, readRange, type statistics, type StatisticsSources } from '../contract/statistics.ts'
+import { formatTimestamp } from '../contract/time.ts'
+import { type Bucket, bucketsOf } from '../stats/buckets.ts'
+import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
+import { countedUntil, daysOf } from '../stats/status.ts'
+import { lockStatistics } from '../stats/lock-statistics.ts'
+import { lockHistory } from '../stats/queries.ts'
+import { streaksOf } from '../stats/streaks.ts'
+import { filtered } from '../stats/training.ts'
+import { allTrainings } from '../stats/training-rows.ts'
+import { type TrainingStatistics, trainingStatistics } from '../stats/training-statistics.ts'
+import { type ZoneClock, zoneClock } from '../stats/zone-clock.ts'
+import type { Caller, Handlers } from './handler.ts'
+import { made } from './results.ts'
+import { hourOf } from './status.ts'
+
+export const handlers: Handlers<typeof statistics> = {
+  async getTrainingStatistics(caller, params) {
+    const { store, now } = caller
+    const { owner, range, clock, buckets, known } = await readQuestion(caller, params)
+    const sessions = filtered(await allTrainings(store, owner), { kind: params.type, program: params.programId })
+    const figures = trainingStatistics(sessions, buckets, clock, params.type)
+    const streak = streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock)
+    const { sessions: counted, ungradedSegments } = figures.total
+    const answer = {
+      ...headOf(range, known),
+      sources: sourcesOf({ sessions: counted, ungradedSegments }),
+      total: trainingFields(figures.total),
+      buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...trainingFields(bucket) })),
+      streak: {
+        currentDays: streak.current,
+        longestDays: streak.longest,
+        longestFrom: streak.from === null ? null : formatDate(streak.from),
+        longestTo: streak.to === null ? null : formatDate(streak.to),
+      },
+    }
+    return made(JSON.stringify(answer))
+  },
+
+  async getLockStatistics(caller, params) {
+    const { owner, range, buckets, known } = await readQuestion(caller, params)
+    const until = countedUntil(known.asOf, caller.now)
+    const [start, end] = [buckets[0]?.start ?? 0, buckets.at(-1)?.end ?? 0]
+    const reaching = (await lockHistory(caller.store, owner, until, start)).filter(
+      ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
+    )
+    const sessions = reaching.filter(({ rules }) => rules?.isPractice !== true)
+    const figures = lockStatistics(sessions, buckets, until)
+    const answer = {
+      ...headOf(range, known),
+      sources: sourcesOf({
+        sessions: sessions.length,
+        practiceSessions: reaching.length - sessions.length,
+        unknownTemplate: sessions.filter(({ rules }) => rules === undefined).length,
+      }),
+      total: figures.total,
+      buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
+    }
+    return made(JSON.stringify(answer))
+  },
+}
+
+interface Question {
+  readonly owner: number
+  readonly range: BucketRange
+  readonly clock: ZoneClock
+  readonly buckets: readonly Bucket[]
+  readonly known: KnownTime
+}
+
+/** Whose figures are asked for, and over which buckets. Throws ApiError. */
+async function readQuestion(
+  { store, grant, now }: Caller,
+  params: RangeParams & { readonly ownerId: number | undefined; readonly tz: string | undefined },
+): Promise<Question> {
+  const { accountId } = grant
+  const stored = await readKnownTime(store, accountId, params.ownerId ?? accountId, now)
+  const known = { ...stored, timeZone: params.tz ?? stored.timeZone }
+  const clock = zoneClock(known.timeZone)
+  const { range, errors } = readRange(params, clock.dayOf(now))
+  const [error] = errors
+  if (error !== undefined) {
+    throw new ApiError('invalid_parameter', `${error.field} ${error.message}`, { fieldErrors: errors })
+  }
+  const [owner = 0] = accessToOne(grant, params.ownerId).owners
+  return { owner, range, clock, buckets: bucketsOf(range, clock, now), known }
+}
+
+function headOf({ weekStart, from, to }: BucketRange, { timeZone, asOf }: KnownTime) {
+  return { timeZone, weekStart, from: formatDate(from), to: formatDate(to), asOf: hourOf(asOf) }
+}
+
+function sourcesOf(counted: Partial<StatisticsSources>): StatisticsSources {
+  return { sessions: 0, practiceSessions: 0, unknownTemplate: 0, ungradedSegments: 0, ...counted }
+}
+
+function bucketFields(bucket: Bucket | undefined) {
+  // Figures come in the order of their buckets.
+  const { day, start, end, partial } = bucket ?? { day: 0, start: 0, end: 0, partial: false }
+  return { date: formatDate(day), start: formatTimestamp(start), end: formatTimestamp(end), partial }
+}
+
+function trainingFields(figures: TrainingStatistics) {
+  return {
+    sessions: figures.sessions,
+    passed: figures.passed,
+    days: figures.days,
+    repsMeasured: figures.reps,
+    distanceMeters: figures.distance / 1_000_000,
+    distanceApproximateMeters: figures.approximateDistance / 1_000_000,
+    distanceUnknownSessions: figures.unknownDistances,
+    durationMeasured: figures.duration,
+    points: figures.points,
+    grades: figures.grades.map(({ kind, ...grades }) => ({ type: kind, ...grades })),
+  }
+}

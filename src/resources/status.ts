@@ -1,0 +1,88 @@
+import { accessToOne } from '../accounts/access.ts'
+import type { Status, status } from '../contract/status.ts'
+import { formatTimestamp } from '../contract/time.ts'
+import { readKnownTime } from '../stats/known-time.ts'
+import { runningLock } from '../stats/queries.ts'
+import { type LockStatus, lockStatus, type TrainingStatus, trainingStatus } from '../stats/status.ts'
+import { allTrainings } from '../stats/training-rows.ts'
+import type { Handlers } from './handler.ts'
+import { made } from './results.ts'
+
+export const handlers: Handlers<typeof status> = {
+  async getStatus({ store, grant, now }, { ownerId, tz, relative }) {
+    const [owner = 0] = accessToOne(grant, ownerId).owners
+    const [known, lock, sessions] = await Promise.all([
+      readKnownTime(store, grant.accountId, owner, now),
+      runningLock(store, owner, now),
+      allTrainings(store, owner),
+    ])
+    const { asOf } = known
+    const timeZone = tz ?? known.timeZone
+    const locks = lockStatus(lock, { isOwner: owner === grant.accountId, asOf, now })
+    const answer: Status = {
+      ownerId: owner,
+      timeZone,
+      asOf: hourOf(asOf),
+      ...lockFields(locks),
+      ...trainingFields(trainingStatus(sessions, timeZone, now)),
+      ...(relative === undefined ? {} : secondsOf(locks, asOf, now)),
+    }
+    return made(JSON.stringify(answer))
+  },
+}
+
+function lockFields(lock: LockStatus) {
+  return {
+    locked: lock.locked,
+    lockState: lock.state,
+    lockedSince: timestampOrNull(lock.lockedSince),
+    stateSince: timestampOrNull(lock.stateSince),
+    plannedEnd: timestampOrNull(lock.plannedEnd),
+    timeHidden: lock.timeHidden,
+    practiceLock: lock.isPractice,
+  }
+}
+
+function trainingFields({ last, ...training }: TrainingStatus) {
+  return {
+    lastSessionAt: timestampOrNull(last?.at ?? null),
+    lastSessionPassed: last?.passed ?? null,
+    lastSessionGradePercent: last?.grade ?? null,
+    lastSessionReps: last?.reps ?? null,
+    lastSessionMeters: metresOrNull(last?.distance ?? null),
+    sessionsToday: training.sessionsToday,
+    sessionsThisWeek: training.sessionsThisWeek,
+    repsThisWeek: training.repsThisWeek,
+    metersThisWeek: metresOrNull(training.distanceThisWeek),
+    streakDays: training.streakDays,
+    longestStreakDays: training.longestStreakDays,
+    bestGradePercent: training.bestGrade,
+  }
+}
+
+function secondsOf({ elapsed, remaining }: LockStatus, asOf: number | null, now: number) {
+  return {
+    lockedSeconds: secondsOrNull(elapsed),
+    remainingSeconds: secondsOrNull(remaining),
+    asOfSeconds: secondsOrNull(asOf === null ? null : now - asOf),
+  }
+}
+
+/** As an instant that changes once an hour, so that the validator does not change with every pull. */
+export function hourOf(asOf: number | null): string | null {
+  return asOf === null ? null : formatTimestamp(Math.floor(asOf / HOUR_MS) * HOUR_MS)
+}
+
+const HOUR_MS = 3_600_000
+
+function timestampOrNull(instant: number | null): string | null {
+  return instant === null ? null : formatTimestamp(instant)
+}
+
+function metresOrNull(micrometres: number | null): number | null {
+  return micrometres === null ? null : micrometres / 1_000_000
+}
+
+function secondsOrNull(milliseconds: number | null): number | null {
+  return milliseconds === null ? null : Math.floor(milliseconds / 1000)
+}

@@ -1,0 +1,25 @@
+import { sql } from 'kysely'
+import { knownTimeZone } from '../contract/time-zones.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+
+/** What the figures of an account depend on beside its records. */
+export interface KnownTime {
+  /** The zone that somebody chose for the dashboard; UTC until then. */
+  readonly timeZone: string
+  /** Up to when the records of the owner are known; null if that is not known. */
+  readonly asOf: number | null
+}
+
+/** The time zone of a reader, and up to when the records of an owner are known. */
+export async function readKnownTime(store: Store, reader: number, owner: number, now: number): Promise<KnownTime> {
+  const [row] = await store.read(knownTime, { reader, owner })
+  const asOf = row?.as_of ?? null
+  return { timeZone: knownTimeZone(row?.time_zone ?? '') ?? 'UTC', asOf: asOf === null ? null : Math.min(asOf, now) }
+}
+
+const knownTime = query<{ reader: number; owner: number }, { time_zone: string | null; as_of: number | null }>(
+  param => sql`
+    select as_of, (select time_zone from preference where account_id = ${param('reader')}) as time_zone
+    from account where id = ${param('owner')}`,
+)

@@ -1,0 +1,134 @@
+import { bucketStart } from '../contract/calendar.ts'
+import { lockIntervals, type LockRules } from './intervals.ts'
+import type { LockFigures } from './queries.ts'
+import { streaksOf } from './streaks.ts'
+import type { SessionFigures } from './training.ts'
+import { type ZoneClock, zoneClock } from './zone-clock.ts'
+
+/** How a lock stands. */
+export interface LockStatus {
+  readonly locked: boolean
+  readonly state: string
+  /** When the session started, and its present stretch. */
+  readonly lockedSince: number | null
+  readonly stateSince: number | null
+  readonly plannedEnd: number | null
+  readonly timeHidden: boolean
+  readonly isPractice: boolean | null
+  /** Milliseconds since the session started, and until its planned end. */
+  readonly elapsed: number | null
+  readonly remaining: number | null
+}
+
+/** A state that is known for longer is told with its age, and its durations stop counting. */
+const MAX_FRESH_MS = 3_600_000
+
+/** The instant up to which durations count. */
+export function countedUntil(asOf: number | null, now: number): number {
+  return asOf !== null && now - asOf > MAX_FRESH_MS ? asOf : now
+}
+
+/** Whether the time of a lock is kept from somebody: from its owner, where the template says so. */
+function hidesTime(rules: LockRules | undefined, isOwner: boolean): boolean {
+  return isOwner && rules?.showsTime === false
+}
+
+export function lockStatus(
+  lock: Pick<LockFigures, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'> | undefined,
+  { isOwner, asOf, now }: { readonly isOwner: boolean; readonly asOf: number | null; readonly now: number },
+): LockStatus {
+  if (lock === undefined) return IDLE
+  const until = countedUntil(asOf, now)
+  const current = lockIntervals(lock.events, null, until).at(-1)
+  const timeHidden = hidesTime(lock.rules, isOwner)
+  const plannedEnd = timeHidden ? null : lock.plannedEnd
+  return {
+    // Without events, all that is known is the state.
+    locked: current?.locked ?? lock.state === 'locked',
+    state: lock.state,
+    lockedSince: lock.at,
+    stateSince: current?.start ?? null,
+    plannedEnd,
+    timeHidden,
+    isPractice: lock.rules?.isPractice ?? null,
+    elapsed: Math.max(0, until - lock.at),
+    remaining: plannedEnd === null ? null : Math.max(0, plannedEnd - until),
+  }
+}
+
+const IDLE: LockStatus = {
+  locked: false,
+  state: 'idle',
+  lockedSince: null,
+  stateSince: null,
+  plannedEnd: null,
+  timeHidden: false,
+  isPractice: false,
+  elapsed: null,
+  remaining: null,
+}
+
+/** How training stands. */
+export interface TrainingStatus {
+  readonly last: SessionFigures | undefined
+  readonly sessionsToday: number
+  readonly sessionsThisWeek: number
+  readonly repsThisWeek: number
+  /** Micrometres; null if there are sessions and the distance of none is known. */
+  readonly distanceThisWeek: number | null
+  readonly streakDays: number
+  readonly longestStreakDays: number
+  readonly bestGrade: number | null
+}
+
+/** How training stands after all these sessions, the oldest first. Weeks start on Monday. */
+export function trainingStatus(sessions: readonly SessionFigures[], timeZone: string, now: number): TrainingStatus {
+  const clock = zoneClock(timeZone)
+  const today = clock.dayOf(now)
+  const monday = bucketStart('week', 'monday', today)
+  const week = sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7))
+  const { current, longest } = streaksOf(daysOf(sessions, clock), today, clock)
+  const distances = week.map(({ distance }) => distance).filter(distance => distance !== null)
+  return {
+    last: sessions.at(-1),
+    sessionsToday: sessionsBetween(week, clock.startOf(today), clock.startOf(today + 1)).length,
+    sessionsThisWeek: week.length,
+    repsThisWeek: sum(week.map(({ reps }) => reps)),
+    distanceThisWeek: week.length > 0 && distances.length === 0 ? null : sum(distances),
+    streakDays: current,
+    longestStreakDays: longest,
+    bestGrade: bestGrade(sessions),
+  }
+}
+
+/** The days of sessions, in their order. */
+export function daysOf(sessions: readonly Pick<SessionFigures, 'at'>[], clock: ZoneClock): number[] {
+  return sessions.map(({ at }) => clock.dayOf(at))
+}
+
+function bestGrade(sessions: readonly SessionFigures[]): number | null {
+  let best: number | null = null
+  for (const { grade } of sessions) if (grade !== null && (best === null || grade > best)) best = grade
+  return best
+}
+
+/** Of sessions in order, those from an instant on, before another. */
+function sessionsBetween(sessions: readonly SessionFigures[], start: number, end: number): readonly SessionFigures[] {
+  return sessions.slice(firstFrom(sessions, start), firstFrom(sessions, end))
+}
+
+/** The place of the first session at or after an instant. */
+function firstFrom(sessions: readonly SessionFigures[], at: number): number {
+  let low = 0
+  let high = sessions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sessions[middle]?.at ?? Infinity) < at) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
