@@ -24,12 +24,12 @@ async function withRoutes(page: string): Promise<string> {
     const routes = await routesIn(file)
     if (routes.length > 0) rows.push(`| ${basename(file, '.ts')} | ${routes.join(', ')} |`)
   }
-  return page.replace(/(?<=\n\| File \| .*\n\| --- \| --- \|\n)(?:\|.*\n)*/, () => `${rows.join('\n')}\n`)
+  return page.replace(/(?<=\n\| File \| .*\n\| --- \| --- \|\n)(?:.+\n)*/, () => `${rows.join('\n')}\n`)
 }
 
 /** The endpoints that a file of the contract promises, in the order of the reference. */
 async function routesIn(file: string): Promise<string[]> {
-  if (!readdirSync(join(root, 'src/contract')).includes(file)) return []
+  if (file === 'index.ts' || !readdirSync(join(root, 'src/contract')).includes(file)) return []
   const module: object = await import(`../src/contract/${file}`)
   const promised = new Set(Object.values(module).flatMap(value => Object.values(Object(value))))
   return Object.entries(api)
