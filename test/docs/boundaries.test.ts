@@ -26,18 +26,18 @@ const layers = [
 const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   'config.ts': [],
-  // The store knows no records and no tokens; of the contract it takes how far instants reach.
-  store: ['contract/time.ts'],
+  // The store knows no records and no tokens.
+  store: [],
   demo: ['contract'],
   openapi: ['contract'],
-  // A client is its caller's: nothing of the service runs there, so it imports types alone.
+  // The client runs in the program of its caller, without the service, so it imports only types.
   'client.ts': ['contract'],
 }
 
-/** Pairs that must not know each other, although one stands above the other. */
-const strangers: readonly (readonly [string, string])[] = [['http', 'dashboard']]
+/** Pairs that must not import each other, although one is above the other. */
+const separated: readonly (readonly [string, string])[] = [['http', 'dashboard']]
 
-/** The packages, and the parts of Node that reach out of the process, that are for some only. */
+/** Packages and modules of Node that only some folders may import. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'cli.ts'],
   '@clack/prompts': ['cli'],
@@ -80,7 +80,7 @@ test('a folder imports only from those above it', () => {
       const listed = onlyFrom[user]
       if (user === 'client.ts' && !isType) return true
       if (listed !== undefined) return !listed.some(allowed => to === allowed || used === allowed)
-      if (strangers.some(pair => pair.includes(user) && pair.includes(used))) return true
+      if (separated.some(pair => pair.includes(user) && pair.includes(used))) return true
       return !layers.includes(used) || layers.indexOf(used) >= layers.indexOf(user)
     })
   assert.deepEqual(
@@ -104,23 +104,28 @@ test('a resource is two files of one name: its endpoints in contract, its handle
   }
 })
 
-test('every folder of the project is in the tree of docs/architecture.md, and nothing else', () => {
+test('the tree of docs/architecture.md has every folder of the project, in the order of the layers', () => {
   const root = join(source, '..')
   const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
   const folders = (at: string) =>
     readdirSync(at, { withFileTypes: true })
       .filter(entry => entry.isDirectory())
       .map(({ name }) => `${name}/`)
-      // Of folders with a dot, most are of somebody's tools.
+      // Most folders with a dot belong to tools.
       .filter(name => !ignored.includes(name) && (!name.startsWith('.') || name === '.ci/'))
   const tree = /^## The tree\n\n((?: {4}.*\n)+)/m.exec(readFileSync(join(root, 'docs/architecture.md'), 'utf8'))?.[1]
   const shown = (indent: number) =>
     Array.from((tree ?? '').matchAll(new RegExp(`^ {${indent}}([\\w.-]+/)`, 'gm')), ([, name = '']) => name)
   assert.deepEqual(shown(4).toSorted(), folders(root).toSorted())
   assert.deepEqual(shown(6).toSorted(), folders(source).toSorted())
+  assert.deepEqual(
+    shown(6),
+    layers.filter(layer => !layer.endsWith('.ts')).map(layer => `${layer}/`),
+    'the order of the layers',
+  )
 })
 
-test('packages that reach outside are used where they belong, and the contract uses none', () => {
+test('a restricted package is imported only where it is allowed, and the contract imports only pure ones', () => {
   const outside = imports.filter(({ to }) => !to.startsWith('.') && !files.includes(to))
   for (const { from, to } of outside) {
     const allowed = packages[to]
@@ -157,7 +162,7 @@ test('only archives and accounts write records, and only one function writes the
   assert.deepEqual(writers.toSorted(), ['archive/canonical.ts', 'archive/kinds.ts'])
 })
 
-test('these tests see every import there is', () => {
+test('these tests find every import', () => {
   const sample = `import type { A } from './a.ts'
 import b, { type C,
   d } from "./b.ts"
