@@ -3,12 +3,14 @@ import { basename, join } from 'node:path'
 import { settingsPage } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { openapi } from '../src/openapi/document.ts'
+import { generateClientFiles } from './client-files.ts'
 
-/** The files in docs/ that follow from the code, as they should be. */
+/** The files that follow from the code, as they should be. */
 export async function generateDocs(): Promise<{ readonly path: string; readonly text: string }[]> {
   return [
     { path: join(docs, 'openapi.json'), text: `${JSON.stringify(openapi(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
+    ...generateClientFiles(),
     { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
 }

@@ -1,15 +1,11 @@
-import type { Arguments, Data, Endpoint, Page } from './contract/endpoint.ts'
 import type { ErrorCode, FieldError } from './contract/errors.ts'
-import type { Api } from './contract/index.ts'
+import type { Endpoints } from './contract/index.ts'
 
 /** A typed client of the API. Its types come from the contract; at run time it needs only `fetch`. */
 
-type AnyEndpoint = Api[keyof Api]
-export type Path = AnyEndpoint['path']
+export type Path = keyof Endpoints
 /** Paths that return a page of a list. */
-export type ListPath = Extract<AnyEndpoint, { readonly listOf: unknown }>['path']
-type At<P extends Path> = Extract<AnyEndpoint, { readonly path: P }>
-type Item<P extends ListPath> = At<P> extends Page<string, infer Schema> ? Data<Endpoint<P, {}, Schema>> : never
+export type ListPath = { [P in Path]: [Endpoints[P]['item']] extends [never] ? never : P }[Path]
 type Given<A, Options> = {} extends A ? [given?: A, options?: Options] : [given: A, options?: Options]
 
 export interface ClientOptions {
@@ -70,14 +66,17 @@ export class NoResponseError extends Error {
 
 export interface Client {
   /** The `data` of a response. Rejects with LockstepError, NoResponseError, or what `fetch` rejects with. */
-  get<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, GetOptions>): Promise<Data<At<P>>>
+  get<P extends Path>(path: P, ...rest: Given<Endpoints[P]['params'], GetOptions>): Promise<Endpoints[P]['data']>
   /** The whole response, for callers that keep responses with their validators. */
-  call<P extends Path>(path: P, ...rest: Given<Arguments<At<P>>, CallOptions>): Promise<ApiResponse<Data<At<P>>>>
+  call<P extends Path>(
+    path: P,
+    ...rest: Given<Endpoints[P]['params'], CallOptions>
+  ): Promise<ApiResponse<Endpoints[P]['data']>>
   /** Every record of a list, page by page, none twice and none missed while others are added. */
   all<P extends ListPath>(
     path: P,
-    ...rest: Given<Omit<Arguments<At<P>>, 'offset' | 'cursor'>, GetOptions>
-  ): AsyncGenerator<Item<P>>
+    ...rest: Given<Omit<Endpoints[P]['params'], 'offset' | 'cursor'>, GetOptions>
+  ): AsyncGenerator<Endpoints[P]['item']>
 }
 
 export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
@@ -85,7 +84,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     path: P,
     given: object = {},
     { signal, ifNoneMatch }: CallOptions = {},
-  ): Promise<ApiResponse<Data<At<P>>>> => {
+  ): Promise<ApiResponse<Endpoints[P]['data']>> => {
     const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' })
     if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
     const response = await fetch(urlOf(baseUrl, path, given), {
@@ -99,7 +98,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     const body = parse(await response.text())
     if (response.status === 200 && isEnvelope(body, true)) {
       // The service sends what the contract promises for the path; its tests hold it to that.
-      return { status: 200, data: body.data as Data<At<P>>, etag, headers: response.headers }
+      return { status: 200, data: body.data as Endpoints[P]['data'], etag, headers: response.headers }
     }
     if (!isEnvelope(body, false)) throw new NoResponseError(response.status)
     const wait = response.headers.get('Retry-After')
@@ -112,16 +111,16 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     while (cursor !== null) {
       const { data } = await call(path, { ...given, cursor }, options)
       // A page by cursor has this shape.
-      const page = data as { data: Item<P>[]; pagination: { nextCursor: string | null } }
+      const page = data as { data: Endpoints[P]['item'][]; pagination: { nextCursor: string | null } }
       yield* page.data
       cursor = page.pagination.nextCursor
     }
   }
 
   return {
-    async get<P extends Path>(path: P, ...[given, options]: Given<Arguments<At<P>>, GetOptions>) {
+    async get<P extends Path>(path: P, ...[given, options]: Given<Endpoints[P]['params'], GetOptions>) {
       // Only a response to If-None-Match has no data.
-      return (await call(path, given, options)).data as Data<At<P>>
+      return (await call(path, given, options)).data as Endpoints[P]['data']
     },
     call: (path, ...[given, options]) => call(path, given, options),
     all: (path, ...[given, options]) => all(path, given, options),

@@ -1,3 +1,4 @@
+import type { Arguments, Data, Endpoint, Page } from './endpoint.ts'
 import { devices } from './devices.ts'
 import { lockSessions } from './lock-sessions.ts'
 import { lockTemplates } from './lock-templates.ts'
@@ -20,3 +21,14 @@ export const api = {
 }
 
 export type Api = typeof api
+
+/** What a caller of each path passes and receives; `item` is a record of a list. */
+export type Endpoints = {
+  [Name in keyof Api as Api[Name]['path']]: {
+    params: Arguments<Api[Name]>
+    data: Data<Api[Name]>
+    item: Item<Api[Name]>
+  }
+}
+
+type Item<E> = E extends Page<string, infer Schema> ? Data<Endpoint<string, {}, Schema>> : never

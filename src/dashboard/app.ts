@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
 import { ALLOW, JSON_TYPE, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
@@ -14,7 +15,7 @@ export interface Pages {
   handle(context: PageContext): Promise<void>
 }
 
-/** Everything beside the API and health: the OpenAPI document, the reference, and the dashboard. */
+/** Everything beside the API and health: the OpenAPI document, the reference, the client and the dashboard. */
 export async function makePages(options: Omit<DashboardOptions, 'leave'>): Promise<Pages> {
   const { store, config } = options
   // Reads of an embedded store end by themselves, and block a timer meanwhile.
@@ -53,7 +54,8 @@ export async function makePages(options: Omit<DashboardOptions, 'leave'>): Promi
     if (length !== undefined) request.context.bytes = Number(length)
   })
 
-  registerReference(app)
+  registerReference(app, config.publicUrl)
+  registerClient(app)
   const dashboard = config.dashboard ? registerDashboard(app, { ...options, leave }) : undefined
   await app.ready()
 
@@ -72,8 +74,8 @@ export async function makePages(options: Omit<DashboardOptions, 'leave'>): Promi
   }
 }
 
-function registerReference(app: FastifyInstance) {
-  const document = once(async () => makeAsset(JSON_TYPE, JSON.stringify(openapi())))
+function registerReference(app: FastifyInstance, publicUrl: string) {
+  const document = once(async () => makeAsset(JSON_TYPE, JSON.stringify(openapi(publicUrl))))
   app.get('/openapi.json', async (_, reply) => sendAsset(reply, await document()))
 
   const reference = once(async () => {
@@ -89,6 +91,19 @@ function registerReference(app: FastifyInstance) {
     return sendAsset(reply.header('Content-Security-Policy', policy), page)
   })
   app.get('/docs/scalar.js', async (_, reply) => sendAsset(reply, (await reference()).script))
+}
+
+/** The typed client, for projects that copy it. */
+function registerClient(app: FastifyInstance) {
+  for (const [name, type] of Object.entries(CLIENT_FILES)) {
+    const file = once(async () => makeAsset(type, readFileSync(new URL(`../openapi/${name}`, import.meta.url))))
+    app.get(`/${name}`, async (_, reply) => sendAsset(reply, await file()))
+  }
+}
+
+const CLIENT_FILES = {
+  'client.js': 'text/javascript; charset=utf-8',
+  'client.d.ts': 'text/plain; charset=utf-8',
 }
 
 /** Leaves a request to the listener, which answers errors as JSON. */

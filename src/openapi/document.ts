@@ -25,8 +25,8 @@ import {
   TrainingTemplateSummary,
 } from '../contract/training-templates.ts'
 
-/** The contract as an OpenAPI 3.1 document. */
-export function openapi() {
+/** The contract as an OpenAPI 3.1 document, of a service at this address; without it, of the one that sends it. */
+export function openapi(publicUrl = '') {
   const document = {
     openapi: '3.1.1',
     info: {
@@ -36,7 +36,7 @@ export function openapi() {
       description: guide,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'This service' }],
+    servers: [{ url: publicUrl === '' ? '/' : publicUrl, description: 'This service' }],
     tags: [...resources, health].map(({ name, description }) => ({ name, description })),
     paths: Object.fromEntries<{ readonly get: object }>([...resources.flatMap(pathsOf), ...health.paths]),
     components: {

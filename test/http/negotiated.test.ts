@@ -24,7 +24,7 @@ import { startService, type TestService, unlimited } from '../support/service.ts
 // engine: any
 
 const ONE = '/api/v1/dtt/sessions/5'
-const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js']
+const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js', '/client.js']
 const PATHS = Object.values<Endpoint>(api).map(({ path }) =>
   path.replace(':id', path.startsWith('/api/v1/users') ? '1' : '5'),
 )

@@ -7,7 +7,7 @@ import { openapi } from '../../src/openapi/document.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
 import { startService } from '../support/service.ts'
 
-const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js']
+const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js', '/client.js']
 
 test('paths beside the API ignore Accept and query, and do not name the software', async () => {
   await using service = await startService()

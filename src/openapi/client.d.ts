@@ -1,0 +1,950 @@
+// The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.
+/** The rules a lock session starts from. */
+export interface LockTemplate {
+    /** Identifier of the template. */
+    id: number;
+    /** Identifier of the account that owns it. */
+    ownerId: number;
+    /** Name of the template. */
+    name: string;
+    /** Duration in seconds. */
+    duration: number;
+    /** Whether the duration is random. */
+    isRandomDuration: boolean;
+    /** Minimum duration in seconds; null when the duration is not random. */
+    minDuration: number | null;
+    /** Maximum duration in seconds; null when the duration is not random. */
+    maxDuration: number | null;
+    /** Whether breaks are enabled. */
+    isBreakEnabled: boolean;
+    /** Break regularity in seconds. */
+    breakRegularity: number;
+    /** Break maximum in seconds. */
+    breakMaximum: number;
+    /** Break penalty in seconds. */
+    breakPenalty: number;
+    /** Whether breaks are keyholder only. */
+    breakKeyholderOnly: boolean;
+    /** Whether deepthroat is enabled. */
+    isDeepthroatEnabled: boolean;
+    /** Deepthroat time reduction. */
+    deepthroatTimeReduction: number;
+    /** Whether shame is enabled. */
+    isShameEnabled: boolean;
+    /** Shame time addition. */
+    shameTimeAdd: number;
+    /** Whether emergency unlock is enabled. */
+    isEmergencyUnlockEnabled: boolean;
+    /** Whether it is public. Gives no access to other accounts. */
+    isPublic: boolean;
+    /** Whether it is publicly listed. Gives no access to other accounts. */
+    isPubliclyListed: boolean;
+    /** Whether it is a test lock. */
+    isTestLock: boolean;
+    /** Whether the time is displayed. */
+    isTimeDisplayed: boolean;
+    /** When it was created. */
+    createdAt: string;
+}
+/** One period under lock, with its history. */
+export interface LockSession {
+    /** Identifier of the session. */
+    id: number;
+    /** Secondary identifier. */
+    bubbleId: string;
+    /** Public identifier. */
+    publicId: string;
+    /** Identifier of the account that owns it. */
+    ownerId: number;
+    /** Name of the session. */
+    name: string;
+    /** State of the lock. Known values: `pending`, `locked`, `break`, `completed`, `abandoned`. The set is open: expect values that are not listed here. */
+    lockState: string;
+    /** Duration in seconds. */
+    duration: number;
+    /** When it started. */
+    startDate: string;
+    /** Whether the session is active. */
+    isActive: boolean;
+    /** The events of the session, ordered by time, then identifier. */
+    LockSegment: (LockSegment)[];
+    /** When it ended, or, while `isActive`, when it is planned to end; null when neither is known. Absent when the source had none. */
+    endDate?: string | null;
+    /** When the record was created. Absent when the source had none. */
+    createdAt?: string;
+    /** Identifier of the template it was started from; null when unknown. Present with `include=template`. */
+    templateId?: number | null;
+}
+/** An event in the history of a lock session. */
+export interface LockSegment {
+    /** Identifier of the event. */
+    id: number;
+    /** Kind of the event. Known values: `start`, `locked`, `break`, `unlocked`. The set is open: expect values that are not listed here. */
+    type: string;
+    /** When it happened. */
+    createdAt: string;
+    /** Whether it is locked. */
+    isLocked: boolean;
+}
+/** A training program with its segments. */
+export interface TrainingTemplate {
+    /** Identifier of the template. */
+    id: number;
+    /** Secondary identifier. */
+    bubbleId: string;
+    /** Identifier of the account that owns it. */
+    ownerId: number;
+    /** Name of the program. */
+    name: string;
+    /** Description of the program. */
+    description: string;
+    /** Tagline of the program. */
+    tagline: string;
+    /** Message of the program. */
+    message: string;
+    /** Whether any entitled caller can read it by its identifier. */
+    isPublic: boolean;
+    /** Whether the program is active. */
+    isActive: boolean;
+    /** Whether hands-free mode is on. */
+    handsFreeMode: boolean;
+    /** Target depth. */
+    targetDepth: number;
+    /** Target window. */
+    targetWindow: number;
+    /** Identifier of the device; null when no device is set. */
+    toyId: number | null;
+    /** When it was created. */
+    createdDate: string;
+    /** When it was last changed. */
+    updatedAt: string;
+    /** The segments of the program, in order. */
+    Segment: (TemplateSegment)[];
+    /** Toy tagline; null for none. Absent when the source had none. */
+    toyTagline?: string | null;
+    /** Identifier of the icon; null for none. Absent when the source had none. */
+    iconId?: number | null;
+}
+/** A training program as lists show it: without its segments. */
+export interface TrainingTemplateSummary {
+    /** Identifier of the template. */
+    id: number;
+    /** Secondary identifier. */
+    bubbleId: string;
+    /** Identifier of the account that owns it. */
+    ownerId: number;
+    /** Name of the program. */
+    name: string;
+    /** Description of the program. */
+    description: string;
+    /** Tagline of the program. */
+    tagline: string;
+    /** Message of the program. */
+    message: string;
+    /** Whether any entitled caller can read it by its identifier. */
+    isPublic: boolean;
+    /** Whether the program is active. */
+    isActive: boolean;
+    /** Whether hands-free mode is on. */
+    handsFreeMode: boolean;
+    /** Target depth. */
+    targetDepth: number;
+    /** Target window. */
+    targetWindow: number;
+    /** Identifier of the device; null when no device is set. */
+    toyId: number | null;
+    /** When it was created. */
+    createdDate: string;
+    /** When it was last changed. */
+    updatedAt: string;
+    /** Toy tagline; null for none. Absent when the source had none. */
+    toyTagline?: string | null;
+    /** Identifier of the icon; null for none. Absent when the source had none. */
+    iconId?: number | null;
+}
+/** A part of a training program. */
+export interface TemplateSegment {
+    /** Identifier of the segment. */
+    id: number;
+    /** Kind of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
+    type: string;
+    /** Seconds for timed kinds; repetitions for repetition kinds. */
+    duration: number;
+    /** Number of repetitions of the segment. */
+    repeat: number;
+    /** Place within the program. Absent when the source had none. */
+    order?: number;
+    /** Speed. Absent when the source had none. */
+    speed?: number;
+    /** Whether pass and fail are enabled. Absent when the source had none. */
+    passFailEnabled?: boolean;
+    /** Pass grade threshold. Absent when the source had none. */
+    passGradeThreshold?: number;
+    /** Failure text; null for none. Absent when the source had none. */
+    failureText?: string | null;
+}
+/** One training session with the results of its segments. */
+export interface TrainingSession {
+    /** Identifier of the session. */
+    id: number;
+    /** Secondary identifier. */
+    bubble_id: string;
+    /** Name of the session. */
+    name: string;
+    /** Whether the session was passed. */
+    passed: boolean;
+    /** When it was recorded. */
+    created_at: string;
+    /** Identifier of the training device. */
+    trainer_id: number;
+    /** Identifier of the program settings it was run with. */
+    settings_id: number;
+    /** The results of its segments, in order. */
+    TrainerSegment: (TrainerSegment)[];
+    /** Complete repetitions of the session: as recorded, else the sum over its segments. */
+    repsMeasured: number;
+    /** Metres moved along the depth axis, both directions added: as recorded, else the sum over its segments. Absent when no segment knows it. */
+    distanceTravelled?: number;
+    /** Present and true where distances may have been estimated: sessions of the legacy upload path. */
+    distanceApproximate?: true;
+    /** Identifier of the account that owns it. Present with `include=owner`. */
+    ownerId?: number;
+}
+/** The result of one segment of a training session. */
+export interface TrainerSegment {
+    /** Identifier of the result. */
+    id: number;
+    /** Kind of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
+    type: string;
+    /** Whether the segment was passed. */
+    passed: boolean;
+    /** Grade in percent, usually 0 to 100; 0 when the segment was not graded. */
+    percentGrade: number;
+    /** Points. */
+    points: number;
+    /** Measured duration in seconds. */
+    durationMeasured: number;
+    /** Target duration in seconds. */
+    durationTarget: number;
+    /** Complete repetitions: one is a full cycle of two strokes, half of what the device counts. */
+    repsMeasured: number;
+    /** Target number of repetitions. */
+    repsTarget: number;
+    /** Metres moved along the depth axis, both directions added. Absent when the source had none. */
+    distanceTravelled?: number;
+    /** Place within the session. Absent when the source had none. */
+    order?: number | null;
+    /** Milliseconds in the target zone, cumulative. Absent when the source had none. */
+    longestDeepthroat?: number | null;
+    /** Stroke length in millimetres. Absent when the source had none. */
+    strokeLength?: number | null;
+    /** Measured speed. Absent when the source had none. */
+    speedMeasured?: number | null;
+}
+/** A lock device. */
+export interface LockDevice {
+    /** Identifier of the device. */
+    id: number;
+    /** Secondary identifier. */
+    bubbleId: string;
+    /** MAC address. */
+    macAddress: string;
+    /** Identifier of the account that owns it. */
+    ownerId: number;
+    /** Whether the device is locked. */
+    locked: boolean;
+    /** Hue shift; 0 when unknown. */
+    hueShift: number;
+    /** When the device last visited; null when unknown. */
+    lastVisited: string | null;
+}
+/** A training device. */
+export interface TrainingDevice {
+    /** Identifier of the device. */
+    id: number;
+    /** Secondary identifier. */
+    bubbleId: string;
+    /** Identifier of the account that owns it. */
+    ownerId: number;
+    /** MAC address. */
+    macAddress: string;
+    /** Serial number; 0 when unknown. */
+    serialNumber: number;
+    /** Software version. */
+    softwareVersion: string;
+    /** When the device last visited; null when unknown. */
+    lastVisited: string | null;
+    /** API hits; 0 when unknown. */
+    apiHits: number;
+    /** Time of its last log. Absent when the source had none. */
+    lastLogAt?: string | null;
+}
+/** A person: the caller, or somebody linked to the caller. */
+export interface User {
+    /** Identifier of the account. */
+    id: number;
+    /** Name of the account: unique, and never all digits. */
+    username: string;
+    /** Type of the account. Grants nothing here. */
+    accountType: "user" | "support" | "admin" | "superadmin";
+    /** Subscription tier; null when there is none. Known values: `ultra`, `pioneer`, `founder`, `employee`. The set is open: expect values that are not listed here. */
+    subscriptionTier: string | null;
+    /** League; 0 when unknown. */
+    league: number;
+    /** Rank; 0 when unknown. */
+    rank: number;
+    /** Points in total; 0 when unknown. */
+    totalPoints: number;
+    /** Points from matches; 0 when unknown. */
+    matchPoints: number;
+    /** Address or name of the profile image; null for none. */
+    profileImage: string | null;
+    /** Description on the profile; null for none. */
+    profileDescription: string | null;
+    /** Title on the profile; null for none. */
+    profileTitle: string | null;
+}
+/** The caller's own account. */
+export interface Account {
+    /** Identifier of the account. */
+    id: number;
+    /** Name of the account: unique, and never all digits. */
+    username: string;
+    /** Type of the account. Grants nothing here. */
+    accountType: "user" | "support" | "admin" | "superadmin";
+    /** Subscription tier; null when there is none. Known values: `ultra`, `pioneer`, `founder`, `employee`. The set is open: expect values that are not listed here. */
+    subscriptionTier: string | null;
+    /** League; 0 when unknown. */
+    league: number;
+    /** Rank; 0 when unknown. */
+    rank: number;
+    /** Points in total; 0 when unknown. */
+    totalPoints: number;
+    /** Points from matches; 0 when unknown. */
+    matchPoints: number;
+    /** Address or name of the profile image; null for none. */
+    profileImage: string | null;
+    /** Description on the profile; null for none. */
+    profileDescription: string | null;
+    /** Title on the profile; null for none. */
+    profileTitle: string | null;
+    /** When the tier ends; null when it does not. */
+    subscriptionEndsAt: string | null;
+}
+/** An API token, without its secret. */
+export interface Token {
+    /** Identifier of the token. */
+    id: number;
+    /** Name given to it. */
+    name: string;
+    /** The last four characters of the token. */
+    last4: string;
+    /** What it may read. */
+    scopes: ("lkbx:read" | "dtt:read" | "status:read")[];
+    /** When it was created. */
+    createdAt: string;
+    /** When it stops working; null when it does not expire. */
+    expiresAt: string | null;
+    /** When it was last used, to the minute; null before its first use was noted. */
+    lastUsedAt: string | null;
+}
+/** How things stand. A field is null where nothing is known, or the caller cannot read that area. */
+export interface Status {
+    /** Identifier of the account it is about. */
+    ownerId: number;
+    /** The time zone of days and weeks: as it was sent, else that of the caller. */
+    timeZone: string;
+    /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
+    asOf: string | null;
+    /** Whether the lock is closed now: false in a break, and where no lock session is active. */
+    locked: boolean | null;
+    /** The `lockState` of the active lock session; `idle` where none is active. */
+    lockState: string | null;
+    /** When the active lock session started. */
+    lockedSince: string | null;
+    /** When the present stretch of it started, such as a break. */
+    stateSince: string | null;
+    /** When it is planned to end; null also where the time is hidden. */
+    plannedEnd: string | null;
+    /** Whether its template hides the time from its owner, and so this answer does. */
+    timeHidden: boolean | null;
+    /** Whether its template is for practice; null where the template is not known. */
+    practiceLock: boolean | null;
+    /** When the newest training session was recorded. */
+    lastSessionAt: string | null;
+    /** Whether it was passed. */
+    lastSessionPassed: boolean | null;
+    /** The mean grade of its graded segments, rounded half up. */
+    lastSessionGradePercent: number | null;
+    /** Its complete repetitions. */
+    lastSessionReps: number | null;
+    /** Metres moved in it; null where no distance is known. */
+    lastSessionMeters: number | null;
+    /** Training sessions of today. */
+    sessionsToday: number | null;
+    /** Training sessions of this week, which begins on Monday. */
+    sessionsThisWeek: number | null;
+    /** Complete repetitions of this week. */
+    repsThisWeek: number | null;
+    /** Metres moved this week, estimated ones included; null where no distance is known. */
+    metersThisWeek: number | null;
+    /** Days in a row with a training session, up to today or yesterday. */
+    streakDays: number | null;
+    /** The most days in a row with a training session. */
+    longestStreakDays: number | null;
+    /** The best mean grade of a training session. */
+    bestGradePercent: number | null;
+    /** Seconds since `lockedSince`. Present with `relative=seconds`. */
+    lockedSeconds?: number | null;
+    /** Seconds until `plannedEnd`, at least 0. Present with `relative=seconds`. */
+    remainingSeconds?: number | null;
+    /** Seconds since the exact instant of `asOf`. Present with `relative=seconds`. */
+    asOfSeconds?: number | null;
+}
+/** Training by days, weeks or months. */
+export interface TrainingStatistics {
+    /** The time zone of days and weeks: as it was sent, else that of the caller. */
+    timeZone: string;
+    /** The day that weeks begin with. */
+    weekStart: "monday" | "sunday";
+    /** First day of the range. */
+    from: string;
+    /** Last day of the range. */
+    to: string;
+    /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
+    asOf: string | null;
+    /** What the figures of a range rest on, and what they leave out. */
+    sources: {
+        /** Sessions that count in the range. */
+        sessions: number;
+        /** Practice locks of the range, which do not count. */
+        practiceSessions: number;
+        /** Lock sessions that count although their template is not known: it could be for practice. */
+        unknownTemplate: number;
+        /** Training segments without a grade, which no figure of grades counts. */
+        ungradedSegments: number;
+    };
+    /** Figures of training. */
+    total: {
+        /** Training sessions. */
+        sessions: number;
+        /** Of them, those that were passed. */
+        passed: number;
+        /** Days with a training session. */
+        days: number;
+        /** Complete repetitions. */
+        repsMeasured: number;
+        /** Metres that were measured. */
+        distanceMeters: number;
+        /** Metres that may be estimated: those of the legacy upload path. Not in `distanceMeters`. */
+        distanceApproximateMeters: number;
+        /** Sessions of which no distance is known. */
+        distanceUnknownSessions: number;
+        /** Seconds in segments. */
+        durationMeasured: number;
+        /** Points of segments. */
+        points: number;
+        /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
+        grades: (GradeFigures)[];
+    };
+    /** The buckets of the range, without gaps, the oldest first. */
+    buckets: (TrainingBucket)[];
+    /** Days in a row with a training session, over all time. */
+    streak: {
+        /** Up to today; up to yesterday while today has none yet. */
+        currentDays: number;
+        /** The most there were. */
+        longestDays: number;
+        /** First day of the longest; the latest of equals. */
+        longestFrom: string | null;
+        /** Last day of the longest. */
+        longestTo: string | null;
+    };
+}
+/** Figures of training in one bucket. */
+export interface TrainingBucket {
+    /** First day of the whole day, week or month, also where the range cuts it. */
+    date: string;
+    /** When it starts, within the range. */
+    start: string;
+    /** When it ends, within the range. */
+    end: string;
+    /** Whether it is running: there may be more to come. */
+    partial: boolean;
+    /** Training sessions. */
+    sessions: number;
+    /** Of them, those that were passed. */
+    passed: number;
+    /** Days with a training session. */
+    days: number;
+    /** Complete repetitions. */
+    repsMeasured: number;
+    /** Metres that were measured. */
+    distanceMeters: number;
+    /** Metres that may be estimated: those of the legacy upload path. Not in `distanceMeters`. */
+    distanceApproximateMeters: number;
+    /** Sessions of which no distance is known. */
+    distanceUnknownSessions: number;
+    /** Seconds in segments. */
+    durationMeasured: number;
+    /** Points of segments. */
+    points: number;
+    /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
+    grades: (GradeFigures)[];
+}
+/** Locks by days, weeks or months. */
+export interface LockStatistics {
+    /** The time zone of days and weeks: as it was sent, else that of the caller. */
+    timeZone: string;
+    /** The day that weeks begin with. */
+    weekStart: "monday" | "sunday";
+    /** First day of the range. */
+    from: string;
+    /** Last day of the range. */
+    to: string;
+    /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
+    asOf: string | null;
+    /** What the figures of a range rest on, and what they leave out. */
+    sources: {
+        /** Sessions that count in the range. */
+        sessions: number;
+        /** Practice locks of the range, which do not count. */
+        practiceSessions: number;
+        /** Lock sessions that count although their template is not known: it could be for practice. */
+        unknownTemplate: number;
+        /** Training segments without a grade, which no figure of grades counts. */
+        ungradedSegments: number;
+    };
+    /** Figures of locks. */
+    total: {
+        /** Lock sessions that started. */
+        started: number;
+        /** Lock sessions that ended. */
+        ended: number;
+        /** Seconds in which a lock was closed. Time counts once, however many sessions overlap. */
+        lockedSeconds: number;
+        /** Seconds in which no lock was closed, and one was in a break. */
+        breakSeconds: number;
+        /** Seconds within a session in which no lock was closed or in a break. */
+        openSeconds: number;
+        /** The longest time without interruption in which a lock was closed, as far as it lies here. */
+        longestLockedSeconds: number;
+        /** `lockedSeconds` of the time that has passed here, in percent with one decimal; null where none has. */
+        lockedPercent: number | null;
+    };
+    /** The buckets of the range, without gaps, the oldest first. */
+    buckets: (LockBucket)[];
+}
+/** Figures of locks in one bucket. */
+export interface LockBucket {
+    /** First day of the whole day, week or month, also where the range cuts it. */
+    date: string;
+    /** When it starts, within the range. */
+    start: string;
+    /** When it ends, within the range. */
+    end: string;
+    /** Whether it is running: there may be more to come. */
+    partial: boolean;
+    /** Lock sessions that started. */
+    started: number;
+    /** Lock sessions that ended. */
+    ended: number;
+    /** Seconds in which a lock was closed. Time counts once, however many sessions overlap. */
+    lockedSeconds: number;
+    /** Seconds in which no lock was closed, and one was in a break. */
+    breakSeconds: number;
+    /** Seconds within a session in which no lock was closed or in a break. */
+    openSeconds: number;
+    /** The longest time without interruption in which a lock was closed, as far as it lies here. */
+    longestLockedSeconds: number;
+    /** `lockedSeconds` of the time that has passed here, in percent with one decimal; null where none has. */
+    lockedPercent: number | null;
+}
+/** The grades of the graded segments of one kind. */
+export interface GradeFigures {
+    /** Kind of the segments. */
+    type: string;
+    /** Graded segments. */
+    segments: number;
+    /** Of them, those that were passed. */
+    passed: number;
+    /** Mean grade, with one decimal. */
+    mean: number;
+    /** Median grade, by nearest rank. */
+    median: number;
+    /** 90th percentile of the grades, by nearest rank. */
+    p90: number;
+}
+export interface OffsetPagination {
+    /** The limit that was applied. */
+    limit: number;
+    /** The offset that was applied. */
+    offset: number;
+}
+export interface CursorPagination {
+    /** The limit that was applied. */
+    limit: number;
+    /** The cursor of the next page; null at the end of the list. */
+    nextCursor: string | null;
+}
+/** A parameter that was refused. */
+export interface FieldError {
+    /** Its name; `query` stands for names that are not known. */
+    field: string;
+    /** What is wrong with it. */
+    message: string;
+}
+/** What an error is; see `LockstepError`. */
+export type ErrorCode = 'invalid_request' | 'invalid_parameter' | 'unknown_parameter' | 'repeated_parameter' | 'malformed_url' | 'malformed_request' | 'host_invalid' | 'body_not_allowed' | 'missing_token' | 'invalid_token' | 'token_revoked' | 'token_expired' | 'subscription_required' | 'insufficient_scope' | 'owner_not_accessible' | 'not_found' | 'no_route' | 'method_not_allowed' | 'not_acceptable' | 'request_timeout' | 'uri_too_long' | 'expectation_failed' | 'misdirected_request' | 'rate_limited' | 'headers_too_large' | 'internal_error' | 'unavailable';
+/** What a caller of each path passes and receives; `item` is a record of a list. */
+export interface Endpoints {
+    /** List lock templates */
+    '/api/v1/lkbx/templates': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: {
+            /** The records of this page. */
+            data: (LockTemplate)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: LockTemplate;
+    };
+    /** Get the template of the active lock session */
+    '/api/v1/lkbx/templates/active': {
+        params: {
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: LockTemplate | null;
+        item: never;
+    };
+    /** Get one lock template */
+    '/api/v1/lkbx/templates/:id': {
+        params: {
+            id: number;
+        };
+        data: LockTemplate;
+        item: never;
+    };
+    /** List lock sessions */
+    '/api/v1/lkbx/sessions': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            from?: string;
+            to?: string;
+            lockState?: string;
+            include?: "template";
+        };
+        data: {
+            /** The records of this page. */
+            data: (LockSession)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: LockSession;
+    };
+    /** Get the newest lock session */
+    '/api/v1/lkbx/sessions/latest': {
+        params: {
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            include?: "template";
+        };
+        data: LockSession | null;
+        item: never;
+    };
+    /** Get one lock session */
+    '/api/v1/lkbx/sessions/:id': {
+        params: {
+            id: number;
+            include?: "template";
+        };
+        data: LockSession;
+        item: never;
+    };
+    /** Get the active lock session */
+    '/api/v1/lkbx/session/current': {
+        params: {
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            include?: "template";
+        };
+        data: LockSession | null;
+        item: never;
+    };
+    /** List training templates */
+    '/api/v1/dtt/templates': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: {
+            /** The records of this page. */
+            data: (TrainingTemplateSummary)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: TrainingTemplateSummary;
+    };
+    /** Get the active training template */
+    '/api/v1/dtt/templates/active': {
+        params: {
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: TrainingTemplate | null;
+        item: never;
+    };
+    /** Get one training template */
+    '/api/v1/dtt/templates/:id': {
+        params: {
+            id: number;
+        };
+        data: TrainingTemplate;
+        item: never;
+    };
+    /** List training sessions */
+    '/api/v1/dtt/sessions': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            from?: string;
+            to?: string;
+            passed?: boolean;
+            include?: "owner";
+        };
+        data: {
+            /** The records of this page. */
+            data: (TrainingSession)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: TrainingSession;
+    };
+    /** Get the newest training session */
+    '/api/v1/dtt/sessions/latest': {
+        params: {
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            include?: "owner";
+        };
+        data: TrainingSession | null;
+        item: never;
+    };
+    /** Get one training session */
+    '/api/v1/dtt/sessions/:id': {
+        params: {
+            id: number;
+            include?: "owner";
+        };
+        data: TrainingSession;
+        item: never;
+    };
+    /** List lock devices */
+    '/api/v1/lkbx': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: {
+            /** The records of this page. */
+            data: (LockDevice)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: LockDevice;
+    };
+    /** Get one lock device */
+    '/api/v1/lkbx/:id': {
+        params: {
+            id: number;
+        };
+        data: LockDevice;
+        item: never;
+    };
+    /** List training devices */
+    '/api/v1/dtt': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: {
+            /** The records of this page. */
+            data: (TrainingDevice)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: TrainingDevice;
+    };
+    /** Get one training device */
+    '/api/v1/dtt/:id': {
+        params: {
+            id: number;
+        };
+        data: TrainingDevice;
+        item: never;
+    };
+    /** List people */
+    '/api/v1/users': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+        };
+        data: {
+            /** The records of this page. */
+            data: (User)[];
+            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: User;
+    };
+    /** Get the caller */
+    '/api/v1/users/me': {
+        params: {};
+        data: User;
+        item: never;
+    };
+    /** Get one person */
+    '/api/v1/users/:id': {
+        params: {
+            id: number;
+        };
+        data: User;
+        item: never;
+    };
+    /** Get the account and the token in use */
+    '/api/v1/me': {
+        params: {};
+        data: {
+            account: Account;
+            token: Token;
+        };
+        item: never;
+    };
+    /** Get how things stand */
+    '/api/v1/status': {
+        params: {
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            tz?: string;
+            relative?: "seconds";
+        };
+        data: Status;
+        item: never;
+    };
+    /** Get training by days, weeks or months */
+    '/api/v1/dtt/stats': {
+        params: {
+            bucket?: "week" | "day" | "month";
+            from?: string;
+            to?: string;
+            tz?: string;
+            weekStart?: "monday" | "sunday";
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+            type?: string;
+            programId?: number;
+        };
+        data: TrainingStatistics;
+        item: never;
+    };
+    /** Get locks by days, weeks or months */
+    '/api/v1/lkbx/stats': {
+        params: {
+            bucket?: "week" | "day" | "month";
+            from?: string;
+            to?: string;
+            tz?: string;
+            weekStart?: "monday" | "sunday";
+            ownerId?: number | "me";
+            targetUserId?: number | "me";
+        };
+        data: LockStatistics;
+        item: never;
+    };
+}
+/** A typed client of the API. Its types come from the contract; at run time it needs only `fetch`. */
+export type Path = keyof Endpoints;
+/** Paths that return a page of a list. */
+export type ListPath = {
+    [P in Path]: [Endpoints[P]['item']] extends [never] ? never : P;
+}[Path];
+type Given<A, Options> = {} extends A ? [given?: A, options?: Options] : [given: A, options?: Options];
+export interface ClientOptions {
+    /** Where the service is, such as `https://history.example`. */
+    readonly baseUrl: string;
+    readonly token: string;
+    /** How requests are made; the platform's `fetch` if not given. */
+    readonly fetch?: typeof globalThis.fetch;
+}
+export interface GetOptions {
+    readonly signal?: AbortSignal;
+}
+export interface CallOptions extends GetOptions {
+    /** The `etag` of a response that was kept: while it is current, the response has no data. */
+    readonly ifNoneMatch?: string;
+}
+/** A response; `data` is undefined while the one that was kept is current (304). */
+export interface ApiResponse<D> {
+    readonly status: 200 | 304;
+    readonly data: D | undefined;
+    readonly etag: string | undefined;
+    readonly headers: Headers;
+}
+/** The service refused, or failed. Programs should test `code`; the message may change. */
+export declare class LockstepError extends Error {
+    readonly name = "LockstepError";
+    readonly code: ErrorCode;
+    readonly status: number;
+    readonly requestId: string | undefined;
+    readonly fieldErrors: readonly FieldError[];
+    /** Seconds to wait before the next try, where the service says so. */
+    readonly retryAfter: number | undefined;
+    constructor(body: ErrorBody, retryAfter: number | undefined);
+}
+/** The response is not one of the service: it came from a proxy in front of it, or from another server. */
+export declare class NoResponseError extends Error {
+    readonly name = "NoResponseError";
+    readonly status: number;
+    constructor(status: number);
+}
+export interface Client {
+    /** The `data` of a response. Rejects with LockstepError, NoResponseError, or what `fetch` rejects with. */
+    get<P extends Path>(path: P, ...rest: Given<Endpoints[P]['params'], GetOptions>): Promise<Endpoints[P]['data']>;
+    /** The whole response, for callers that keep responses with their validators. */
+    call<P extends Path>(path: P, ...rest: Given<Endpoints[P]['params'], CallOptions>): Promise<ApiResponse<Endpoints[P]['data']>>;
+    /** Every record of a list, page by page, none twice and none missed while others are added. */
+    all<P extends ListPath>(path: P, ...rest: Given<Omit<Endpoints[P]['params'], 'offset' | 'cursor'>, GetOptions>): AsyncGenerator<Endpoints[P]['item']>;
+}
+export declare function makeClient({ baseUrl, token, fetch }: ClientOptions): Client;
+interface ErrorBody {
+    readonly error: string;
+    readonly code: ErrorCode;
+    readonly status: number;
+    readonly requestId?: string;
+    readonly fieldErrors?: readonly FieldError[];
+}
+export {};

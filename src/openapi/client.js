@@ -1,0 +1,94 @@
+// The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.
+/** The service refused, or failed. Programs should test `code`; the message may change. */
+export class LockstepError extends Error {
+    name = 'LockstepError';
+    code;
+    status;
+    requestId;
+    fieldErrors;
+    /** Seconds to wait before the next try, where the service says so. */
+    retryAfter;
+    constructor(body, retryAfter) {
+        super(body.error);
+        this.code = body.code;
+        this.status = body.status;
+        this.requestId = body.requestId;
+        this.fieldErrors = body.fieldErrors ?? [];
+        this.retryAfter = retryAfter;
+    }
+}
+/** The response is not one of the service: it came from a proxy in front of it, or from another server. */
+export class NoResponseError extends Error {
+    name = 'NoResponseError';
+    status;
+    constructor(status) {
+        super(`the response (status ${status}) is not one of this API: is the base URL right, and the service up?`);
+        this.status = status;
+    }
+}
+export function makeClient({ baseUrl, token, fetch = globalThis.fetch }) {
+    const call = async (path, given = {}, { signal, ifNoneMatch } = {}) => {
+        const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' });
+        if (ifNoneMatch !== undefined)
+            headers.set('If-None-Match', ifNoneMatch);
+        const response = await fetch(urlOf(baseUrl, path, given), {
+            headers,
+            // A redirect could carry the token to somebody else.
+            redirect: 'error',
+            ...(signal === undefined ? {} : { signal }),
+        });
+        const etag = response.headers.get('ETag') ?? undefined;
+        if (response.status === 304)
+            return { status: 304, data: undefined, etag, headers: response.headers };
+        const body = parse(await response.text());
+        if (response.status === 200 && isEnvelope(body, true)) {
+            // The service sends what the contract promises for the path; its tests hold it to that.
+            return { status: 200, data: body.data, etag, headers: response.headers };
+        }
+        if (!isEnvelope(body, false))
+            throw new NoResponseError(response.status);
+        const wait = response.headers.get('Retry-After');
+        // Every refusal of the service has these fields.
+        throw new LockstepError(body, wait === null ? undefined : Number(wait));
+    };
+    async function* all(path, given = {}, options = {}) {
+        let cursor = '';
+        while (cursor !== null) {
+            const { data } = await call(path, { ...given, cursor }, options);
+            // A page by cursor has this shape.
+            const page = data;
+            yield* page.data;
+            cursor = page.pagination.nextCursor;
+        }
+    }
+    return {
+        async get(path, ...[given, options]) {
+            // Only a response to If-None-Match has no data.
+            return (await call(path, given, options)).data;
+        },
+        call: (path, ...[given, options]) => call(path, given, options),
+        all: (path, ...[given, options]) => all(path, given, options),
+    };
+}
+function urlOf(baseUrl, path, given) {
+    // All that the contract lets a caller pass is one of these.
+    const { id, ...parameters } = given;
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(parameters))
+        if (value !== undefined)
+            query.set(name, String(value));
+    // A plus sign in a query is a plus sign to the service, so a space must not become one.
+    const search = query.toString().replaceAll('+', '%20');
+    return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`;
+}
+function parse(text) {
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        return undefined;
+    }
+}
+function isEnvelope(body, ok) {
+    return typeof body === 'object' && body !== null && 'ok' in body && body.ok === ok && (ok ? 'data' : 'code') in body;
+}
