@@ -6,6 +6,7 @@ import { addBackupCommand } from './cli/backup.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addLinkCommands } from './cli/links.ts'
 import { addPullCommands } from './cli/pull.ts'
+import { addRejectedCommands } from './cli/rejected.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
@@ -38,6 +39,7 @@ addServeCommands(program)
 addDemoCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
+addRejectedCommands(program)
 addBackupCommand(program)
 addAccountCommands(program)
 addLinkCommands(program)

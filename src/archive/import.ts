@@ -1,16 +1,26 @@
 import type { Store } from '../store/index.ts'
 import { InvalidError } from './canonical.ts'
-import { UnfinishedError } from './kinds.ts'
+import { account, kinds as allKinds, UnfinishedError } from './kinds.ts'
 import { type Line, readLines } from './lines.ts'
 import { Notes } from './notes.ts'
-import { parseLine, readRow, recordOf } from './records.ts'
+import { identityOf, parseLine, readRow, recordOf } from './records.ts'
+import { clearSetAside, SetAside } from './set-aside.ts'
 import { ImportStaging } from './staging.ts'
 import { Errors, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
+/** What to do with lines that are wrong: store nothing, or store the others and set these aside. */
+export type OnError = 'fail' | 'set-aside'
+export const errorChoices: readonly OnError[] = ['fail', 'set-aside']
+
 export interface ImportOptions {
   readonly onConflict?: OnConflict
+  readonly onError?: OnError
+  /** What the archive is called, in the list of what is set aside. */
+  readonly source?: string
+  /** Whether accounts that are stored take the tier and its end. */
+  readonly tiers?: boolean
   /** Called with the bytes read so far, and once with undefined when the checked records are being stored. */
   readonly progress?: (bytes: number | undefined) => void
   /** Stops the import; nothing is written. */
@@ -18,43 +28,40 @@ export interface ImportOptions {
 }
 
 /**
- * Imports one archive: all of it, or nothing. Lines are checked and set aside first, which holds up nobody; only then is
- * the store locked, for as long as the rows take to be copied. Throws ImportError.
+ * Imports one archive: all of it, or nothing, unless errors are to be set aside. Lines are checked and staged first,
+ * which holds up nobody; only then is the store locked, for as long as the rows take to be copied. Throws ImportError.
  */
 export async function importArchive(
   store: Store,
   chunks: AsyncIterable<Buffer>,
-  { onConflict = 'fail', progress, signal }: ImportOptions = {},
+  options: ImportOptions = {},
 ): Promise<ImportReport> {
+  const { onConflict = 'fail', onError = 'fail', source = 'archive', tiers = false, progress, signal } = options
   return store.db.connection().execute(async db => {
-    const errors = new Errors()
-    const incoming = new ImportStaging({
-      db,
-      engine: store.engine,
-      rejects: errors,
-      onConflict,
-      tiers: false,
-      isArchive: true,
-    })
+    const rejects = onError === 'fail' ? new Errors() : new SetAside({ db, source })
+    const incoming = new ImportStaging({ db, engine: store.engine, rejects, onConflict, tiers, isArchive: true })
     await incoming.discard()
     await incoming.prepare()
     try {
-      const passedOver = await readArchive(incoming, watch(chunks, progress, signal), errors)
+      const passedOver = await readArchive(incoming, watch(chunks, progress, signal), rejects)
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
       const finish = async () => {
         await incoming.compareWithStore()
-        errors.throwIfAny()
+        if (rejects instanceof Errors) rejects.throwIfAny()
         const reports = await incoming.moveIntoStore()
         await incoming.noteNewest()
-        return reports
+        await clearSetAside(db, allKinds, source)
+        const setAside = rejects instanceof SetAside ? await rejects.store(Date.now()) : undefined
+        return { kinds: reports, ...passedOver, ...(setAside === undefined ? {} : { setAside }) }
       }
       // Where something is wrong already, all that is left is to tell what else is, and that needs no lock.
-      const reports = errors.count > 0 ? await finish() : await store.locked(db, finish)
-      return { kinds: reports, ...passedOver }
+      const isRefused = rejects instanceof Errors && rejects.count > 0
+      return isRefused ? await finish() : await store.locked(db, finish)
     } finally {
       await incoming.discard()
+      if (rejects instanceof SetAside) await rejects.discard()
     }
   })
 }
@@ -75,7 +82,7 @@ async function* watch(
 }
 
 /** Reads every line, stages its row, and collects what is wrong. */
-async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer>, errors: Errors) {
+async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer>, rejects: Errors | SetAside) {
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
   const counts = new NoteCounts()
@@ -84,37 +91,54 @@ async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer
   for await (const lines of readLines(chunks)) {
     for (const line of lines) {
       try {
-        stage(line, incoming, counts, now)
+        stage(line, incoming, { counts, now, rejects })
       } catch (error) {
-        if (error instanceof UnfinishedError) {
-          unfinishedCount += 1
-          if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: error.kind, id: error.id })
-        } else if (error instanceof InvalidError) errors.add(line.number, error.message)
-        else throw error
+        if (!(error instanceof UnfinishedError)) throw error
+        unfinishedCount += 1
+        if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: error.kind, id: error.id })
       }
     }
     await incoming.flushFull()
+    if (rejects instanceof SetAside) await rejects.flushFull()
   }
   await incoming.flush()
   return { unfinished, unfinishedCount, ...counts.list() }
 }
 
-/** Throws Invalid or Unfinished. */
-function stage(line: Line, incoming: ImportStaging, counts: NoteCounts, now: number) {
-  const record = recordOf(parseLine(line))
-  const { kind, data } = record
-  const notes = new Notes(now)
+interface Reading {
+  readonly counts: NoteCounts
+  readonly now: number
+  readonly rejects: Errors | SetAside
+}
+
+/** Throws Unfinished. */
+function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: Reading) {
+  let envelope: unknown
   try {
-    incoming.add(kind, line.number, readRow(record, notes))
-    counts.add(kind.name, notes)
-  } catch (error) {
-    if (error instanceof UnfinishedError) {
-      incoming.passOver(kind)
-      counts.add(kind.name, notes)
+    envelope = parseLine(line)
+    const record = recordOf(envelope)
+    const notes = new Notes(now)
+    try {
+      incoming.add(record.kind, line.number, readRow(record, notes), line.text)
+    } catch (error) {
+      if (!(error instanceof UnfinishedError)) throw error
+      incoming.passOver(record.kind)
+      counts.add(record.kind.name, notes)
+      throw error
     }
+    counts.add(record.kind.name, notes)
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error
+    const identity = identityOf(envelope)
+    if (rejects instanceof SetAside) {
+      const raw = line.text ?? line.bytes
+      rejects.add({ line: line.number, ...identity, reason: error.message, raw })
+      return
+    }
+    rejects.add(line.number, error.message)
     // The records of an account are not wrong because its own line is.
-    if (kind.name === 'account' && Number.isSafeInteger(data['id']))
-      incoming.add(kind, line.number, { id: Number(data['id']) })
-    throw error
+    if (identity.kind === account.name && identity.recordId !== null) {
+      incoming.add(account, line.number, { id: identity.recordId })
+    }
   }
 }

@@ -5,8 +5,15 @@ import { InvalidError } from './canonical.ts'
 import { account, type Kind, type Row, UnfinishedError } from './kinds.ts'
 import { Notes } from './notes.ts'
 import { identityOf, kindsByName, readRow, recordOf } from './records.ts'
-import { type FieldCount, type LeniencyCount, NoteCounts, type Outcome } from './report.ts'
-import { clearSetAside, SetAside, type SetAsideReport } from './set-aside.ts'
+import {
+  type FieldCount,
+  type LeniencyCount,
+  NoteCounts,
+  type OnConflict,
+  type Outcome,
+  type SetAsideReport,
+} from './report.ts'
+import { clearSetAside, SetAside } from './set-aside.ts'
 import { ImportStaging } from './staging.ts'
 
 /**
@@ -26,8 +33,10 @@ export interface Intake {
 export interface IntakeOptions {
   /** Names where the records come from, in the list of what is set aside. */
   readonly source: string
-  /** Only rows of these accounts are stored. The first owns what is set aside without a known owner. */
-  readonly accounts: readonly number[]
+  /** Only rows of these accounts are stored, if given. The first owns what is set aside without a known owner. */
+  readonly accounts?: readonly number[]
+  /** What to do with a record that is stored with other content: it is replaced if not said otherwise. */
+  readonly onConflict?: OnConflict
 }
 
 export interface IncomingRecord {
@@ -38,6 +47,8 @@ export interface IncomingRecord {
   readonly beside?: Readonly<Record<string, unknown>>
   /** Why the record is set aside, whatever else it is. */
   readonly fault?: string
+  /** Its bytes as they are set aside, if they are not those of its JSON. */
+  readonly raw?: string
 }
 
 export interface BatchReport {
@@ -56,12 +67,12 @@ export interface BatchReport {
   readonly leniencies: readonly LeniencyCount[]
 }
 
-export function openIntake(store: Store, { source, accounts }: IntakeOptions): Intake {
-  const owners = new Set(accounts)
+export function openIntake(store: Store, options: IntakeOptions): Intake {
+  const owners = options.accounts && new Set(options.accounts)
   return {
     storeBatch: (records, { within } = {}) =>
       store.db.connection().execute(async db => {
-        const batch = new IntakeBatch(db, store.engine, source, accounts[0], records)
+        const batch = new IntakeBatch(db, store.engine, options, records)
         await batch.stage(owners)
         return store.locked(db, async () => {
           const report = await batch.store(Date.now())
@@ -91,8 +102,7 @@ class IntakeBatch {
   constructor(
     db: Kysely<Tables>,
     engine: Engine,
-    source: string,
-    owner: number | undefined,
+    { source, accounts = [], onConflict = 'replace' }: IntakeOptions,
     records: readonly IncomingRecord[],
   ) {
     this.#db = db
@@ -103,7 +113,7 @@ class IntakeBatch {
     const onReject = (index: number) => {
       this.#outcomes[index] = 'set-aside'
     }
-    this.#rejects = new SetAside({ db, source, account: owner, onReject })
+    this.#rejects = new SetAside({ db, source, account: accounts[0], onReject })
     const present = new Set(records.map(({ kind }) => kind))
     // What names accounts is compared with those of the batch.
     this.#kinds = [...kindsByName.values()].filter(kind => kind === account || present.has(kind.name))
@@ -111,16 +121,16 @@ class IntakeBatch {
       db,
       engine,
       rejects: this.#rejects,
-      onConflict: 'replace',
+      onConflict,
       tiers: false,
       isArchive: false,
       kinds: this.#kinds,
-      rawOf: index => JSON.stringify(envelopeOf(records[index])),
+      rawOf: index => rawOf(records[index]),
     })
   }
 
   /** Checks the records and stages their rows, which needs no lock. */
-  async stage(owners: ReadonlySet<number>) {
+  async stage(owners: ReadonlySet<number> | undefined) {
     await this.#incoming.prepare()
     for (const [index, record] of this.#records.entries()) {
       const envelope = envelopeOf(record)
@@ -137,7 +147,7 @@ class IntakeBatch {
           this.#outcomes[index] = 'skipped'
           this.#counts.add(record.kind, notes)
         } else if (error instanceof InvalidError) {
-          const raw = JSON.stringify(envelope)
+          const raw = rawOf(record)
           this.#rejects.add({ line: index, ...identityOf(envelope), reason: error.message, raw })
         } else throw error
       }
@@ -175,10 +185,17 @@ class IntakeBatch {
   }
 }
 
+/** Why a row is set aside that is of no account that is read, and that is not to be tried again. */
+export const FOREIGN = 'is not of an account that is read here'
+
 function envelopeOf(record: IncomingRecord | undefined): unknown {
   return { kind: record?.kind, data: record?.data, ...record?.beside }
 }
 
-function checkOwner(kind: Kind, row: Row, owners: ReadonlySet<number>) {
-  if (!owners.has(Number(row[kind.ownerColumn]))) throw new InvalidError('is not of an account that is read here')
+function rawOf(record: IncomingRecord | undefined): string {
+  return record?.raw ?? JSON.stringify(envelopeOf(record))
+}
+
+function checkOwner(kind: Kind, row: Row, owners: ReadonlySet<number> | undefined) {
+  if (owners !== undefined && !owners.has(Number(row[kind.ownerColumn]))) throw new InvalidError(FOREIGN)
 }

@@ -13,6 +13,8 @@ export interface Line {
   readonly number: number
   readonly text: string | undefined
   readonly fault: string | undefined
+  /** What it consists of, if it is no text and not too long. */
+  readonly bytes?: Buffer
 }
 
 /**
@@ -66,12 +68,12 @@ function decode(number: number, bytes: Buffer): Line | undefined {
   }
   if (line.at(-1) === 0x0d) line = line.subarray(0, -1)
   if (line.length > MAX_LINE_BYTES) return fault(number, 'is longer than 1 MiB')
-  if (!isUtf8(line)) return fault(number, 'is not valid UTF-8')
-  if (line.includes(0)) return fault(number, 'contains a NUL byte')
+  if (!isUtf8(line)) return fault(number, 'is not valid UTF-8', line)
+  if (line.includes(0)) return fault(number, 'contains a NUL byte', line)
   const text = line.toString('utf8')
   return /^[ \t]*$/.test(text) ? undefined : { number, text, fault: undefined }
 }
 
-function fault(number: number, reason: string): Line {
-  return { number, text: undefined, fault: reason }
+function fault(number: number, reason: string, bytes?: Buffer): Line {
+  return { number, text: undefined, fault: reason, ...(bytes === undefined ? {} : { bytes }) }
 }

@@ -17,6 +17,23 @@ export interface ImportReport {
   readonly extra: readonly FieldCount[]
   /** Values that were taken though they are not what the format has there. */
   readonly leniencies: readonly LeniencyCount[]
+  /** What was set aside, if errors were to be. */
+  readonly setAside?: SetAsideReport
+}
+
+export interface SetAsideReport {
+  readonly count: number
+  /** How many of them were not set aside before. */
+  readonly isNew: number
+  /** How many are beyond the limits, and only counted. */
+  readonly notKept: number
+  /** The first of them. */
+  readonly rows: readonly {
+    readonly line: number
+    readonly kind: string
+    readonly id?: number
+    readonly reason: string
+  }[]
 }
 
 export interface FieldCount {

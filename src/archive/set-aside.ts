@@ -2,9 +2,10 @@ import { hash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Cell, Kind } from './kinds.ts'
-import { MAX_LISTED } from './report.ts'
+import { MAX_LISTED, type SetAsideReport } from './report.ts'
 
 /** How many rows are kept for one source; those beyond are only counted. */
 const MAX_SET_ASIDE = 10_000
@@ -18,21 +19,6 @@ export interface RejectedRow {
   readonly reason: string
   /** Its bytes; undefined if there are too many to keep. */
   readonly raw: Buffer | string | undefined
-}
-
-export interface SetAsideReport {
-  readonly count: number
-  /** How many of them were not set aside before. */
-  readonly isNew: number
-  /** How many are beyond the limits, and only counted. */
-  readonly notKept: number
-  /** The first of them. */
-  readonly rows: readonly {
-    readonly line: number
-    readonly kind: string
-    readonly id?: number
-    readonly reason: string
-  }[]
 }
 
 export interface SetAsideOptions {
@@ -90,7 +76,10 @@ export class SetAside {
       const { text, encoding } = encode(raw)
       return sql`(${line}, ${rowKey(kind, recordId, ownerId, raw)}, ${kind}, ${recordId}, ${ownerId}, ${reason}, ${text}, ${encoding})`
     })
-    await sql`insert into incoming_set_aside (${sql.raw(STAGED)}) values ${sql.join(rows)}`.execute(this.#db)
+    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+      const some = rows.slice(start, start + ROWS_AT_ONCE)
+      await sql`insert into incoming_set_aside (${sql.raw(STAGED)}) values ${sql.join(some)}`.execute(this.#db)
+    }
     this.#staged += this.#pending.length
     this.#pending = []
     this.#pendingCharacters = 0
@@ -156,6 +145,20 @@ export class SetAside {
         reason, raw, encoding, cast(${now} as bigint), cast(${now} as bigint)
       from incoming_set_aside as incoming order by line limit ${room}`.execute(this.#db)
   }
+}
+
+/** What is set aside, without its bytes. */
+export function listSetAside({ db }: Store) {
+  return db
+    .selectFrom('set_aside')
+    .select(['id', 'source', 'kind', 'record_id', 'account_id', 'reason', 'first_seen_at', 'last_seen_at'])
+    .orderBy('id')
+    .execute()
+}
+
+/** A row that is set aside, as it came; undefined if there is none. */
+export function findSetAside({ db }: Store, id: number) {
+  return db.selectFrom('set_aside').select(['raw', 'encoding', 'reason']).where('id', '=', id).executeTakeFirst()
 }
 
 /** Forgets what was set aside of rows that are now staged to be stored; of those without an owner, what this source had. */

@@ -161,7 +161,10 @@ export class ImportStaging {
   async noteNewest() {
     const newest = [...this.#batches.keys()]
       .filter(({ staged }) => 'newest' in staged)
-      .map(({ table }) => `select owner_id, newest from incoming_${table} where newest is not null`)
+      .map(kind => {
+        const isStored = this.#options.onConflict === 'skip' ? isSame(kind) : '1 = 1'
+        return `select owner_id, newest from incoming_${kind.table} as incoming where newest is not null and ${isStored}`
+      })
     await this.#run('drop table if exists incoming_newest')
     await this.#run(
       `create temporary table incoming_newest as
@@ -424,6 +427,12 @@ function hasUsername(accounts: string, condition = '1 = 1'): string {
 
 function same({ key }: Kind, other: string): string {
   return key.map(column => `${other}.${column} = incoming.${column}`).join(' and ')
+}
+
+/** Whether a row is stored as it came, not left out because it conflicts. */
+function isSame(kind: Kind): string {
+  return `exists (select 1 from ${kind.table} as stored
+    where ${same(kind, 'stored')} and stored.owner_id = incoming.owner_id and stored.etag = incoming.etag)`
 }
 
 /** Whether a row differs from another of the same key. Where the key is all there is, none does. */

@@ -1,12 +1,22 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { once } from 'node:events'
+import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
 import { exportArchive } from '../archive/export.ts'
-import { conflictChoices, importArchive, ImportError, type ImportReport, type OnConflict } from '../archive/import.ts'
+import {
+  conflictChoices,
+  errorChoices,
+  importArchive,
+  ImportError,
+  type ImportReport,
+  type OnConflict,
+  type OnError,
+} from '../archive/import.ts'
 import type { Leniency } from '../archive/notes.ts'
+import type { SetAsideReport } from '../archive/report.ts'
 import { startBar } from './progress.ts'
 import {
   databaseOption,
@@ -27,12 +37,16 @@ export function addArchiveCommands(program: Command) {
     new Option('--on-conflict <what>', 'what to do with a record that is stored with other content')
       .choices(conflictChoices)
       .default('fail'),
+    new Option('--on-error <what>', 'what to do with a line that is wrong: store nothing, or set it aside')
+      .choices(errorChoices)
+      .default('fail'),
+    new Option('--tiers', 'take the tier of accounts that are stored, too'),
     databaseOption(),
     jsonOption(),
   )
     .summary('read records from archives')
     .description(
-      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all.',
+      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all; with --on-error set-aside what is wrong is set aside (see rejected) and the rest is stored.',
     )
     .action(importFiles)
 
@@ -50,6 +64,8 @@ export function addArchiveCommands(program: Command) {
 
 interface ImportFlags extends StoreOptions {
   readonly onConflict: OnConflict
+  readonly onError: OnError
+  readonly tiers?: boolean
   readonly json?: boolean
 }
 
@@ -66,11 +82,15 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
         try {
           const report = await importArchive(store, source.chunks, {
             onConflict: flags.onConflict,
+            onError: flags.onError,
+            source: file === STDIN ? 'stdin' : basename(file),
+            tiers: flags.tiers === true,
             signal,
             progress: bytes => bar?.show(bytes),
           })
           bar?.end('stored')
           printReport(file, report, flags.json)
+          if ((report.setAside?.isNew ?? 0) > 0) process.exitCode = 1
         } catch (error) {
           bar?.end('not stored')
           signal.throwIfAborted()
@@ -153,6 +173,14 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
     say(`${kind}: field ${field} is no part of it, kept beside it (${count} times)`)
   }
   for (const { kind, rule, count } of report.leniencies) say(`${kind}: ${LENIENCIES[rule]} (${count} times)`)
+  if (report.setAside !== undefined) saySetAside(report.setAside)
+}
+
+function saySetAside({ count, notKept, rows }: SetAsideReport) {
+  for (const { line, reason } of rows) say(`line ${line}: ${reason}: set aside`)
+  if (count > rows.length) say(`${count} lines are set aside in all`)
+  if (notKept > 0) say(`${notKept} of them are only counted, because they are too long or too many`)
+  if (count > 0) say('See them with `lockstep rejected list`.')
 }
 
 const LENIENCIES: Readonly<Record<Leniency, string>> = {

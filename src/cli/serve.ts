@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { fillColumns } from '../archive/fill-columns.ts'
+import { retrySetAside } from '../archive/retry.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
@@ -51,6 +52,8 @@ export function addServeCommands(program: Command) {
           const steps = await migrate(store, Date.now(), fillColumns)
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
+          const { tried, stored } = await retrySetAside(store)
+          if (tried > 0) print(`${stored} of ${tried} rows that were set aside are stored now`)
         },
         { create: true, schema: 'any' },
       )

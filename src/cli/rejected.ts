@@ -1,0 +1,87 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { RefusedError } from '../accounts/errors.ts'
+import { retrySetAside } from '../archive/retry.ts'
+import { findSetAside, listSetAside } from '../archive/set-aside.ts'
+import { formatTimestamp } from '../contract/time.ts'
+import {
+  databaseOption,
+  jsonOption,
+  print,
+  printRows,
+  say,
+  type StoreOptions,
+  withOptions,
+  withStore,
+} from './terminal.ts'
+
+interface Flags extends StoreOptions {
+  readonly json?: boolean
+}
+
+export function addRejectedCommands(program: Command) {
+  const rejected = program
+    .command('rejected')
+    .summary('see rows that could not be stored, and try them again')
+    .description('Rows of imports and pulls that could not be stored as records and were set aside.')
+
+  withOptions(rejected.command('list'), databaseOption(), jsonOption())
+    .description('Lists what is set aside, and why.')
+    .action(list)
+
+  withOptions(
+    rejected.command('show').argument('<id>', 'number of the row in the list', parseId),
+    databaseOption(),
+    jsonOption(),
+  )
+    .description('Prints a row that is set aside as it came.')
+    .action(show)
+
+  withOptions(rejected.command('retry'), databaseOption(), jsonOption())
+    .description('Tries again to store what is set aside. Records that are stored with other content stay as they are.')
+    .action(retry)
+}
+
+async function list(flags: Flags) {
+  const rows = await withStore(flags, listSetAside)
+  printRows(
+    rows.map(row => ({
+      id: row.id,
+      source: row.source,
+      kind: row.kind,
+      recordId: row.record_id,
+      accountId: row.account_id,
+      reason: row.reason,
+      firstSeenAt: formatTimestamp(row.first_seen_at),
+      lastSeenAt: formatTimestamp(row.last_seen_at),
+    })),
+    {
+      id: row => row.id,
+      source: row => row.source,
+      kind: row => row.kind,
+      record: row => row.recordId,
+      reason: row => row.reason,
+      'last seen': row => row.lastSeenAt,
+    },
+    flags.json,
+  )
+}
+
+async function show(id: number, flags: Flags) {
+  const row = await withStore(flags, store => findSetAside(store, id))
+  if (row === undefined) throw new RefusedError('there is no such row: see `lockstep rejected list`')
+  const { raw, encoding, reason } = row
+  if (flags.json === true) return print(JSON.stringify({ id, reason, encoding, raw }))
+  say(encoding === 'utf-8' ? reason : `${reason} (shown in base64)`)
+  print(raw)
+}
+
+async function retry(flags: Flags) {
+  const report = await withStore(flags, retrySetAside)
+  if (flags.json === true) return print(JSON.stringify(report))
+  print(`${report.stored} of ${report.tried} rows are stored now.`)
+}
+
+function parseId(text: string): number {
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('a number of the list is wanted')
+  return Number(text)
+}
