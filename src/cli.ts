@@ -45,17 +45,23 @@ addAccountCommands(program)
 addLinkCommands(program)
 addTokenCommands(program)
 
-process.stdout.on('error', error => {
-  // The reader closed the pipe, as `head` does: no error.
-  process.exit('code' in error && error.code === 'EPIPE' ? 0 : EXIT.storage)
-})
+if (import.meta.main) {
+  process.stdout.on('error', error => {
+    // The reader closed the pipe, as `head` does: no error.
+    process.exit('code' in error && error.code === 'EPIPE' ? 0 : EXIT.storage)
+  })
+  await runCommand(process.argv.slice(2))
+}
 
-try {
-  await program.parseAsync()
-} catch (error) {
-  process.exitCode = report(error)
-  // The channel to its supervisor would keep a worker alive.
-  if (isWorker) process.exit()
+/** Runs a command, and sets the exit code of the process. Resolves when it has ended; `serve` and `demo` go on. */
+export async function runCommand(words: readonly string[]): Promise<void> {
+  try {
+    await program.parseAsync(words, { from: 'user' })
+  } catch (error) {
+    process.exitCode = report(error)
+    // The channel to its supervisor would keep a worker alive.
+    if (isWorker) process.exit()
+  }
 }
 
 /** Prints the error and returns its exit code. */

@@ -11,7 +11,7 @@ import { archiveOf } from '../support/service.ts'
 
 test('an account is added with the next id and the tier ultra, or with those that are given', async () => {
   await using folder = await makeFolder()
-  const first = await folder.run(['account', 'add', '--username', 'ann'])
+  const first = await folder.launch(['account', 'add', '--username', 'ann'])
   assert.deepEqual(first, { code: 0, stderr: '', stdout: 'id  username  tier   until\n1   ann       ultra  –\n' })
   const second = await folder.run([...words('account add --id 7 --tier none --json'), '--username', 'Ben Ößer'])
   assert.deepEqual(JSON.parse(second.stdout), [
@@ -167,7 +167,7 @@ test('an account is removed with its records, tokens and links, and other accoun
   for (const accountId of [1, 2]) {
     await createToken(store, { accountId, name: 'x', scopes: ['dtt:read'], expiresAt: null }, Date.now())
   }
-  const asked = await folder.run(words('account remove --account ann'))
+  const asked = await folder.launch(words('account remove --account ann'))
   assert.equal(asked.code, 2)
   assert.match(asked.stderr, /cannot be undone: add --yes to go ahead without a question/)
   assert.match((await folder.run(['export'])).stdout, /"username":"ann"/, 'without --yes nothing is removed')

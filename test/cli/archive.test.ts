@@ -10,7 +10,7 @@ test('several archives are imported in turn, and a table for each shows what hap
   await using folder = await makeFolder()
   writeArchive(folder, 'people.ndjson', world)
   writeArchive(folder, 'records.ndjson', [lockDevice(1, 1), lockDevice(2, 2), trainingSession(3, 1)])
-  const first = await folder.run(['import', 'people.ndjson', 'records.ndjson'])
+  const first = await folder.launch(['import', 'people.ndjson', 'records.ndjson'])
   assert.deepEqual(first, {
     code: 0,
     stderr: '',
@@ -66,7 +66,7 @@ test('nothing of an archive with errors is stored; each error names its line and
     `${lines([lockDevice(1, 1), lockDevice(2, 99), lockDevice(3, 1, { locked: 'SECRET' })])}\n{"kind":"SECRET"}\n{SECRET\n`,
   )
   writeArchive(folder, 'later.ndjson', [lockDevice(4, 1)])
-  const { code, stdout, stderr } = await folder.run(['import', 'good.ndjson', 'bad.ndjson', 'later.ndjson'])
+  const { code, stdout, stderr } = await folder.launch(['import', 'good.ndjson', 'bad.ndjson', 'later.ndjson'])
   assert.equal(code, 1)
   assert.match(stdout, /^account +3/m)
   assert.doesNotMatch(stdout, /lock-device/)

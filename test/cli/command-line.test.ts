@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { settings } from '../../src/config.ts'
-import { launcher, makeFolder, run, shell } from '../support/command.ts'
+import { launcher, makeFolder, launch, shell } from '../support/command.ts'
 
 const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: '', says: /Commands:/ },
@@ -42,7 +42,7 @@ test('wrong usage ends with code 2 and a message on stderr that says what to do 
 
 test('invalid settings are reported all at once', async () => {
   const bad = { LOCKSTEP_PORT: 'x', LOCKSTEP_PUBLIC_URL: 'ftp://x', LOCKSTEP_DATABASE: 'sqlite:x.db' }
-  const { code, stdout, stderr } = await run(['account', 'list'], { env: bad })
+  const { code, stdout, stderr } = await launch(['account', 'list'], { env: bad })
   assert.equal(code, 2)
   assert.equal(stdout, '')
   assert.match(stderr, /LOCKSTEP_PORT must be a port from 0 to 65535/)
@@ -149,7 +149,7 @@ test('a new database and its folder are accessible to their owner only', async (
 
 test('migrate prints what it did, and the second time that there was nothing to do', async () => {
   await using folder = await makeFolder()
-  const first = await folder.run(['migrate'])
+  const first = await folder.launch(['migrate'])
   assert.match(first.stdout, /^(?:applied: .+\n)+the schema has version \d+\n$/)
   const second = await folder.run(['migrate'])
   assert.match(second.stdout, /^the schema has version \d+, as before\n$/)

@@ -12,7 +12,7 @@ const DAY = 86_400_000
 
 test('a token is printed alone on stdout, works at once, and is nowhere in the database', async () => {
   await using folder = await makeWorld()
-  const { code, stdout, stderr } = await folder.run(create('ann', 'First script'))
+  const { code, stdout, stderr } = await folder.launch(create('ann', 'First script'))
   assert.equal(code, 0)
   assert.match(stdout, /^lks_[0-9A-Za-z]{36}\n$/)
   assert.equal(stderr, 'Keep it now: it is not shown again.\n')
@@ -199,7 +199,7 @@ test('tokens are listed with the fields of the contract, revoked ones included, 
   const facts = { name: 'Script', scopes: ['lkbx:read'], expiresAt: null }
   const secret = await createToken(store, { ...facts, accountId: 1 }, now)
   const other = await createToken(store, { ...facts, accountId: 4, expiresAt: now + DAY }, now + 1)
-  const revoked = await folder.run(['token', 'revoke', '1'])
+  const revoked = await folder.launch(['token', 'revoke', '1'])
   assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The token is revoked.\n' })
   const [since] = (await listTokens(store)).map(token => token.revoked_at)
   assert.equal((await folder.run(['token', 'revoke', '1'])).code, 0)

@@ -42,7 +42,7 @@ function checkNoToken(folder: Folder, ...ended: readonly Ended[]) {
 test('a pull fills an empty folder, says what it did, and leaves the token nowhere', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
-  const first = await folder.run(['pull'], { env: env(source.url) })
+  const first = await folder.launch(['pull'], { env: env(source.url) })
   assert.equal(first.code, 0, first.stderr)
   assert.match(first.stdout, /training-session +2 +0 +0 +0 +0/)
   assert.match(first.stderr, /pulled into account 1 \(ann\)/)

@@ -1,12 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import { settings } from '../../src/config.ts'
 import { open, type Store } from '../../src/store/index.ts'
+import type { Ended, Order } from './command-worker.ts'
 import { newPostgres, postgresUrl } from './databases.ts'
 
-/** The command line as people use it: real processes, started through the launcher. */
+/** The command line as people use it. */
+
+export type { Ended } from './command-worker.ts'
 
 export const launcher = join(import.meta.dirname, '../../lockstep')
 
@@ -21,13 +26,6 @@ export interface RunOptions {
   readonly input?: string
 }
 
-export interface Ended {
-  /** The exit code; null when a signal ended it. */
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
 /** A command that is running. Leaving its scope kills it. */
 export interface Running extends AsyncDisposable {
   readonly process: ChildProcess
@@ -38,8 +36,54 @@ export interface Running extends AsyncDisposable {
   says(pattern: RegExp): Promise<RegExpExecArray>
 }
 
-/** Runs a command of the launcher to its end. */
+/**
+ * Runs a command to its end, where possible in a process that has run others before: starting one for each takes most of the
+ * time. What a test promises about the process itself, it shows with `launch`.
+ */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const { cwd = process.cwd(), env = {}, input = '' } = options
+  const isSetting = (name: string) => name.startsWith('LOCKSTEP_')
+  // These stay, and Node reads its own settings at the start.
+  if (['serve', 'demo'].includes(args[0] ?? '') || !Object.keys(env).every(isSetting)) return launch(args, options)
+  const worker = idle.pop() ?? startWorker()
+  const ended = await order(worker, { args, cwd, env: environment(env), input })
+  idle.push(worker)
+  return ended
+}
+
+/** Those that run no command now. */
+const idle: ChildProcess[] = []
+after(async () => {
+  for (const worker of idle) {
+    worker.disconnect()
+    await once(worker, 'exit')
+  }
+})
+
+function startWorker(): ChildProcess {
+  return fork(join(import.meta.dirname, 'command-worker.ts'), { execArgv: [], env: environment({}) })
+}
+
+async function order(worker: ChildProcess, order: Order): Promise<Ended> {
+  const { promise, resolve, reject } = Promise.withResolvers<Ended>()
+  const fail = (code: number | null) => reject(new Error(`the process that runs commands exited with ${code}`))
+  // The worker has no other messages.
+  worker.once('message', message => resolve(message as Ended)).once('exit', fail)
+  worker.ref()
+  worker.channel?.ref()
+  try {
+    worker.send(order)
+    return await promise
+  } finally {
+    worker.off('exit', fail)
+    // While it runs no command, it does not keep this process alive.
+    worker.unref()
+    worker.channel?.unref()
+  }
+}
+
+/** Runs a command to its end in a process of its own, started by the launcher. */
+export async function launch(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
   await using running = start(args, options)
   running.process.stdin?.end(options.input ?? '')
   return await running.ended
@@ -63,6 +107,8 @@ export interface Folder extends AsyncDisposable {
   file(name: string): string
   /** Runs a command in it. */
   run(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
+  /** Runs a command in it, in a process of its own. */
+  launch(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
   start(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Running
   /** Starts another program in it. */
   spawn(program: string, args: readonly string[]): Running
@@ -83,6 +129,7 @@ export async function makeFolder(): Promise<Folder> {
     path,
     file: name => join(path, name),
     run: (args, options) => run(args, inside(options)),
+    launch: (args, options) => launch(args, inside(options)),
     start: (args, options) => start(args, inside(options)),
     spawn: (program, args) => track(spawn(program, args, { cwd: path, env: environment(given) })),
     shell: line => shell(line, inside()),

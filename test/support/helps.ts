@@ -10,7 +10,7 @@ export async function readHelps(): Promise<Map<string, string>> {
     helps.set(words.join(' '), stdout)
     const [, list = ''] = stdout.split('\nCommands:\n')
     const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(row => row[1] ?? '').filter(name => name !== 'help')
-    await Promise.all(names.map(name => read([...words, name])))
+    for (const name of names) await read([...words, name])
   }
   await read([])
   return helps
