@@ -42,7 +42,7 @@ export const labels: Readonly<Record<string, string>> = {
   isEmergencyUnlockEnabled: 'Emergency unlock',
   isPublic: 'Public',
   isPubliclyListed: 'Publicly listed',
-  isTestLock: 'Test',
+  isTestLock: 'Practice',
   isTimeDisplayed: 'Remaining time shown',
 
   // Training programs

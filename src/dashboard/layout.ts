@@ -3,6 +3,7 @@ import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
 import { ownName, personName } from './names.ts'
 import { type Section, sections, type View, type Viewer } from './page.ts'
+import { dateTime } from './text.ts'
 
 /** A page for somebody who is signed in. The switches in its header lead back to `path`. */
 export function page(viewer: Viewer, view: View, path: string): Html {
@@ -155,10 +156,12 @@ function themeToggle({ theme }: Display, path: string): Html {
   })
 }
 
-function footer({ timeZone }: Viewer): Html {
+function footer(viewer: Viewer): Html {
+  const { timeZone, asOf } = viewer
   return html`
     <footer>
       <p>Times in ${timeZone.replaceAll('_', ' ')} · <a href="/settings">Change</a></p>
+      ${asOf === null ? nothing : html`<p>Records as of ${dateTime(viewer, asOf)}</p>`}
       <p><a href="/docs">API reference</a></p>
     </footer>
   `

@@ -33,6 +33,8 @@ export interface Viewer extends Display {
   /** An IANA name, such as `Europe/Berlin`. */
   readonly timeZone: string
   readonly units: Units
+  /** Up to when the records of the subject are known; null if that is not known. */
+  readonly asOf: number | null
 }
 
 /** A request for a page by somebody who is signed in. */

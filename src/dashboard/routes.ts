@@ -131,7 +131,7 @@ async function visitOf({ store, config }: DashboardOptions, request: FastifyRequ
   const { id = '' } = request.params as { id?: string }
   return {
     store,
-    viewer: await viewerOf(store, session, cookies),
+    viewer: await viewerOf(store, session, cookies, now),
     now,
     path: target.path,
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,

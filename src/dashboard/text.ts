@@ -1,3 +1,4 @@
+import { countedUntil } from '../stats/status.ts'
 import { html, type Html } from './html.ts'
 import type { Units, Viewer } from './page.ts'
 
@@ -40,6 +41,11 @@ export function agoText(instant: number, now: number): string {
   if (size < 60) return seconds > 0 ? 'in under a minute' : 'just now'
   const [unit, length] = UNITS.find(([, length]) => size >= length) ?? ['minute', 60]
   return RELATIVE.format(Math.trunc(seconds / length), unit)
+}
+
+/** `, as of 3 days ago` where what is known of a state is not fresh. */
+export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number): string {
+  return asOf === null || countedUntil(asOf, now) === now ? '' : `, as of ${agoText(asOf, now)}`
 }
 
 /** `in 3 d 4 h`, `3 d 4 h ago`. */

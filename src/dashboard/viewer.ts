@@ -1,5 +1,6 @@
 import { listReadableAccounts } from '../accounts/accounts.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
+import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
@@ -9,15 +10,19 @@ export async function viewerOf(
   store: Store,
   session: BrowserSession,
   cookies: ReadonlyMap<string, string>,
+  now: number,
 ): Promise<Viewer> {
   const own = { id: session.accountId, username: session.username }
   const readable = [own, ...(await listReadableAccounts(store, session.accountId))]
+  // Without access to somebody else's records, the viewer sees their own.
+  const subject = readable.find(({ id }) => String(id) === cookies.get('subject')) ?? own
+  const { asOf } = await readKnownTime(store, own.id, subject.id, now)
   return {
     ...readDisplay(cookies),
     session,
     readable,
-    // Without access to somebody else's records, the viewer sees their own.
-    subject: readable.find(({ id }) => String(id) === cookies.get('subject')) ?? own,
+    subject,
+    asOf,
     timeZone: isTimeZone(session.timeZone) ? session.timeZone : 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
   }

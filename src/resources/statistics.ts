@@ -6,7 +6,7 @@ import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
 import { countedUntil, daysOf } from '../stats/status.ts'
-import { lockStatistics } from '../stats/lock-statistics.ts'
+import { lockStatistics, withoutPractice } from '../stats/lock-statistics.ts'
 import { lockHistory } from '../stats/queries.ts'
 import { streaksOf } from '../stats/streaks.ts'
 import { filtered } from '../stats/training.ts'
@@ -47,7 +47,7 @@ export const handlers: Handlers<typeof statistics> = {
     const reaching = (await lockHistory(caller.store, owner, until, start)).filter(
       ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
     )
-    const sessions = reaching.filter(({ rules }) => rules?.isPractice !== true)
+    const sessions = withoutPractice(reaching)
     const figures = lockStatistics(sessions, buckets, until)
     const answer = {
       ...headOf(range, known),

@@ -1,6 +1,6 @@
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { roundedRatio } from './grades.ts'
-import type { LockInterval } from './intervals.ts'
+import type { LockInterval, LockRules } from './intervals.ts'
 import { type Periods, periodOf } from './periods.ts'
 
 /** What statistics need to know of a lock session. */
@@ -57,6 +57,20 @@ export function lockStatistics(
   const whole = { start: boundaries[0] ?? 0, end: boundaries.at(-1) ?? 0 }
   const [time = NO_TIME] = timesByPeriod(stateIntervals(sessions, now), [whole.start, whole.end])
   return { total: statisticsOf(time, sum(started), sum(ended), whole, now), buckets: parts }
+}
+
+/** The times, in milliseconds, in which any of the sessions was locked. */
+export function lockedTimes(sessions: readonly LockTimes[], now: number): { start: number; end: number }[] {
+  return stateIntervals(sessions, now)
+    .filter(({ state }) => state === 'locked')
+    .map(({ start, end }) => ({ start: start * 1000, end: end * 1000 }))
+}
+
+/** Sessions that count in sums: those for practice do not. */
+export function withoutPractice<Session extends { readonly rules: LockRules | undefined }>(
+  sessions: readonly Session[],
+): Session[] {
+  return sessions.filter(({ rules }) => rules?.isPractice !== true)
 }
 
 /** What all sessions together make of the time, in order: each second once, as locked, else as a break, else as open. */

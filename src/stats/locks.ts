@@ -4,8 +4,16 @@ import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
 import { type Access, isReadable, isReadableOf } from '../accounts/access.ts'
 import { query } from '../store/query.ts'
-import { type LockInterval, lockIntervals, type LockEvent, lockEnd, parseEvents } from './intervals.ts'
-import { type Periods, timeByPeriod } from './periods.ts'
+import {
+  type LockInterval,
+  lockIntervals,
+  type LockEvent,
+  lockEnd,
+  type LockRules,
+  parseEvents,
+  plannedEnd,
+} from './intervals.ts'
+import { ruleColumns, rulesOf } from './queries.ts'
 
 /** A lock session with its record. */
 export interface LockDetails {
@@ -15,8 +23,12 @@ export interface LockDetails {
   /** The record as it is stored. */
   readonly document: string
   readonly events: readonly LockEvent[]
+  /** Undefined if its template is not known. */
+  readonly rules: LockRules | undefined
   /** When it ended, null while it runs. */
   readonly endAt: number | null
+  /** When it is planned to end; null if it does not run, or that is not known. */
+  readonly plannedEnd: number | null
   readonly stretches: readonly LockInterval[]
 }
 
@@ -38,7 +50,9 @@ export async function lockSession(
     record: JSON.parse(row.document) as LockSession,
     document: row.document,
     events,
+    rules: rulesOf(row),
     endAt,
+    plannedEnd: plannedEnd(row),
     stretches: lockIntervals(events, endAt, now),
   }
 }
@@ -90,23 +104,12 @@ export function totalsOf(stretches: readonly LockInterval[]): { locked: number; 
   return { locked, open, longest }
 }
 
-/** Milliseconds under lock and open in each period. */
-export function lockedByPeriod(stretches: readonly LockInterval[], periods: Periods) {
-  const locked = timeByPeriod(
-    stretches.filter(stretch => stretch.locked),
-    periods,
-  )
-  const open = timeByPeriod(
-    stretches.filter(stretch => !stretch.locked),
-    periods,
-  )
-  return locked.map((time, index) => ({ locked: time, open: open[index] ?? 0 }))
-}
-
 interface SessionRow {
   readonly owner_id: number
   readonly at: number
   readonly template_id: number | null
+  readonly is_test_lock: number | null
+  readonly is_time_displayed: number | null
   readonly is_active: number
   readonly ended_at: number | null
   readonly events: string
@@ -115,7 +118,7 @@ interface SessionRow {
 
 const sessionById = query<Access & { id: number }, SessionRow>(
   param => sql`
-    select owner_id, at, template_id, is_active, ended_at, events, document from lock_session
+    select owner_id, at, template_id, ${ruleColumns}, is_active, ended_at, events, document from lock_session
     where ${isReadable(param)} and id = ${param('id')}`,
 )
 

@@ -274,8 +274,8 @@ function lockFigures(row: LockRow, now: number): LockFigures {
   }
 }
 
-/** The rules of the template; null where it is not known. */
-function rulesOf({
+/** The rules of the template; undefined where it is not known. */
+export function rulesOf({
   is_test_lock,
   is_time_displayed,
 }: Pick<LockRow, 'is_test_lock' | 'is_time_displayed'>): LockRules | undefined {
@@ -284,7 +284,7 @@ function rulesOf({
 }
 
 // The templates of others count, too: who may not read one learns no more of it than what it hides.
-const ruleColumns = sql.raw(
+export const ruleColumns = sql.raw(
   ['is_test_lock', 'is_time_displayed']
     .map(column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`)
     .join(', '),

@@ -28,8 +28,8 @@ export function countedUntil(asOf: number | null, now: number): number {
   return asOf !== null && now - asOf > MAX_FRESH_MS ? asOf : now
 }
 
-/** Whether the time of a lock is kept from somebody: from its owner, where the template says so. */
-function hidesTime(rules: LockRules | undefined, isOwner: boolean): boolean {
+/** Whether the time of an active lock is hidden from a reader: from its owner, where its template says so. */
+export function hidesTime(rules: LockRules | undefined, isOwner: boolean): boolean {
   return isOwner && rules?.showsTime === false
 }
 

@@ -177,3 +177,92 @@ test('the export of everything is an archive of the own account, importable alon
     5,
   )
 })
+
+const running = (template: object) => {
+  const start = new Date(Date.now() - 3 * 86_400_000).toISOString()
+  const end = new Date(Date.now() + 2 * 86_400_000).toISOString()
+  return [
+    ...records,
+    lockTemplate(42, 1, { name: 'Kept dark', ...template }),
+    lockSession(
+      54,
+      1,
+      {
+        name: 'Running',
+        lockState: 'locked',
+        isActive: true,
+        duration: 802_801,
+        startDate: start,
+        endDate: end,
+        LockSegment: [lockSegment(7, 'start', start, true)],
+      },
+      { templateId: 42 },
+    ),
+  ]
+}
+
+/** What tells how long the running lock lasts: its length in words and seconds, and its end. */
+const TIME = /9 d 7 h|802801|endDate|in 1 d 23 h|in 2 d/
+
+const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=json', '/locks.csv', '/locks.ndjson']
+
+test('where the template hides the time, its owner sees no end, length or time left on any page, tab or file', async () => {
+  await using it = await signedIn('ann', running({ isTimeDisplayed: false }))
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  for (const path of lockPages) {
+    const { text, status } = await it.viewer.get(path)
+    assert.equal(status, 200, path)
+    // The sessions that ended say when.
+    const shown = text
+      .split('\n')
+      .filter(line => !line.includes('"id":51'))
+      .join('\n')
+    assert.doesNotMatch(shown, TIME, path)
+  }
+  assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>Hidden/)
+})
+
+test('a partner sees the time that the template hides, and so does its owner where the template shows it', async () => {
+  await using ben = await signedIn('ben', running({ isTimeDisplayed: false }))
+  await using ann = await signedIn('ann', running({}))
+  for (const it of [ben, ann]) await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  await ben.viewer.post('/subject', { subject: '1', back: '/locks' })
+  for (const it of [ben, ann]) {
+    assert.match((await it.viewer.get('/locks')).text, /in 1 d 23 h|in 2 d/)
+    assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
+    assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
+    assert.match((await it.viewer.get('/locks/54?view=json')).text, /802801/)
+  }
+})
+
+test('a lock for practice is marked, and is in no sum', async () => {
+  const sums = []
+  for (const isTestLock of [true, false]) {
+    await using it = await signedIn('ann', running({ isTestLock }))
+    await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+    for (const path of ['/', '/locks', '/locks/54']) {
+      assert.equal(/>Practice</.test((await it.viewer.get(path)).text), isTestLock, path)
+    }
+    sums.push(/sessions, (.*) under lock/.exec((await it.viewer.get('/locks')).text)?.[1])
+  }
+  assert.deepEqual(sums, ['2 d', '5 d'])
+})
+
+test('pages show the figures that the endpoints answer with', async () => {
+  await using it = await signedIn('ann', running({}))
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const token = await it.service.token('ann')
+  const { body } = await it.service.fetch('/api/v1/lkbx/stats?bucket=month', token)
+  const { text } = await it.viewer.get('/locks')
+  const hours = [...text.matchAll(/<td class="number" data-v="([\d.]+)">[\d.,]+<\/td><td class="number"/g)].map(
+    ([, value]) => Number(value),
+  )
+  const months = (body.data.buckets as { lockedSeconds: number }[]).map(
+    ({ lockedSeconds }) => Math.round(lockedSeconds / 360) / 10,
+  )
+  assert.deepEqual(hours, months)
+  assert.ok(months.some(value => value > 0))
+  const status = (await it.service.fetch('/api/v1/status', token)).body.data
+  assert.ok(text.includes(`datetime="${new Date(status.plannedEnd).toISOString()}"`))
+  assert.ok(text.includes(`datetime="${new Date(status.stateSince).toISOString()}"`))
+})

@@ -1,7 +1,10 @@
+import { addBuckets, rangeBetween } from '../../contract/calendar.ts'
+import { bucketsOf } from '../../stats/buckets.ts'
 import { calendarWeeks } from '../../stats/calendar.ts'
-import { lockedByPeriod } from '../../stats/locks.ts'
-import { lastPeriods, wallClock } from '../../stats/periods.ts'
+import { lockedTimes, lockStatistics } from '../../stats/lock-statistics.ts'
+import { wallClock } from '../../stats/periods.ts'
 import type { LockFigures } from '../../stats/queries.ts'
+import { zoneClock } from '../../stats/zone-clock.ts'
 import { calendarTable, longDay } from '../calendar.ts'
 import { chart, type Column } from '../charts.ts'
 import { html, type Html } from '../html.ts'
@@ -12,8 +15,14 @@ import { countText, dateTimeText, durationText, monthText, numberText } from '..
 
 const MONTHS = 12
 
-export function monthChart(viewer: Viewer, history: readonly LockFigures[], now: number): Html {
-  const months = monthsOf(viewer, history, now)
+/** When it is, and up to when time counts. */
+interface Clock {
+  readonly now: number
+  readonly until: number
+}
+
+export function monthChart(viewer: Viewer, history: readonly LockFigures[], { now, until }: Clock): Html {
+  const months = monthsOf(viewer, history, { now, until })
   const whole = months.filter(({ isCurrent }) => !isCurrent)
   const average = whole.reduce((sum, { locked }) => sum + locked, 0) / Math.max(1, whole.length)
   const current = months.find(({ isCurrent }) => isCurrent)
@@ -43,12 +52,18 @@ interface Month {
   readonly isCurrent: boolean
 }
 
-function monthsOf({ timeZone }: Viewer, history: readonly LockFigures[], now: number): Month[] {
-  const periods = lastPeriods('month', MONTHS, now, timeZone)
-  const stretches = history.flatMap(session => session.stretches)
-  return lockedByPeriod(stretches, periods).map((time, index) => {
-    const [start = 0, end = 0] = periods.slice(index, index + 2)
-    return { ...time, start, end, isCurrent: start <= now && now < end }
+function monthsOf({ timeZone }: Viewer, history: readonly LockFigures[], { now, until }: Clock): Month[] {
+  const clock = zoneClock(timeZone)
+  const { from } = rangeBetween(
+    { unit: 'month', weekStart: 'monday', from: undefined, to: undefined },
+    clock.dayOf(now),
+  )
+  const to = addBuckets('month', from, MONTHS) - 1
+  const buckets = bucketsOf({ unit: 'month', weekStart: 'monday', from, to }, clock, now)
+  const { buckets: figures } = lockStatistics(history, buckets, until)
+  return buckets.map(({ start, end, partial }, index) => {
+    const { lockedSeconds = 0, breakSeconds = 0 } = figures[index] ?? {}
+    return { start, end, locked: lockedSeconds * 1000, open: breakSeconds * 1000, isCurrent: partial }
   })
 }
 
@@ -93,8 +108,8 @@ function monthColumns(viewer: Viewer, now: number): Column<Month>[] {
 
 const WEEKS = 26
 
-export function lockCalendar(viewer: Viewer, history: readonly LockFigures[], now: number): Html {
-  const locked = history.flatMap(({ stretches }) => stretches.filter(stretch => stretch.locked))
+export function lockCalendar(viewer: Viewer, history: readonly LockFigures[], { now, until }: Clock): Html {
+  const locked = lockedTimes(history, until)
   const weeks = calendarWeeks({ items: history, locked }, now, viewer.timeZone, WEEKS)
   const under = weeks.flat().filter(day => day.locked > 0).length
   return html`

@@ -2,33 +2,36 @@ import { notFound } from '../../contract/errors.ts'
 import { chart } from '../charts.ts'
 import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../../stats/locks.ts'
 import { wallClock } from '../../stats/periods.ts'
+import { countedUntil } from '../../stats/status.ts'
+import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { eventLabels, label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, facts, stat, stats, table, tabs } from '../components.ts'
 import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
-import { stateMark, stateName } from './lock-states.ts'
+import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
   const { store, viewer, id, now, baseUrl, path, query } = visit
   const owners = viewer.readable.map(person => person.id)
-  const session = await lockSession(store, owners, id, now)
+  const until = countedUntil(viewer.asOf, now)
+  const session = await lockSession(store, owners, id, until)
   if (session === undefined) throw notFound('Lock session')
   const { owner, record, document, stretches, endAt, template } = session
   const { locked, open, longest } = totalsOf(stretches)
   const breaks = stretches.filter(stretch => !stretch.locked).length
   const started = Date.parse(record.startDate)
-  const plannedEnd = started + record.duration * 1000
+  const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
   const all = template === null ? [] : await lockTemplates(store, owners)
   const used = all.find(one => one.record.id === template)
   return view({
     section: 'locks',
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
-    lead: html`${stateMark(record.lockState, record.isActive)} ${dateTime(viewer, started)} – ${
+    lead: html`${stateMark(record.lockState, record.isActive)}${practiceMark(session.rules)} ${dateTime(viewer, started)} – ${
       endAt === null ? 'now' : dateTime(viewer, endAt)
     }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
@@ -36,11 +39,15 @@ async function showSession(visit: Visit) {
     charts: true,
     body: html`
       ${stats(
-        stat('Locked', durationText(locked / 1000), `of ${durationText(record.duration)} planned`),
+        stat(
+          'Locked',
+          durationText(locked / 1000),
+          isHidden ? undefined : `of ${durationText(record.duration)} planned`,
+        ),
         stat('Open', durationText(open / 1000), countText(breaks, 'break')),
         stat('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
         endAt === null
-          ? stat('Planned end', inTime(plannedEnd, now), dateTimeText(viewer, plannedEnd))
+          ? plannedEndStat(viewer, session, { isHidden, until })
           : stat('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState)),
       )}
       ${tabs(path, query.get('view'), [
@@ -48,15 +55,30 @@ async function showSession(visit: Visit) {
           name: 'table',
           title: 'Table',
           body: () => html`
-            ${timeline(viewer, session, now)}
+            ${timeline(viewer, session, until)}
             ${card('Events', eventTable(viewer, session))}
-            ${card('Record', recordFacts(viewer, session))}
+            ${card('Record', recordFacts(viewer, session, isHidden))}
           `,
         },
-        ...apiTabs(baseUrl, `/api/v1/lkbx/sessions/${record.id}`, document, viewer.discreet),
+        ...apiTabs(
+          baseUrl,
+          `/api/v1/lkbx/sessions/${record.id}`,
+          isHidden ? withoutTime(document) : document,
+          viewer.discreet,
+        ),
       ])}
     `,
   })
+}
+
+function plannedEndStat(
+  viewer: Viewer,
+  { plannedEnd }: LockDetails,
+  { isHidden, until }: { readonly isHidden: boolean; readonly until: number },
+): Html {
+  if (isHidden) return stat('Planned end', HIDDEN)
+  if (plannedEnd === null) return stat('Planned end', NONE)
+  return stat('Planned end', inTime(plannedEnd, until), dateTimeText(viewer, plannedEnd))
 }
 
 function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number): Html {
@@ -142,7 +164,7 @@ function eventTable(viewer: Viewer, { events }: LockDetails): Html {
   )
 }
 
-function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails): Html {
+function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, isHidden: boolean): Html {
   return facts([
     [label('id'), record.id],
     [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
@@ -150,10 +172,13 @@ function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails): 
     [label('ownerId'), personName(viewer, personOf(viewer, owner))],
     [label('name'), recordName(viewer, 'lock', record)],
     [label('lockState'), stateName(record.lockState)],
-    ['Planned length', durationText(record.duration)],
+    ['Planned length', isHidden ? HIDDEN : durationText(record.duration)],
     [label('isActive'), record.isActive ? 'Yes' : 'No'],
     [label('startDate'), dateTimeText(viewer, Date.parse(record.startDate))],
-    [label('endDate'), record.endDate == null ? NONE : dateTimeText(viewer, Date.parse(record.endDate))],
+    [
+      record.isActive ? 'Planned end' : label('endDate'),
+      isHidden ? HIDDEN : record.endDate == null ? NONE : dateTimeText(viewer, Date.parse(record.endDate)),
+    ],
     [label('createdAt'), record.createdAt === undefined ? NONE : dateTimeText(viewer, Date.parse(record.createdAt))],
     [label('LockSegment'), numberText(record.LockSegment.length)],
     ['Template', template ?? NONE],

@@ -2,15 +2,17 @@ import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
 import { type LockFigures, lockHistory } from '../../stats/queries.ts'
+import { countedUntil } from '../../stats/status.ts'
 import { type Column, table } from '../components.ts'
 import { csv } from '../csv.ts'
+import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
 import { recordName } from '../names.ts'
 import { datedFile, download, type Viewer, type Visit } from '../page.ts'
 import { paginate, readPage, tableFoot } from '../paging.ts'
 import { dateTimeText, durationText, NONE, numberText } from '../text.ts'
-import { stateMark, stateName } from './lock-states.ts'
+import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
@@ -81,11 +83,17 @@ function columns(viewer: Viewer): Column<LockRow>[] {
       title: label('name'),
       cell: ({ id, record }) => recordName(viewer, 'lock', { id, name: record?.name ?? '' }),
     },
-    { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
+    {
+      title: label('lockState'),
+      cell: ({ state, isActive, rules }) => html`${stateMark(state, isActive)}${practiceMark(rules)}`,
+    },
     {
       title: 'Planned',
       numeric: true,
-      cell: ({ record }) => (record === undefined ? NONE : durationText(record.duration)),
+      cell: session => {
+        if (isTimeHidden(viewer, viewer.subject.id, session)) return HIDDEN
+        return session.record === undefined ? NONE : durationText(session.record.duration)
+      },
     },
     { title: 'Locked', numeric: true, cell: ({ locked }) => durationText(locked / 1000) },
     {
@@ -100,8 +108,10 @@ function columns(viewer: Viewer): Column<LockRow>[] {
 export async function downloadCsv(visit: Visit) {
   const { sessions, records } = await filteredSessions(visit)
   const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
-  const rows = sessions.map(({ id, at, state, endAt, stretches }) => {
+  const rows = sessions.map(session => {
+    const { id, at, state, endAt, stretches } = session
     const record = recordOf(records, id)
+    const isHidden = isTimeHidden(visit.viewer, visit.viewer.subject.id, session)
     const { locked, open } = totalsOf(stretches)
     return [
       id,
@@ -109,7 +119,7 @@ export async function downloadCsv(visit: Visit) {
       stateName(state),
       formatTimestamp(at),
       endAt === null ? null : formatTimestamp(endAt),
-      record?.duration ?? null,
+      isHidden ? null : (record?.duration ?? null),
       Math.round(locked / 1000),
       Math.round(open / 1000),
       stretches.filter(stretch => !stretch.locked).length,
@@ -118,10 +128,15 @@ export async function downloadCsv(visit: Visit) {
   return download({ file: datedFile('locks', visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
 }
 
-/** The records as the API sends them, one a line. */
+/** The records as the API sends them, one a line, but for times that are hidden. */
 export async function downloadRecords(visit: Visit) {
   const { sessions, records } = await filteredSessions(visit)
-  const lines = sessions.map(({ id }) => records.get(id)).filter(record => record !== undefined)
+  const { viewer } = visit
+  const lines = sessions.flatMap(session => {
+    const record = records.get(session.id)
+    if (record === undefined) return []
+    return [isTimeHidden(viewer, viewer.subject.id, session) ? withoutTime(record) : record]
+  })
   return download({
     file: datedFile('locks', visit, 'ndjson'),
     type: 'application/x-ndjson',
@@ -131,7 +146,7 @@ export async function downloadRecords(visit: Visit) {
 
 /** Sessions that the table shows, with their records. */
 async function filteredSessions({ store, viewer, now, query }: Visit) {
-  const { sessions } = filterByState(query, await lockHistory(store, viewer.subject.id, now))
+  const { sessions } = filterByState(query, await lockHistory(store, viewer.subject.id, countedUntil(viewer.asOf, now)))
   const records = await lockRecords(
     store,
     viewer.subject.id,

@@ -1,13 +1,15 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import { lockedByPeriod } from '../../stats/locks.ts'
+import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
 import { activeLock, type LockFigures, lockHistory } from '../../stats/queries.ts'
+import { countedUntil } from '../../stats/status.ts'
 import { emptyState, facts } from '../components.ts'
-import { html, type Html } from '../html.ts'
+import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { recordName } from '../names.ts'
-import { type Page, view, type Visit } from '../page.ts'
-import { countText, dateTime, durationText, inTime } from '../text.ts'
+import { type Page, view, type Viewer, type Visit } from '../page.ts'
+import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
-import { stateName } from './lock-states.ts'
+import { practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
 export const lockPages: readonly Page[] = [
@@ -19,7 +21,8 @@ export const lockPages: readonly Page[] = [
 async function showLocks(visit: Visit) {
   const { store, viewer, now } = visit
   const owner = viewer.subject.id
-  const history = await lockHistory(store, owner, now)
+  const until = countedUntil(viewer.asOf, now)
+  const history = await lockHistory(store, owner, until)
   if (history.length === 0) {
     return view({
       section: 'locks',
@@ -30,27 +33,26 @@ async function showLocks(visit: Visit) {
       ),
     })
   }
-  const active = await activeLock(store, owner, now)
+  const active = await activeLock(store, owner, until)
+  const counted = withoutPractice(history)
   return view({
     section: 'locks',
     title: 'Locks',
-    lead: leadOf(history, now),
+    lead: leadOf(history, until),
     charts: true,
     body: html`
       ${nowCard(visit, active, history)}
-      ${monthChart(viewer, history, now)}
-      ${lockCalendar(viewer, history, now)}
+      ${monthChart(viewer, counted, { now, until })}
+      ${lockCalendar(viewer, counted, { now, until })}
       ${await lockTable(visit, history)}
     `,
   })
 }
 
-function leadOf(history: readonly LockFigures[], now: number): string {
-  const year = lockedByPeriod(
-    history.flatMap(({ stretches }) => stretches),
-    [now - YEAR_MS, now],
-  )
-  return `${countText(history.length, 'session')}, ${durationText((year[0]?.locked ?? 0) / 1000)} under lock in the last year.`
+function leadOf(history: readonly LockFigures[], until: number): string {
+  const year = { day: 0, start: until - YEAR_MS, end: until, partial: false }
+  const { lockedSeconds } = lockStatistics(withoutPractice(history), [year], until).total
+  return `${countText(history.length, 'session')}, ${durationText(lockedSeconds)} under lock in the last year.`
 }
 
 const YEAR_MS = 365 * 86_400_000
@@ -71,12 +73,13 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockF
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
   const current = active.stretches.at(-1)
-  const end = active.at + record.duration * 1000
+  const isHidden = isTimeHidden(viewer, viewer.subject.id, active)
+  const until = countedUntil(viewer.asOf, now)
   return html`
     <section class="card">
       <div class="card-head">
         <h2>Now</h2>
-        <span class="state on">${stateName(active.state)}</span>
+        <span class="state on">${stateName(active.state)}${ageText(viewer, now)}</span>${practiceMark(active.rules)}
       </div>
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
@@ -86,10 +89,15 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockF
         ],
         [
           'Elapsed',
-          html`${durationText((now - active.at) / 1000)} <small class="muted">of ${durationText(record.duration)}</small>`,
+          html`${durationText((until - active.at) / 1000)} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
-        ['Planned end', html`${dateTime(viewer, end)} <small class="muted">${inTime(end, now)}</small>`],
+        ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active.plannedEnd, until)],
       ])}
     </section>
   `
+}
+
+function plannedEndText(viewer: Viewer, end: number | null, until: number): Html | string {
+  if (end === null) return NONE
+  return html`${dateTime(viewer, end)} <small class="muted">${inTime(end, until)}</small>`
 }

@@ -1,14 +1,16 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import type { LockFigures } from '../../stats/queries.ts'
+import { countedUntil } from '../../stats/status.ts'
 import { compareWeeks, passRate, type SessionFigures, type Totals } from '../../stats/training.ts'
 import { resultMark } from '../components.ts'
+import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { recordName } from '../names.ts'
 import type { Viewer, Visit } from '../page.ts'
 import type { Programs } from '../program-names.ts'
 import { sparkLine } from '../spark.ts'
-import { countText, dateTime, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
-import { stateName } from './lock-states.ts'
+import { ageText, countText, dateTime, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
+import { practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
 
 export function lastSession({ viewer, now }: Visit, newest: readonly SessionFigures[], programs: Programs): Html {
@@ -78,18 +80,20 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
   const [last] = newest
   if (current !== undefined) {
     // The archive wrote it in the form of the contract.
-    const { id, name, duration } = JSON.parse(current.document) as LockSession
+    const { id, name } = JSON.parse(current.document) as LockSession
     const changed = current.stretches.at(-1)?.start ?? current.at
-    const planned = current.at + duration * 1000
+    const until = countedUntil(viewer.asOf, now)
+    const { plannedEnd } = current
+    const planned = plannedEnd === null ? 'Not set' : dateTime(viewer, plannedEnd)
     return tile(
       'Lock',
       html`
-        <p class="big word">${stateName(current.state)}<small> for ${durationText((now - changed) / 1000)}</small></p>
-        <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a></p>
+        <p class="big word">${stateName(current.state)}<small> for ${durationText((until - changed) / 1000)}${ageText(viewer, now)}</small></p>
+        <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
         <dl class="lines">
           <div><dt>Since</dt><dd>${dateTime(viewer, changed)}</dd></div>
-          <div><dt>Elapsed</dt><dd>${durationText((now - current.at) / 1000)}</dd></div>
-          <div><dt>Planned end</dt><dd>${duration > 0 ? dateTime(viewer, planned) : 'Not set'}</dd></div>
+          <div><dt>Elapsed</dt><dd>${durationText((until - current.at) / 1000)}</dd></div>
+          <div><dt>Planned end</dt><dd>${isTimeHidden(viewer, viewer.subject.id, current) ? HIDDEN : planned}</dd></div>
         </dl>
       `,
     )

@@ -1,4 +1,5 @@
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
+import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lastPeriods } from '../../stats/periods.ts'
 import {
   activeLock,
@@ -8,6 +9,7 @@ import {
   newestTrainings,
   trainingHistory,
 } from '../../stats/queries.ts'
+import { countedUntil } from '../../stats/status.ts'
 import { passRate, type SessionFigures } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
 import { card, emptyState, resultMark } from '../components.ts'
@@ -28,13 +30,14 @@ const FOUR_WEEKS = 28
 async function showOverview(visit: Visit) {
   const { store, viewer, now } = visit
   const { timeZone, subject } = viewer
+  const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
   const [newest, sessions, locks, newLocks, current, programs] = await Promise.all([
     newestTrainings(store, subject.id, SPARK),
     trainingHistory(store, subject.id, from),
-    lockHistory(store, subject.id, now, from),
-    newestLocks(store, subject.id, RECENT, now),
-    activeLock(store, subject.id, now),
+    lockHistory(store, subject.id, until, from),
+    newestLocks(store, subject.id, RECENT, until),
+    activeLock(store, subject.id, until),
     readPrograms(store, viewer),
   ])
   if (newest.length === 0 && newLocks.length === 0)
@@ -51,7 +54,7 @@ async function showOverview(visit: Visit) {
         ${fourWeeks(lately)}
         ${lockCard(visit, current, newLocks)}
       </div>
-      ${activity(viewer, sessions, locks, now)}
+      ${activity(viewer, sessions, withoutPractice(locks), { now, until })}
       ${card('Recent activity', recent(visit, newest, newLocks, programs))}
     `,
   })
@@ -66,9 +69,9 @@ function activity(
   viewer: Viewer,
   sessions: readonly SessionFigures[],
   locks: readonly LockFigures[],
-  now: number,
+  { now, until }: { readonly now: number; readonly until: number },
 ): Html {
-  const locked = locks.flatMap(({ stretches }) => stretches.filter(stretch => stretch.locked))
+  const locked = lockedTimes(locks, until)
   const weeks = calendarWeeks({ items: sessions, locked }, now, viewer.timeZone, WEEKS)
   const days = weeks.flat()
   const trained = days.filter(({ items }) => items.length > 0).length
