@@ -42,7 +42,8 @@ export function lockings(today: number, midnight: number): Locking[] {
         ...(ago > 270
           ? {}
           : {
-              endDate: state === 'locked' ? null : formatTimestamp(end),
+              // While it runs, its end is the planned one.
+              endDate: formatTimestamp(state === 'locked' ? start + duration * 1000 : end),
               createdAt: formatTimestamp(start - (120 + (id % 7) * 30) * 1000),
             }),
       },
