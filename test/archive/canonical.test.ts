@@ -5,6 +5,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { type Kind, kinds, type Row } from '../../src/archive/kinds.ts'
 import { Notes } from '../../src/archive/notes.ts'
+import { readRow, writeLine } from '../../src/archive/records.ts'
 import { accountText } from '../../src/contract/people.ts'
 import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
@@ -63,6 +64,40 @@ promise('a document says what the source said, apart from its normal form', (kin
     else assert.deepEqual(value, normal[name] ?? defaultOf(kind, name), name)
   }
 })
+
+test('whatever a record brings, at every level, is in its document or beside it', () => {
+  for (const kind of recordKinds) {
+    fc.assert(
+      fc.property(lineOf(kind.name, [1, 2, 3]), line => {
+        const envelope = JSON.parse(JSON.stringify(line))
+        const row = readRow({ kind, data: envelope.data, envelope }, new Notes())
+        const { data, extra = {} } = JSON.parse(writeLine(kind, row))
+        for (const [pointer, value] of Object.entries(extra)) setAt(data, pointer, value)
+        assert.deepEqual(unknownOf(data), unknownOf(envelope.data))
+        // Out and in again, nothing changes.
+        const again = JSON.parse(writeLine(kind, row))
+        assert.deepEqual(readRow({ kind, data: again.data, envelope: again }, new Notes())['extra'], row['extra'])
+      }),
+    )
+  }
+})
+
+/** Puts a value where an RFC 6901 pointer says. */
+function setAt(record: Record<string, unknown>, pointer: string, value: unknown) {
+  const path = pointer.slice(1).split('/')
+  const last = path.pop() ?? ''
+  let place = record
+  // What a pointer leads through is an object or a list.
+  for (const name of path) place = place[name] as Record<string, unknown>
+  place[last] = value
+}
+
+/** The unknown fields of a record and, by identifier and content, of the items of its lists. */
+function unknownOf(record: SourceRecord): unknown {
+  const lists = Object.values(record).filter(value => Array.isArray(value))
+  const items = lists.flat().map((item: SourceRecord) => JSON.stringify([item['id'], item['unknownField']]))
+  return { unknown: record['unknownField'], items: items.toSorted() }
+}
 
 test('the columns that queries need say the same as the document', () => {
   for (const kind of recordKinds) {
