@@ -5,6 +5,7 @@ import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommand } from './cli/backup.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addLinkCommands } from './cli/links.ts'
+import { addMcpCommand } from './cli/mcp.ts'
 import { addPullCommands } from './cli/pull.ts'
 import { addRejectedCommands } from './cli/rejected.ts'
 import { addServeCommands } from './cli/serve.ts'
@@ -44,6 +45,7 @@ addBackupCommand(program)
 addAccountCommands(program)
 addLinkCommands(program)
 addTokenCommands(program)
+addMcpCommand(program)
 
 if (import.meta.main) {
   process.stdout.on('error', error => {

@@ -126,6 +126,13 @@ export const settings = {
     'A file that holds that token instead; only its owner may be able to read it.',
     text,
   ),
+  url: setting(
+    'LOCKSTEP_URL',
+    'http://127.0.0.1:5625',
+    'The service that `mcp` and the programs of `examples/` read.',
+    url,
+  ),
+  token: setting('LOCKSTEP_TOKEN', '', 'The API key that they read it with.', text),
   pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for any number.', count),
 }
 
@@ -136,11 +143,15 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads all settings from the environment. Throws ConfigError that lists all problems. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+/** Reads settings from the environment: all, or those that are named. Throws ConfigError that lists all problems. */
+export function readConfig<Name extends keyof Config = keyof Config>(
+  environment: Readonly<Record<string, string | undefined>>,
+  names?: readonly Name[],
+): Pick<Config, Name> {
   const config: Record<string, unknown> = {}
   const problems: string[] = []
   for (const [name, { env, fallback, parse }] of Object.entries<Setting<unknown>>(settings)) {
+    if (names?.some(known => known === name) === false) continue
     const value = environment[env]
     try {
       config[name] = parse(value === undefined || value === '' ? fallback : value)
@@ -155,7 +166,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   // Each name of the table was parsed by its own setting.
-  return Object.freeze(config) as Config
+  return Object.freeze(config) as Pick<Config, Name>
 }
 
 /** The page of the docs that lists every setting. */

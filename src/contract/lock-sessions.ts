@@ -12,13 +12,15 @@ export const LockSegment = record('An event in the history of a lock session.', 
   isLocked: Flag('Whether it is locked.'),
 })
 
+export const lockStates = ['pending', 'locked', 'break', 'completed', 'abandoned'] as const
+
 const session = {
   id: Id('Identifier of the session.'),
   bubbleId: Text('Secondary identifier.'),
   publicId: Text('Public identifier.'),
   ownerId: Id('Identifier of the account that owns it.'),
   name: Text('Name of the session.'),
-  lockState: OpenText('State of the lock.', ['pending', 'locked', 'break', 'completed', 'abandoned']),
+  lockState: OpenText('State of the lock.', lockStates),
   duration: Integer('Duration in seconds.'),
   startDate: Timestamp('When it started.'),
   isActive: Flag('Whether the session is active.'),

@@ -2,11 +2,12 @@ import Type, { type Static } from 'typebox'
 import { type BucketRange, countBuckets, rangeBetween, type Unit, type WeekStart, weekStarts } from './calendar.ts'
 import { type Check, get } from './endpoint.ts'
 import type { FieldError } from './errors.ts'
-import { Choice, Decimal, Flag, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'
+import { Choice, Decimal, Flag, Integer, list, nullable, OpenText, record, Timestamp } from './fields.ts'
 import { day, id, option, text } from './parameters.ts'
 import { ownerOrCaller } from './lock-templates.ts'
 import { AsOf, ZoneName, zoneParameter } from './status.ts'
 import { DAY_MS } from './time.ts'
+import { segmentKinds } from './training-templates.ts'
 
 const Day = (description: string) => Type.String({ description, format: 'date', examples: ['2026-02-16'] })
 
@@ -21,7 +22,7 @@ const StatisticsSources = record('What the figures of a range rest on, and what 
 })
 
 export const GradeFigures = record('The grades of the graded segments of one kind.', {
-  type: Text('Kind of the segments.'),
+  type: OpenText('Kind of the segments.', segmentKinds),
   segments: Count('Graded segments.'),
   passed: Count('Of them, those that were passed.'),
   mean: Decimal('Mean grade, with one decimal.'),

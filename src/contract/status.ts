@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 import { get } from './endpoint.ts'
 import { ownerOrCaller } from './lock-templates.ts'
-import { Decimal, Flag, Id, Integer, nullable, record, Text, Timestamp, whenKnown } from './fields.ts'
+import { Decimal, Flag, Id, Integer, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
+import { lockStates } from './lock-sessions.ts'
 import { choice, timeZone } from './parameters.ts'
 
 export const zoneParameter = timeZone('The time zone of days and weeks: that of the caller when not sent.')
@@ -18,7 +19,9 @@ export const Status = record(
     timeZone: ZoneName,
     asOf: AsOf,
     locked: nullable(Flag('Whether the lock is closed now: false in a break, and where no lock session is active.')),
-    lockState: nullable(Text('The `lockState` of the active lock session; `idle` where none is active.')),
+    lockState: nullable(
+      OpenText('The `lockState` of the active lock session; `idle` where none is active.', [...lockStates, 'idle']),
+    ),
     lockedSince: nullable(Timestamp('When the active lock session started.')),
     stateSince: nullable(Timestamp('When the present stretch of it started, such as a break.')),
     plannedEnd: nullable(Timestamp('When it is planned to end; null also where the time is hidden.')),

@@ -358,7 +358,7 @@ export interface Status {
     asOf: string | null;
     /** Whether the lock is closed now: false in a break, and where no lock session is active. */
     locked: boolean | null;
-    /** The `lockState` of the active lock session; `idle` where none is active. */
+    /** The `lockState` of the active lock session; `idle` where none is active. Known values: `pending`, `locked`, `break`, `completed`, `abandoned`, `idle`. The set is open: expect values that are not listed here. */
     lockState: string | null;
     /** When the active lock session started. */
     lockedSince: string | null;
@@ -562,7 +562,7 @@ export interface LockBucket {
 }
 /** The grades of the graded segments of one kind. */
 export interface GradeFigures {
-    /** Kind of the segments. */
+    /** Kind of the segments. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
     /** Graded segments. */
     segments: number;

@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'token create': ['--account', '--name', '--scope', '--expires', '--database'],
   'token list': ['--account', '--database', '--json'],
   'token revoke': ['id', '--database'],
+  mcp: ['--texts'],
 }
 
 test('every command has a help that describes it and each of its options, on stdout', async t => {

@@ -7,6 +7,7 @@ import { kinds } from '../../src/archive/kinds.ts'
 /** The folders of src, and the files directly in it, from the ground up: each imports only from those above it. */
 const layers = [
   'contract',
+  'client.ts',
   'config.ts',
   'store',
   'archive',
@@ -18,6 +19,7 @@ const layers = [
   'pull',
   'http',
   'dashboard',
+  'mcp',
   'cli',
   'cli.ts',
 ]
@@ -30,6 +32,8 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   store: [],
   demo: ['contract'],
   openapi: ['contract'],
+  // A client of the service, which may be on another machine.
+  mcp: ['contract', 'client.ts'],
   // The client runs in the program of its caller, without the service, so it imports only types.
   'client.ts': ['contract'],
 }
@@ -42,6 +46,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'cli.ts'],
   '@clack/prompts': ['cli'],
   'close-with-grace': ['cli'],
+  '@modelcontextprotocol/server': ['mcp'],
   fastify: ['openapi', 'dashboard'],
   'node:http': ['http', 'dashboard', 'openapi'],
   'node:sqlite': ['store'],
@@ -64,9 +69,8 @@ const imports = files.flatMap(file => readImports(file, textOf(file)))
 
 test('every folder of src has a place in the order of layers', () => {
   const units = new Set(files.map(unitOf))
-  const known = [...layers, 'client.ts']
   assert.deepEqual(
-    [...units].filter(unit => !known.includes(unit)),
+    [...units].filter(unit => !layers.includes(unit)),
     [],
   )
 })

@@ -1,0 +1,19 @@
+import { type Command, Option } from 'commander'
+import { makeClient } from '../client.ts'
+import { readConfig, settings } from '../config.ts'
+import { UsageError, withOptions } from './terminal.ts'
+
+export function addMcpCommand(program: Command) {
+  withOptions(program.command('mcp'), new Option('--texts', 'show names and texts, too, marked as data'))
+    .summary('let an assistant read a running service')
+    .description(
+      `Lets an assistant read a running service: a server of the Model Context Protocol on stdin and stdout, for the service at ${settings.url.env} with the API key ${settings.token.env}.`,
+    )
+    .action(async ({ texts = false }: { texts?: boolean }) => {
+      const { url, token } = readConfig(process.env, ['url', 'token'])
+      if (token === '') throw new UsageError(`set ${settings.token.env} to an API key of the service at ${url}`)
+      // Loaded only here, because other commands would start more slowly.
+      const { serveMcp } = await import('../mcp/server.ts')
+      serveMcp({ client: makeClient({ baseUrl: url, token }), texts })
+    })
+}
