@@ -3,7 +3,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { Client, LockstepError } from '../client.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { describe, inputSchema, isList, type Tool, tools } from './tools.ts'
-import { withoutTexts } from './texts.ts'
+import { guardTexts } from './texts.ts'
 
 export interface McpOptions {
   readonly client: Client
@@ -52,12 +52,12 @@ function resultOf({ endpoint }: Tool, data: object, texts: boolean): object {
     // A page by cursor has this shape.
     const page = data as { data: readonly unknown[]; pagination: { nextCursor: string | null } }
     const { nextCursor } = page.pagination
-    const items = page.data.map(item => withoutTexts(endpoint.item, item, texts))
+    const items = page.data.map(item => guardTexts(endpoint.item, item, texts))
     return { complete: nextCursor === null, timeZone: 'UTC', nextCursor, data: items }
   }
   // Records have instants only, in UTC.
   const timeZone = 'timeZone' in data ? data.timeZone : 'UTC'
-  return { complete: true, timeZone, data: withoutTexts(endpoint.data, data, texts) }
+  return { complete: true, timeZone, data: guardTexts(endpoint.data, data, texts) }
 }
 
 function toResult(content: object): CallToolResult {

@@ -1,16 +1,11 @@
 import type { TSchema } from 'typebox'
 
-/** A text that somebody wrote, or that came with a record: to a reader it is data, whatever it says. */
-export interface MarkedText {
-  readonly userText: string
-}
-
 /**
- * The data without its texts, or with each of them marked. Numbers, flags, instants, days and the values that the contract
- * names are no texts.
+ * The data without its texts, or with each of them as `{ userText }`: whoever wrote them, to a reader they are data.
+ * Numbers, flags, instants, days and the values that the contract names are no texts.
  */
-export function withoutTexts(schema: TSchema, data: unknown, marked: boolean): unknown {
-  return reduce(schema, data, text => (marked ? { userText: text } : undefined))
+export function guardTexts(schema: TSchema, data: unknown, shown: boolean): unknown {
+  return visit(schema, data, text => (shown ? { userText: text } : undefined))
 }
 
 /** What JSON Schema says here; the schemas of the contract are made of no more. */
@@ -23,22 +18,21 @@ interface Shape {
   readonly anyOf?: readonly Shape[]
 }
 
-function reduce(schema: TSchema, data: unknown, write: (text: string) => MarkedText | undefined): unknown {
-  const visit = (shape: Shape | undefined, value: unknown): unknown => {
-    const shapes = shape?.anyOf ?? (shape === undefined ? [] : [shape])
-    if (typeof value === 'string') return shapes.some(each => isPlain(each, value)) ? value : write(value)
-    if (Array.isArray(value)) {
-      const items = shapes.find(each => each.items !== undefined)?.items
-      return value.map(item => visit(items, item)).filter(item => item !== undefined)
-    }
-    if (typeof value !== 'object' || value === null) return value
-    const properties = shapes.find(each => each.properties !== undefined)?.properties
-    const kept = Object.entries(value).map(([name, field]) => [name, visit(properties?.[name], field)] as const)
-    // A name that the contract does not have could be a text itself.
-    return Object.fromEntries(kept.filter(([name, field]) => field !== undefined && properties?.[name] !== undefined))
+function visit(shape: Shape, value: unknown, guard: (text: string) => unknown): unknown {
+  const shapes = shape.anyOf ?? [shape]
+  if (typeof value === 'string') return shapes.some(each => isPlain(each, value)) ? value : guard(value)
+  if (Array.isArray(value)) {
+    const { items = {} } = shapes.find(each => each.items !== undefined) ?? {}
+    return value.map(item => visit(items, item, guard)).filter(item => item !== undefined)
   }
-  // Schemas are plain JSON Schema.
-  return visit(schema as Shape, data)
+  if (typeof value !== 'object' || value === null) return value
+  const { properties = {} } = shapes.find(each => each.properties !== undefined) ?? {}
+  // A field that the contract does not have is left out, because its name could be a text.
+  const fields = Object.entries(properties).flatMap(([name, field]) => {
+    const guarded = name in value ? visit(field, Reflect.get(value, name), guard) : undefined
+    return guarded === undefined ? [] : [[name, guarded] as const]
+  })
+  return Object.fromEntries(fields)
 }
 
 function isPlain({ format, enum: values, examples }: Shape, text: string): boolean {
