@@ -82,11 +82,6 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
   })
 }
 
-/** Says up to when the records of an account are known. */
-export async function setAsOf(db: Store['db'], id: number, asOf: number): Promise<void> {
-  await db.updateTable('account').set({ as_of: asOf }).where('id', '=', id).execute()
-}
-
 /** Removes an account with its records, tokens and links. Throws RefusedError if there is none. */
 export async function removeAccount(store: Store, id: number): Promise<void> {
   const { numDeletedRows } = await store.db.deleteFrom('account').where('id', '=', id).executeTakeFirstOrThrow()

@@ -244,20 +244,13 @@ function printReport(report: PullReport, json: boolean | undefined, isRepeated =
   for (const line of summaryOf(report)) say(line)
 }
 
-function summaryOf({
-  accountId,
-  username,
-  setAside,
-  extra,
-  missingLists,
-  gone,
-  notes,
-  requests,
-}: PullReport): string[] {
+function summaryOf(report: PullReport): string[] {
+  const { accountId, username, setAside, leniencies, extra, missingLists, gone, notes, requests } = report
   return [
     `pulled into account ${accountId} (${username}) with ${requests} requests`,
     ...notes,
     ...missingLists.map(title => `the source has no list of ${title}: skipped`),
+    ...leniencies.map(({ kind, rule, count }) => `${kind}: ${rule} (${count} times)`),
     ...extra.map(({ kind, field, count }) => `${kind}: field ${field} is kept beside the record (${count} times)`),
     ...setAside.rows.map(({ kind, id, reason }) => `set aside: ${kind}${id === undefined ? '' : ` ${id}`}: ${reason}`),
     ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows are set aside in all`] : []),

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { fillColumns } from '../archive/fill-columns.ts'
 import { retrySetAside } from '../archive/retry.ts'
+import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
@@ -114,7 +115,11 @@ const STATEMENT_TIMEOUT_MS = 4000
 function firstSteps(database: string | undefined): string {
   const where = database === undefined ? '' : ` --database '${database}'`
   return `
-There are no accounts yet. An archive brings its own; in another terminal, with one of their names for alex:
+There are no accounts yet. To bring in your history from another server, with an API key of it, in another terminal:
+${firstPullCommands(where)
+  .map(command => `  ${command}`)
+  .join('\n')}
+From an archive, which brings its accounts, with one of their names for alex:
   ./lockstep import records.ndjson${where}
   ./lockstep account list${where}
   ./lockstep token create --account alex --name 'First script'${where}

@@ -1,7 +1,9 @@
-import { listAccounts, removeLink, setAsOf } from '../accounts/accounts.ts'
+import { listAccounts, removeLink } from '../accounts/accounts.ts'
 import { type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { SourceData } from './rows.ts'
+import { SourceError } from './source.ts'
 import type { ReportBuilder } from './report.ts'
 import { addSource, type PullSource } from './state.ts'
 import { isUsable, nameOf, type Target } from './target.ts'
@@ -108,10 +110,10 @@ export class PulledAccounts {
   /** Stores up to when the accounts are known, and what the source was found to be. */
   async complete(now: number, source: Partial<Omit<PullSource, 'id' | 'account_id' | 'origin'>>): Promise<void> {
     const { intake, source: known } = await this.open()
-    const records = this.ids.map(id => this.#recordOf(id))
+    const beside = { asOf: formatTimestamp(now) }
+    const records = this.ids.map(id => ({ ...this.#recordOf(id), beside }))
     const report = await intake.storeBatch(records, {
       within: async db => {
-        for (const id of this.ids) await setAsOf(db, id, now)
         await db
           .updateTable('pull_source')
           .set({ ...source, completed_at: now })
@@ -121,7 +123,7 @@ export class PulledAccounts {
     })
     this.#report.add(records, report)
     const faulty = this.ids.filter((_, index) => report.outcomes[index] === 'set-aside')
-    if (faulty.length > 0) await intake.storeBatch(faulty.map(id => this.#recordOf(id, true)))
+    if (faulty.length > 0) await intake.storeBatch(faulty.map(id => ({ ...this.#recordOf(id, true), beside })))
   }
 
   async close(): Promise<void> {
@@ -132,23 +134,36 @@ export class PulledAccounts {
     return openIntake(this.#store, { source: this.#origin, accounts: this.ids })
   }
 
+  /** Makes the account and what pulls remember of its source in one transaction. */
   async #begin(intake: Intake): Promise<PullSource> {
-    await this.#storeAccount(intake, this.me)
-    return addSource(this.#store, {
-      account_id: this.me,
-      origin: this.#origin,
-      username: nameOf(this.#people.get(this.me)) ?? null,
-      knows_me: this.#people.has(this.me) ? 1 : 0,
-      capabilities: '{}',
-      completed_at: null,
-      full_at: null,
-    })
+    const remember = async (db: Store['db']) => {
+      this.#source = await addSource(db, {
+        account_id: this.me,
+        origin: this.#origin,
+        username: nameOf(this.#people.get(this.me)) ?? null,
+        knows_me: this.#people.has(this.me) ? 1 : 0,
+        capabilities: '{}',
+        completed_at: null,
+        full_at: null,
+      })
+    }
+    await this.#storeAccount(intake, this.me, remember)
+    if (this.#source === undefined) throw new SourceError(`the account ${this.me} of the source cannot be stored`)
+    return this.#source
   }
 
   /** Stores an account with all that is known of it, or with its name alone where that cannot be stored. */
-  async #storeAccount(intake: Intake, id: number): Promise<void> {
-    const { outcomes } = await intake.storeBatch([this.#recordOf(id)])
-    if (outcomes[0] === 'set-aside') await intake.storeBatch([this.#recordOf(id, true)])
+  async #storeAccount(intake: Intake, id: number, then = async (_db: Store['db']) => {}): Promise<void> {
+    let isStored = false
+    for (const isMinimal of [false, true]) {
+      if (isStored) return
+      await intake.storeBatch([this.#recordOf(id, isMinimal)], {
+        within: async (db, { outcomes }) => {
+          isStored = outcomes[0] !== 'set-aside'
+          if (isStored) await then(db)
+        },
+      })
+    }
   }
 
   #recordOf(id: number, isMinimal = false): IncomingRecord {

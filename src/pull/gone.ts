@@ -38,8 +38,10 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
       const record = await readRecord(walked, row.id)
       if (record === 'unanswered') continue
       if (record === undefined) {
-        if (await isStored(walked, row)) gone += 1
-        await mark(walked, row, { gone_at: at, open_at: null })
+        if (await isStored(walked, row)) {
+          gone += 1
+          await mark(walked, row, { gone_at: at, open_at: null })
+        } else await forget(walked, row)
       } else {
         // The source has it, although its list does not show it: asked again after another day.
         await mark(walked, row, { missing_at: at })
@@ -67,6 +69,16 @@ async function mark(
   await store.db
     .updateTable('pull_row')
     .set(marks)
+    .where('source_id', '=', source_id)
+    .where('kind', '=', kind)
+    .where('id', '=', id)
+    .execute()
+}
+
+/** A row that was never stored, such as one of a session that was not finished, leaves nothing behind. */
+async function forget({ store }: WalkedList, { source_id, kind, id }: PullRow) {
+  await store.db
+    .deleteFrom('pull_row')
     .where('source_id', '=', source_id)
     .where('kind', '=', kind)
     .where('id', '=', id)

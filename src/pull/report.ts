@@ -16,6 +16,8 @@ export interface PullReport {
     readonly notKept: number
     readonly rows: readonly { readonly kind: string; readonly id?: number; readonly reason: string }[]
   }
+  /** What records had otherwise than the wire format, and was taken as it is meant. */
+  readonly leniencies: readonly { readonly kind: string; readonly rule: string; readonly count: number }[]
   /** Fields that the wire format does not have, kept beside the record. */
   readonly extra: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
   /** What the source has no list of. */
@@ -52,6 +54,7 @@ export class ReportBuilder {
   readonly #kinds = new Map<string, Mutable<KindCounts>>()
   readonly #setAside = { count: 0, isNew: 0, notKept: 0 }
   readonly #rows: PullReport['setAside']['rows'][number][] = []
+  readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
   readonly #extra = new Map<string, Mutable<PullReport['extra'][number]>>()
   readonly missingLists: string[] = []
   readonly notes: string[] = []
@@ -71,6 +74,11 @@ export class ReportBuilder {
     for (const { kind, id, reason } of rows) {
       if (this.#rows.length < MAX_LISTED) this.#rows.push({ kind, ...(id === undefined ? {} : { id }), reason })
     }
+    for (const { kind, rule, count: times } of report.leniencies) {
+      const known = this.#leniencies.get(`${kind} ${rule}`) ?? { kind, rule, count: 0 }
+      known.count += times
+      this.#leniencies.set(`${kind} ${rule}`, known)
+    }
     for (const { kind, field, count: times } of report.extra) {
       const known = this.#extra.get(`${kind} ${field}`) ?? { kind, field, count: 0 }
       known.count += times
@@ -83,6 +91,7 @@ export class ReportBuilder {
       ...facts,
       kinds: [...this.#kinds.values()],
       setAside: { ...this.#setAside, rows: this.#rows },
+      leniencies: [...this.#leniencies.values()],
       extra: [...this.#extra.values()],
       missingLists: this.missingLists,
       gone: this.gone,

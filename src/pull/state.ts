@@ -51,8 +51,11 @@ export function readCapabilities(text: string | undefined): Capabilities {
   return text === undefined ? {} : (JSON.parse(text) as Capabilities)
 }
 
-export async function addSource(store: Store, source: Omit<Insertable<PullSourceTable>, 'id'>): Promise<PullSource> {
-  return store.db.insertInto('pull_source').values(source).returningAll().executeTakeFirstOrThrow()
+export async function addSource(
+  db: Kysely<Tables>,
+  source: Omit<Insertable<PullSourceTable>, 'id'>,
+): Promise<PullSource> {
+  return db.insertInto('pull_source').values(source).returningAll().executeTakeFirstOrThrow()
 }
 
 /** The remembered rows among these, by id. */

@@ -23,7 +23,8 @@ test('on an empty store it prints how to import and read records, and those comm
     assert.equal(code, 0, `${line}: ${stderr}`)
     return stdout.trim()
   }
-  assert.equal(commands.length, 5)
+  assert.equal(commands.length, 8)
+  assert.match(find('pull'), /^ {2}\.\/lockstep pull --from https:\/\/history\.example --database 'sqlite:own\.db'$/)
   writeFileSync(folder.file('records.ndjson'), `${JSON.stringify(trainingSession(5, 4711))}\n`)
   await does(find('account add'))
   await does(find('account set-tier'))

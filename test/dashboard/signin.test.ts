@@ -22,6 +22,19 @@ test('somebody who is not signed in is led to the form, and back to the page aft
   assert.equal((await ann.get('/locks')).status, 200)
 })
 
+test('an empty service shows how to bring in a history, until there is an account', async () => {
+  await using service = await startService()
+  const first = (await visitor(service.url).get('/signin')).text
+  assert.doesNotMatch(first, /<form/)
+  const commands = [...first.matchAll(/<li><code>(.*?)<\/code>/g)].map(([, command]) => command)
+  assert.deepEqual(
+    commands.map(command => /^\.\/lockstep (\w+(?: [a-z][a-z-]*)?)/.exec(command ?? '')?.[1]),
+    [undefined, 'pull', 'account list', 'account set-password'],
+  )
+  await service.import(world)
+  assert.match((await visitor(service.url).get('/signin')).text, /<form/)
+})
+
 test('signing in never leads to another site', async () => {
   await using service = await withAnn()
   for (const next of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)', '/a\nb']) {

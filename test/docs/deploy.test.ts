@@ -164,21 +164,30 @@ test('the scripts for PostgreSQL are valid shell scripts', () => {
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
-test('systemd accepts the unit', { skip: hasSystemd ? false : 'there is no systemd-analyze' }, async () => {
-  const unit = read('deploy/lockstep.service')
-  for (const [name] of unit.matchAll(/\bLOCKSTEP_[A-Z_]+/g)) assert.ok(known.has(name), name)
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  try {
-    const file = join(folder, 'lockstep.service')
-    writeFileSync(file, unit.replaceAll('/opt/lockstep/', root))
-    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
-    assert.equal(stdout + stderr, '')
-    assert.equal(status, 0)
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-  const [, command = '', options = ''] = /^ExecStart=\/opt\/lockstep\/lockstep (\w+) (.*)$/m.exec(unit) ?? []
-  const { code, stdout } = await run([command, '--help'])
-  assert.equal(code, 0)
-  for (const [option] of options.matchAll(/--[a-z-]+/g)) assert.ok(stdout.includes(option), option)
-})
+for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.timer']) {
+  const skip = hasSystemd ? false : 'there is no systemd-analyze'
+  test(`systemd accepts ${name}, and it runs a command that exists`, { skip }, async () => {
+    const unit = read(`deploy/${name}`)
+    for (const [setting] of unit.matchAll(/\bLOCKSTEP_[A-Z_]+/g)) assert.ok(known.has(setting), setting)
+    const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+    try {
+      // A timer is verified together with the service that it starts.
+      for (const file of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.timer']) {
+        writeFileSync(join(folder, file), read(`deploy/${file}`).replaceAll('/opt/lockstep/', root))
+      }
+      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', join(folder, name)], {
+        encoding: 'utf8',
+      })
+      assert.equal(stdout + stderr, '')
+      assert.equal(status, 0)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+    const [, command, options = ''] = /^ExecStart=\/opt\/lockstep\/lockstep (\w+)(.*)$/m.exec(unit) ?? []
+    assert.equal(command === undefined, name.endsWith('.timer'))
+    if (command === undefined) return
+    const { code, stdout } = await run([command, '--help'])
+    assert.equal(code, 0)
+    for (const [option] of options.matchAll(/--[a-z-]+/g)) assert.ok(stdout.includes(option), option)
+  })
+}

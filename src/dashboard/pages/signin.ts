@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { clientAddress, networkOf } from '../../accounts/addresses.ts'
 import { beginSession, endSession, findSession, MAX_SESSION_MS } from '../../accounts/browser-sessions.ts'
+import { hasAccounts } from '../../accounts/accounts.ts'
+import { firstPullCommands } from '../../accounts/first-steps.ts'
 import { suggestTimeZone } from '../../accounts/preferences.ts'
 import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
 import type { Store } from '../../store/index.ts'
@@ -25,8 +27,9 @@ export function sessionCookieName({ secure }: Pick<Reached, 'secure'>): string {
 export function makeSignIn({ store, config, sample }: DashboardOptions) {
   const attempts = new Attempts()
 
-  const show = (request: FastifyRequest, reply: FastifyReply, shown: Shown, status = 200) =>
-    sendPlain(request, reply.code(status), signInForm(shown, sample))
+  const isEmpty = makeEmptyCheck(store)
+  const show = async (request: FastifyRequest, reply: FastifyReply, shown: Shown, status = 200) =>
+    sendPlain(request, reply.code(status), (await isEmpty()) ? firstSteps : signInForm(shown, sample))
   const explain = (request: FastifyRequest, reply: FastifyReply) => sendPlain(request, reply.code(403), explanation)
 
   const signIn = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -138,6 +141,28 @@ function signInForm({ next, username, problem }: Shown, sample: DashboardOptions
     </form>
   `
 }
+
+/** Tells whether there is no account yet. Asks until there is one, and not again. */
+function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {
+  let isEmpty = true
+  return async () => {
+    // A page that cannot tell shows the form.
+    if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
+    return isEmpty
+  }
+}
+
+const firstSteps = html`
+  <div class="card stack">
+    <h1>There are no accounts yet</h1>
+    <p>To bring in a history from another server, run these commands where this service is installed. The first one waits for an API key of that server.</p>
+    <ol class="stack">
+      ${firstPullCommands().map(command => html`<li><code>${command}</code></li>`)}
+    </ol>
+    <p>Put the address of the server in place of <code>https://history.example</code>, and the name that <code>account list</code> shows in place of <code>alex</code>. Then load this page again and sign in.</p>
+    <p class="muted small">Records in a file come in with <code>./lockstep import records.ndjson</code>.</p>
+  </div>
+`
 
 const explanation = html`
   <div class="card stack">

@@ -50,7 +50,7 @@ export class SourceWorld {
 }
 
 /** What a request gets instead of its answer. */
-type Fault =
+export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   /** The connection ends before, or in the middle of, the answer. */
   | 'cut'
@@ -74,6 +74,8 @@ export interface SourceServerOptions {
   readonly microseconds?: boolean
   /** Fields that rows of a list lack, by path. */
   readonly listsWithout?: Readonly<Record<string, readonly string[]>>
+  /** Rows of the longest page; 100 if not given. */
+  readonly maxLimit?: number
   /** Requests of a minute; beyond, 429. */
   readonly requestsPerMinute?: number
   /** A key and a certificate, for TLS. */
@@ -248,7 +250,7 @@ function makeHandler(options: SourceServerOptions) {
       : data
 
   const page = (rows: readonly (() => unknown)[], query: URLSearchParams) => {
-    const limit = Number(query.get('limit') ?? 50)
+    const limit = Math.min(Number(query.get('limit') ?? 50), options.maxLimit ?? 100)
     const offset = Number(query.get('offset') ?? 0)
     return { data: rows.slice(offset, offset + limit).map(show => show()), pagination: { limit, offset } }
   }
