@@ -2,10 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { api } from '../../src/contract/index.ts'
 import { formatTimestamp } from '../../src/contract/time.ts'
+import { handlers } from '../../src/resources/index.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
+import { trainingStatus } from '../../src/stats/status.ts'
+import { allTrainings } from '../../src/stats/training-rows.ts'
 import { assertRefused } from '../support/answers.ts'
 import { lockSegment, lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { checkRandomStores, replaceRecords } from '../support/status-stores.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -139,6 +143,7 @@ const templates = [
 
 for (const { title, rows, locked, since } of events) {
   test(`a lock that is ${title} is told as such to its owner and partner, and hidden from its owner alone`, async () => {
+    await using service = await startService(world, unlimited)
     for (const template of templates) {
       const started = ago(3 * HOUR)
       const planned = ago(-2 * HOUR)
@@ -151,7 +156,7 @@ for (const { title, rows, locked, since } of events) {
         { isActive: true, lockState: 'locked', startDate: started, endDate: planned, LockSegment },
         template.beside,
       )
-      await using service = await startCurrent([...world, ...template.lines, session])
+      await replaceRecords(service, [...template.lines, session])
       for (const [username, query, isOwner] of [
         ['ann', '', true],
         ['ann', '?ownerId=me', true],
@@ -238,8 +243,6 @@ test('training is told by the day and week of the zone that was sent, else of th
     }),
   ]
   await using service = await startService([...world, ...lines], unlimited)
-  const { trainingStatus } = await import('../../src/stats/status.ts')
-  const { allTrainings } = await import('../../src/stats/training-rows.ts')
   const now = Date.parse('2026-03-15T23:30:00Z')
   const sessions = await allTrainings(service.store, 1)
   const { last, ...berlin } = trainingStatus(sessions, 'Europe/Berlin', now)
@@ -342,4 +345,37 @@ test('the whole answer fits into 900 bytes', async () => {
     await service.token('ann'),
   )
   assert.ok(Buffer.byteLength(text) <= 900, String(Buffer.byteLength(text)))
+})
+
+test('in random stores no status holds a name, an identifier of a record, or an end that is hidden', async () => {
+  await using service = await startService(world, unlimited)
+  await checkRandomStores(service, 25, 1)
+})
+
+test('asked each minute over a day with a pull each five minutes, at least 95 in 100 answers are 304', async () => {
+  const line = trainingSession(1, 1, { created_at: ago(3 * DAY) })
+  await using service = await startService([...world, line], unlimited)
+  // The resource itself is asked, because the clock of a server cannot be set.
+  const minutes = Array.from({ length: 24 * 60 }, (_, minute) => Date.parse('2026-03-18T09:30:00Z') + minute * MINUTE)
+  const grant = {
+    tokenId: 1,
+    accountId: 1,
+    scopes: [],
+    expiresAt: null,
+    revokedAt: null,
+    tier: 'ultra',
+    tierEndsAt: null,
+    owners: [1],
+  }
+  let etag = ''
+  let unchanged = 0
+  for (const [minute, now] of minutes.entries()) {
+    if (minute % 5 === 0)
+      await service.store.db.updateTable('account').set({ as_of: now }).where('id', '=', 1).execute()
+    const params = { ownerId: undefined, tz: 'Europe/Berlin', relative: undefined }
+    const result = await handlers.getStatus({ store: service.store, grant, now }, params)
+    if (result?.etag === etag) unchanged += 1
+    etag = result?.etag ?? ''
+  }
+  assert.ok(unchanged / minutes.length >= 0.95, `${unchanged} of ${minutes.length}`)
 })

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatDate } from '../../src/contract/calendar.ts'
+import { api } from '../../src/contract/index.ts'
+import { assertRefused } from '../support/answers.ts'
+import {
+  account,
+  lockSegment,
+  lockSession,
+  lockTemplate,
+  trainerSegment,
+  trainingSession,
+  world,
+} from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const TRAINING = '/api/v1/dtt/stats'
+const LOCKS = '/api/v1/lkbx/stats'
+
+/** As much of a bucket as is looked at here. */
+interface Bucket {
+  readonly date: string
+  readonly start: string
+  readonly end: string
+  readonly partial: boolean
+  readonly sessions: number
+  readonly days: number
+}
+
+async function dataOf(service: TestService, address: string, username = 'ann') {
+  const { status, body, text } = await service.fetch(
+    address,
+    await service.token(username, { name: address.slice(0, 60) }),
+  )
+  await service.store.db.deleteFrom('token').execute()
+  assert.equal(status, 200, text)
+  return body.data
+}
+
+const lines: readonly object[] = [
+  ...world,
+  trainingSession(1, 1, {
+    created_at: '2026-03-02T10:00:00Z',
+    distanceTravelled: 2.5,
+    TrainerSegment: [
+      trainerSegment(1, { type: 'warmup', percentGrade: 100 }),
+      trainerSegment(2, { percentGrade: 81, passed: false }),
+    ],
+  }),
+  trainingSession(2, 1, { created_at: '2026-03-03T23:30:00Z', passed: false, settings_id: 7 }),
+  trainingSession(3, 1, { created_at: '2026-03-09T10:00:00Z', distanceTravelled: 1.25 }, { legacyUpload: true }),
+  trainingSession(4, 2, { created_at: '2026-03-09T10:00:00Z' }),
+]
+
+test('training statistics have every field, in order, and sum to their total', async () => {
+  await using service = await startService(lines, unlimited)
+  const data = await dataOf(service, `${TRAINING}?from=2026-03-02&to=2026-03-15`)
+  assert.deepEqual(Object.keys(data), Object.keys(api.getTrainingStatistics.data.properties))
+  assert.deepEqual(
+    { ...data, buckets: undefined, streak: undefined },
+    {
+      timeZone: 'UTC',
+      weekStart: 'monday',
+      from: '2026-03-02',
+      to: '2026-03-15',
+      asOf: '2026-03-09T10:00:00Z',
+      sources: { sessions: 3, practiceSessions: 0, unknownTemplate: 0, ungradedSegments: 0 },
+      total: {
+        sessions: 3,
+        passed: 2,
+        days: 3,
+        repsMeasured: 76,
+        distanceMeters: 2.5,
+        distanceApproximateMeters: 1.25,
+        distanceUnknownSessions: 1,
+        durationMeasured: 244,
+        points: 48,
+        grades: [
+          { type: 'repetition', segments: 3, passed: 2, mean: 80.3, median: 80, p90: 81 },
+          { type: 'warmup', segments: 1, passed: 1, mean: 100, median: 100, p90: 100 },
+        ],
+      },
+      buckets: undefined,
+      streak: undefined,
+    },
+  )
+  assert.deepEqual(
+    data.buckets.map(({ date, start, end, partial, sessions, days }: Bucket) => ({
+      date,
+      start,
+      end,
+      partial,
+      sessions,
+      days,
+    })),
+    [
+      {
+        date: '2026-03-02',
+        start: '2026-03-02T00:00:00Z',
+        end: '2026-03-09T00:00:00Z',
+        partial: false,
+        sessions: 2,
+        days: 2,
+      },
+      {
+        date: '2026-03-09',
+        start: '2026-03-09T00:00:00Z',
+        end: '2026-03-16T00:00:00Z',
+        partial: false,
+        sessions: 1,
+        days: 1,
+      },
+    ],
+  )
+  assert.deepEqual(data.streak, { currentDays: 0, longestDays: 2, longestFrom: '2026-03-02', longestTo: '2026-03-03' })
+})
+
+test('a kind and a program leave only what they name, in the streak too', async () => {
+  await using service = await startService(lines, unlimited)
+  const range = 'from=2026-03-02&to=2026-03-15'
+  const warmup = await dataOf(service, `${TRAINING}?${range}&type=warmup`)
+  assert.deepEqual([warmup.total.sessions, warmup.total.repsMeasured, warmup.total.distanceUnknownSessions], [1, 19, 1])
+  assert.equal(warmup.streak.longestDays, 1)
+  const program = await dataOf(service, `${TRAINING}?${range}&programId=7`)
+  assert.deepEqual([program.total.sessions, program.total.passed, program.streak.longestFrom], [1, 0, '2026-03-03'])
+  assert.equal((await dataOf(service, `${TRAINING}?${range}&type=none`)).total.sessions, 0)
+})
+
+test('days are those of the zone, and a session late in the evening can be of the next one', async () => {
+  await using service = await startService(lines, unlimited)
+  const days = async (tz: string) => {
+    const { buckets } = await dataOf(service, `${TRAINING}?bucket=day&from=2026-03-03&to=2026-03-04&tz=${tz}`)
+    return buckets.map(({ start, sessions }: Bucket) => [start, sessions])
+  }
+  assert.deepEqual(await days('UTC'), [
+    ['2026-03-03T00:00:00Z', 1],
+    ['2026-03-04T00:00:00Z', 0],
+  ])
+  assert.deepEqual(await days('Europe/Berlin'), [
+    ['2026-03-02T23:00:00Z', 0],
+    ['2026-03-03T23:00:00Z', 1],
+  ])
+  assert.deepEqual(await days('Asia/Kathmandu'), [
+    ['2026-03-02T18:15:00Z', 0],
+    ['2026-03-03T18:15:00Z', 1],
+  ])
+})
+
+test('lock statistics count time once, leave out practice, and say what they rest on', async () => {
+  const lock = (id: number, from: string, to: string, beside: object) =>
+    lockSession(
+      id,
+      1,
+      {
+        startDate: from,
+        endDate: to,
+        LockSegment: [lockSegment(id * 10, 'start', from, true), lockSegment(id * 10 + 1, 'unlocked', to, false)],
+      },
+      beside,
+    )
+  await using service = await startService(
+    [
+      ...world,
+      lockTemplate(1, 1),
+      lockTemplate(2, 1, { isTestLock: true }),
+      lock(1, '2026-03-02T00:00:00Z', '2026-03-02T12:00:00Z', { templateId: 1 }),
+      lock(2, '2026-03-02T06:00:00Z', '2026-03-02T18:00:00Z', { templateId: 9 }),
+      lock(3, '2026-03-01T00:00:00Z', '2026-03-03T00:00:00Z', { templateId: 2 }),
+      lock(4, '2026-01-01T00:00:00Z', '2026-01-03T00:00:00Z', {}),
+    ],
+    unlimited,
+  )
+  const data = await dataOf(service, `${LOCKS}?bucket=day&from=2026-03-02&to=2026-03-02`)
+  assert.deepEqual(Object.keys(data), Object.keys(api.getLockStatistics.data.properties))
+  const figures = {
+    started: 2,
+    ended: 2,
+    lockedSeconds: 18 * 3600,
+    breakSeconds: 0,
+    openSeconds: 0,
+    longestLockedSeconds: 18 * 3600,
+    lockedPercent: 75,
+  }
+  assert.deepEqual(data.sources, { sessions: 2, practiceSessions: 1, unknownTemplate: 1, ungradedSegments: 0 })
+  assert.deepEqual(data.total, figures)
+  assert.deepEqual(data.buckets, [
+    { date: '2026-03-02', start: '2026-03-02T00:00:00Z', end: '2026-03-03T00:00:00Z', partial: false, ...figures },
+  ])
+})
+
+test('without a range there are twelve buckets, and the last one runs', async () => {
+  await using service = await startService(world, unlimited)
+  for (const path of [TRAINING, LOCKS]) {
+    for (const bucket of ['day', 'week', 'month']) {
+      const data = await dataOf(service, `${path}?bucket=${bucket}`)
+      assert.equal(data.buckets.length, 12)
+      assert.deepEqual(
+        data.buckets.map(({ partial }: Bucket) => partial),
+        [...Array<boolean>(11).fill(false), true],
+      )
+      assert.equal(data.to, formatDate(Math.floor(Date.now() / 86_400_000)))
+    }
+  }
+})
+
+const field = (field: string, message: string) => ({ field, message })
+const BUCKETS = field('from', 'must not make more than 400 buckets')
+const ORDER = field('from', 'must not be after to')
+
+test('a range out of bounds is refused, together with all else that is wrong', async () => {
+  await using service = await startService(world, unlimited)
+  const token = await service.token('ann')
+  const zone = field('tz', api.getLockStatistics.query.tz.rule)
+  for (const [query, errors] of [
+    ['bucket=day&from=2025-01-01&to=2026-02-05', [BUCKETS]],
+    ['from=2026-02-05&to=2026-02-04', [ORDER]],
+    ['from=1990-01-01', [BUCKETS]],
+    ['from=9000-01-01', [ORDER]],
+    ['from=1990-01-01&tz=europe/berlin', [zone, BUCKETS]],
+    ['from=2026-02-05&to=2026-02-04&tz=%2B01:00&weekStart=sunday', [zone, ORDER]],
+    ['from=2026-02-05&to=2026-02-04&tz=Nowhere&ownerId=3', [zone, ORDER]],
+    ['from=2026-02-30', [field('from', api.getLockStatistics.query.from.rule)]],
+    ['to=0000-02-03', [field('to', api.getLockStatistics.query.to.rule)]],
+    ['from=9999-02-03', [field('from', api.getLockStatistics.query.from.rule)]],
+  ] as const) {
+    for (const path of [TRAINING, LOCKS]) {
+      assertRefused(await service.fetch(`${path}?${query}`, token), 400, 'invalid_parameter', { fieldErrors: errors })
+    }
+  }
+  for (const path of [TRAINING, LOCKS]) {
+    assert.equal((await service.fetch(`${path}?bucket=day&from=2025-01-01&to=2026-02-04`, token)).status, 200)
+    assertRefused(await service.fetch(`${path}?ownerId=3`, token), 403, 'owner_not_accessible')
+    assert.equal(
+      (await service.fetch(`${path}?from=0001-01-01&to=0001-01-02&tz=Pacific/Kiritimati`, token)).status,
+      200,
+    )
+    assert.equal((await service.fetch(`${path}?from=9998-12-30&to=9998-12-31&tz=Pacific/Midway`, token)).status, 200)
+  }
+})
+
+test('every zone of the platform is taken, and told as it was sent', async () => {
+  await using service = await startService([account(1, 'ann')], unlimited)
+  const token = await service.token('ann')
+  for (const zone of [
+    ...Intl.supportedValuesOf('timeZone').filter((_, index) => index % 20 === 0),
+    'UTC',
+    'Asia/Kathmandu',
+    'Asia/Katmandu',
+    'Etc/GMT+5',
+  ]) {
+    const { body, status } = await service.fetch(`${LOCKS}?tz=${encodeURIComponent(zone)}`, token)
+    assert.deepEqual([status, body.data.timeZone], [200, zone])
+  }
+})
