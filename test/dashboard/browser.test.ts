@@ -1,63 +1,13 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { AxeBuilder } from '@axe-core/playwright'
-import type { Page } from 'playwright-core'
-import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
 import { makeFolder } from '../support/command.ts'
 import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
-import type { TestService } from '../support/service.ts'
+import { assertAccessible, assertClean, paths, testAccessible, testWidth } from '../support/pages.ts'
 
-const paths = [
-  '/',
-  '/training?range=1y',
-  '/training/180',
-  '/training/180?view=json',
-  '/programs',
-  '/programs/13',
-  '/locks',
-  '/locks/43',
-  '/locks/37?view=curl',
-  '/lock-templates',
-  '/lock-templates/44',
-  '/keys',
-  '/keys/new',
-  '/settings',
-]
-
-/** Nothing was asked of another host, and nothing went wrong on the page. */
-function assertClean({ requests, problems }: Watched, { url }: TestService) {
-  assert.deepEqual(
-    requests.filter(request => !request.startsWith(`${url}/`) && !request.startsWith('data:')),
-    [],
-  )
-  assert.deepEqual(problems, [])
-}
-
-async function assertAccessible(page: Page, what: string) {
-  // The other mode looks into frames of other origins, of which there are none, and takes twice as long.
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze()
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  assert.deepEqual(
-    serious.map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html)
-          .slice(0, 3)
-          .join(' ')}`,
-    ),
-    [],
-    what,
-  )
-}
-
-/** Charts are drawn when they come into view. */
-async function drawCharts(page: Page) {
-  for (const plot of await page.locator('[data-chart] .plot').all()) {
-    await plot.scrollIntoViewIfNeeded()
-    await plot.locator('svg').first().waitFor()
-  }
-}
+/** Pages that look different from each other. The slow tests look at all. */
+const someDark = ['/training?range=1y', '/programs/13', '/locks/43', '/keys', '/settings']
 
 describe('in a browser', needsChromium, () => {
   test('from signing in to a revoked key by keyboard alone', async () => {
@@ -215,51 +165,7 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
-  for (const { theme, discreet } of [
-    { theme: 'light', discreet: '0' },
-    { theme: 'dark', discreet: '1' },
-  ] as const) {
-    test(`axe finds nothing serious on any page: ${theme}${discreet === '1' ? ', discreet' : ''}`, async () => {
-      await using service = await sampleService()
-      await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
-      const { page } = browser
-      await page.context().addCookies([
-        { name: 'theme', value: theme, url: service.url },
-        { name: 'discreet', value: discreet, url: service.url },
-      ])
-      await page.goto(`${service.url}/signin`)
-      await assertAccessible(page, '/signin')
-      await signIn(page, service.url)
-      for (const path of paths) {
-        await page.goto(service.url + path)
-        await drawCharts(page)
-        await assertAccessible(page, path)
-        const scheme = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-        assert.equal(scheme, theme === 'dark' ? 'rgb(20, 24, 26)' : 'rgb(247, 247, 245)', path)
-      }
-      assertClean(browser, service)
-    })
-  }
-
-  for (const width of [320, 768, 1440]) {
-    test(`no page scrolls sideways, ${width} pixels wide`, async () => {
-      await using service = await sampleService()
-      await using browser = await openPage({ viewport: { width, height: 800 } })
-      const { page } = browser
-      await signIn(page, service.url)
-      for (const path of [...paths, '/signin', '/locks/999']) {
-        const response = await page.goto(service.url + path)
-        await drawCharts(page)
-        const [content, view] = await page.evaluate(() => [
-          document.documentElement.scrollWidth,
-          document.documentElement.clientWidth,
-        ])
-        assert.equal(content, view, `${path} (${response?.status()})`)
-      }
-      assert.deepEqual(
-        browser.problems.filter(problem => !problem.includes('404')),
-        [],
-      )
-    })
-  }
+  testAccessible('light', '0', paths)
+  testAccessible('dark', '1', someDark)
+  testWidth(320)
 })

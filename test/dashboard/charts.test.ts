@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, sampleService, signIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, sampleService, signIn } from '../support/dashboard.ts'
+import { testDrawn } from '../support/pages.ts'
 import * as records from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -45,33 +46,7 @@ describe('charts', needsChromium, () => {
     }
   })
 
-  test('every chart of every page of the sample is drawn', async () => {
-    await using service = await sampleService()
-    const reader = visitor(service.url)
-    await reader.signIn('alex')
-    const paths = new Set(['/training?range=4w', '/training?range=6m', WHOLE_YEAR, '/training?range=all', '/locks'])
-    for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
-      const { text } = await reader.get(list)
-      for (const [, path = ''] of text.matchAll(/href="(\/(?:training|programs|locks)\/\d+)"/g)) paths.add(path)
-    }
-    const locks = await service.store.db.selectFrom('lock_session').select('id').where('owner_id', '=', 1).execute()
-    for (const { id } of locks) assert.ok(paths.has(`/locks/${id}`), `lock session ${id} is listed`)
-    // So tall that every chart is in view.
-    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
-    const { page } = browser
-    await signIn(page, service.url)
-    for (const path of paths) {
-      await page.goto(service.url + path)
-      assert.ok((await page.locator('[data-chart]').count()) > 0, `${path} has no chart`)
-      await page.waitForFunction(() =>
-        [...document.querySelectorAll('[data-chart]')].every(
-          chart => chart.querySelector('.plot svg') !== null || chart.classList.contains('failed'),
-        ),
-      )
-      assert.equal(await page.locator('.chart.failed').count(), 0, path)
-      assert.deepEqual(browser.problems, [], path)
-    }
-  })
+  testDrawn('each kind of chart')
 
   test('a chart that cannot be drawn opens its table and reports why', async () => {
     await using service = await sampleService()

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from 'playwright-core'
+import { openPage, type Watched } from './chromium.ts'
+import { sampleService, signIn, visitor } from './dashboard.ts'
+import type { TestService } from './service.ts'
+
+/** What is promised of every page of the sample, in a browser. */
+
+/** Every kind of page. */
+export const paths = [
+  '/',
+  '/training?range=1y',
+  '/training/180',
+  '/training/180?view=json',
+  '/programs',
+  '/programs/13',
+  '/locks',
+  '/locks/43',
+  '/locks/37?view=curl',
+  '/lock-templates',
+  '/lock-templates/44',
+  '/keys',
+  '/keys/new',
+  '/settings',
+]
+
+/** Nothing was asked of another host, and nothing went wrong on the page. */
+export function assertClean({ requests, problems }: Watched, { url }: TestService) {
+  assert.deepEqual(
+    requests.filter(request => !request.startsWith(`${url}/`) && !request.startsWith('data:')),
+    [],
+  )
+  assert.deepEqual(problems, [])
+}
+
+export async function assertAccessible(page: Page, what: string) {
+  // The other mode looks into frames of other origins, of which there are none, and takes twice as long.
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze()
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  assert.deepEqual(
+    serious.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html)
+          .slice(0, 3)
+          .join(' ')}`,
+    ),
+    [],
+    what,
+  )
+}
+
+/** Charts are drawn when they come into view. */
+async function drawCharts(page: Page) {
+  for (const plot of await page.locator('[data-chart] .plot').all()) {
+    await plot.scrollIntoViewIfNeeded()
+    await plot.locator('svg').first().waitFor()
+  }
+}
+
+/** Registers the test that axe finds nothing serious on these pages. */
+export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', paths: readonly string[]) {
+  const what = `${theme}${discreet === '1' ? ', discreet' : ''}`
+  test(`axe finds nothing serious on ${paths.length} pages: ${what}`, async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    const { page } = browser
+    await page.context().addCookies([
+      { name: 'theme', value: theme, url: service.url },
+      { name: 'discreet', value: discreet, url: service.url },
+    ])
+    await page.goto(`${service.url}/signin`)
+    await assertAccessible(page, '/signin')
+    await signIn(page, service.url)
+    for (const path of paths) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      await assertAccessible(page, path)
+      const scheme = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+      assert.equal(scheme, theme === 'dark' ? 'rgb(20, 24, 26)' : 'rgb(247, 247, 245)', path)
+    }
+    assertClean(browser, service)
+  })
+}
+
+/** Registers the test that no page scrolls sideways. */
+export function testWidth(width: number) {
+  test(`no page scrolls sideways, ${width} pixels wide`, async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width, height: 800 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of [...paths, '/signin', '/locks/999']) {
+      const response = await page.goto(service.url + path)
+      await drawCharts(page)
+      const [content, view] = await page.evaluate(() => [
+        document.documentElement.scrollWidth,
+        document.documentElement.clientWidth,
+      ])
+      assert.equal(content, view, `${path} (${response?.status()})`)
+    }
+    assert.deepEqual(
+      browser.problems.filter(problem => !problem.includes('404')),
+      [],
+    )
+  })
+}
+
+/** Registers the test that charts are drawn: those of every page, or one for each type of chart and number of rows. */
+export function testDrawn(which: 'every chart' | 'each kind of chart') {
+  test(`${which} of the sample is drawn`, async () => {
+    await using service = await sampleService()
+    const found = await pagesWithCharts(service)
+    const chosen = which === 'every chart' ? [...found.keys()] : firstOfEach(found)
+    // So tall that every chart is in view.
+    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of chosen) {
+      await page.goto(service.url + path)
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll('[data-chart]')].every(
+          chart => chart.querySelector('.plot svg') !== null || chart.classList.contains('failed'),
+        ),
+      )
+      assert.equal(await page.locator('.chart.failed').count(), 0, path)
+      assert.deepEqual(browser.problems, [], path)
+    }
+  })
+}
+
+/** The pages of the sample that have charts, and for each their types and numbers of rows. */
+async function pagesWithCharts(service: TestService): Promise<Map<string, string>> {
+  const reader = visitor(service.url)
+  await reader.signIn('alex')
+  const ranges = ['4w', '6m', '1y', 'all'].map(range => `/training?range=${range}`)
+  const paths = new Set([...ranges, '/locks'])
+  for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
+    const { text } = await reader.get(list)
+    for (const [, path = ''] of text.matchAll(/href="(\/(?:training|programs|locks)\/\d+)"/g)) paths.add(path)
+  }
+  const locks = await service.store.db.selectFrom('lock_session').select('id').where('owner_id', '=', 1).execute()
+  for (const { id } of locks) assert.ok(paths.has(`/locks/${id}`), `lock session ${id} is listed`)
+  const found = new Map<string, string>()
+  for (const path of paths) {
+    const charts = (await reader.get(path)).text.split(' data-chart="').slice(1)
+    assert.ok(charts.length > 0, `${path} has no chart`)
+    found.set(path, charts.map(chart => `${/^[a-z-]+/.exec(chart)?.[0]} ${chart.split('<tr>').length}`).join())
+  }
+  return found
+}
+
+function firstOfEach(found: ReadonlyMap<string, string>): string[] {
+  const firsts = new Map([...found].toReversed().map(([path, kind]) => [kind, path]))
+  return [...firsts.values()]
+}
