@@ -84,8 +84,12 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
 
 /** Removes an account with its records, tokens and links. Throws RefusedError if there is none. */
 export async function removeAccount(store: Store, id: number): Promise<void> {
-  const { numDeletedRows } = await store.db.deleteFrom('account').where('id', '=', id).executeTakeFirstOrThrow()
-  if (numDeletedRows === 0n) throw new RefusedError('there is no such account')
+  await store.db.transaction().execute(async db => {
+    const { numDeletedRows } = await db.deleteFrom('account').where('id', '=', id).executeTakeFirstOrThrow()
+    if (numDeletedRows === 0n) throw new RefusedError('there is no such account')
+    // Rows set aside before the account was here have no reference to it.
+    await db.deleteFrom('set_aside').where('owner_id', '=', id).execute()
+  })
 }
 
 /** Lets `partner` read the records of `owner`. Doing so twice changes nothing. Throws RefusedError. */

@@ -48,6 +48,16 @@ export function sessionFigures(session: JsonObject, isGraded: (place: number) =>
   }
 }
 
+/** The figures of a session, of which `noted` are the pointers of extra fields: a grade of 0 among them is none. */
+export function gradedFigures(session: JsonObject, noted: ReadonlySet<string>) {
+  // A session in canonical form has a list of results.
+  const segments = session['TrainerSegment'] as readonly JsonObject[]
+  return sessionFigures(
+    session,
+    place => segments[place]?.['percentGrade'] !== 0 || !noted.has(`/TrainerSegment/${place}/percentGrade`),
+  )
+}
+
 interface Result {
   readonly type: string | null
   readonly passed: boolean

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { FillColumns } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { JsonObject } from './canonical.ts'
-import { sessionFigures, templateRules } from './derived-columns.ts'
+import { gradedFigures, templateRules } from './derived-columns.ts'
 
 /** Makes columns again from the records that are stored. */
 export const fillColumns: FillColumns = async (db, table) => {
@@ -12,7 +12,7 @@ export const fillColumns: FillColumns = async (db, table) => {
   for (;;) {
     const rows = await db
       .selectFrom(table)
-      .select(['owner_id', 'id', 'document'])
+      .select(['owner_id', 'id', 'document', 'extra'])
       .where(({ eb, refTuple, tuple }) => eb(refTuple('owner_id', 'id'), '>', tuple(last.owner_id, last.id)))
       .orderBy('owner_id')
       .orderBy('id')
@@ -20,17 +20,21 @@ export const fillColumns: FillColumns = async (db, table) => {
       .execute()
     const [first] = rows
     if (first === undefined) return
-    // The archive wrote each document.
-    const columns = rows.map(({ document }) => derive(JSON.parse(document) as JsonObject))
+    // The archive wrote each of these as JSON of an object.
+    const columns = rows.map(({ document, extra }) =>
+      derive(JSON.parse(document) as JsonObject, JSON.parse(extra ?? '{}') as JsonObject),
+    )
     await update(db, table, rows, columns)
     last = rows.at(-1) ?? first
   }
 }
 
-const derived: Partial<Record<keyof Tables, (record: JsonObject) => Readonly<Record<string, Cell>>>> = {
+const derived: Partial<
+  Record<keyof Tables, (record: JsonObject, extra: JsonObject) => Readonly<Record<string, Cell>>>
+> = {
   lock_template: templateRules,
-  training_session: record => {
-    const { grade, kinds } = sessionFigures(record)
+  training_session: (record, extra) => {
+    const { grade, kinds } = gradedFigures(record, new Set(Object.keys(extra)))
     return { grade, kinds }
   },
 }

@@ -20,7 +20,7 @@ import {
   roundHalfAway,
   type Serialize,
 } from './canonical.ts'
-import { lockEvents, SESSION_FIGURES, sessionFigures, templateRules } from './derived-columns.ts'
+import { gradedFigures, lockEvents, SESSION_FIGURES, sessionFigures, templateRules } from './derived-columns.ts'
 import { type Leniency, Notes } from './notes.ts'
 
 export type Cell = string | number | null
@@ -285,16 +285,6 @@ function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): 
   // A document and extra fields are JSON of an object.
   const noted = new Set(Object.keys(JSON.parse(String(extra)) as JsonObject))
   return { ...gradedFigures(JSON.parse(document) as JsonObject, noted), ...stored(document) }
-}
-
-/** The figures of a session, of which `noted` are the pointers of extra fields: a grade of 0 among them is none. */
-function gradedFigures(session: JsonObject, noted: ReadonlySet<string>) {
-  // A session in canonical form has a list of results.
-  const segments = session['TrainerSegment'] as readonly JsonObject[]
-  return sessionFigures(
-    session,
-    place => segments[place]?.['percentGrade'] !== 0 || !noted.has(`/TrainerSegment/${place}/percentGrade`),
-  )
 }
 
 /** Every kind, in the order of an export: each names only accounts that come before it. */

@@ -161,11 +161,26 @@ test('a password that is too short, too long, or an argument is refused and not 
   assert.match(stderr, /pipe it to stdin/)
 })
 
-test('an account is removed with its records, tokens and links, and other accounts keep theirs', async () => {
+test('an account is removed with its records, tokens, links and rows set aside, and other accounts keep theirs', async () => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   for (const accountId of [1, 2]) {
     await createToken(store, { accountId, name: 'x', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+  }
+  for (const [row, owner] of [1, 2].entries()) {
+    const names = { source: 'x', row_key: String(row), kind: 'lock-device', record_id: row, owner_id: owner }
+    const facts = {
+      account_id: null,
+      reason: 'x',
+      raw: '{}',
+      encoding: 'utf-8' as const,
+      first_seen_at: 0,
+      last_seen_at: 0,
+    }
+    await store.db
+      .insertInto('set_aside')
+      .values({ ...names, ...facts })
+      .execute()
   }
   const asked = await folder.launch(words('account remove --account ann'))
   assert.equal(asked.code, 2)
@@ -183,6 +198,11 @@ test('an account is removed with its records, tokens and links, and other accoun
   assert.doesNotMatch(stdout, /"ownerId":1\b/)
   assert.deepEqual(
     (await listTokens(store)).map(token => token.account_id),
+    [2],
+  )
+  const kept = await store.db.selectFrom('set_aside').select('owner_id').execute()
+  assert.deepEqual(
+    kept.map(row => row.owner_id),
     [2],
   )
 })
