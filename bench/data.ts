@@ -4,7 +4,7 @@ import { open } from '../src/store/index.ts'
 import { createToken, mintToken } from '../src/accounts/tokens.ts'
 import { account, lockTemplate, trainerSegment, trainingSession } from '../test/support/records.ts'
 
-/** What a benchmark reads: accounts with training sessions of 12 segments each and with lock templates. */
+/** The size of a benchmark's data: accounts with training sessions of 12 segments each and with lock templates. */
 export interface DataSize {
   readonly accounts: number
   readonly sessions: number
@@ -14,7 +14,7 @@ export interface DataSize {
 const SEGMENTS = 12
 
 /** One request of a shape. */
-export interface Shot {
+export interface LoadRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -37,16 +37,20 @@ export async function fill(url: string, size: DataSize, tokens: number): Promise
   return made
 }
 
-/** Requests of each shape, spread at random (but the same each time) over the accounts that have a token. */
-export function shots(tokens: ReadonlyMap<number, string>, size: DataSize, count: number): Record<string, Shot[]> {
+/** Requests of each shape, distributed pseudorandomly over the accounts that have a token. */
+export function requestsByShape(
+  tokens: ReadonlyMap<number, string>,
+  size: DataSize,
+  count: number,
+): Record<string, LoadRequest[]> {
   const random = seeded(1)
   const holders = [...tokens]
   const pick = () => holders[random.whole(0, holders.length - 1)] ?? [1, '']
   const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
-  const make = (shot: (id: number, token: string) => Shot) =>
+  const make = (requestFor: (id: number, token: string) => LoadRequest) =>
     Array.from({ length: count }, () => {
       const [id, token] = pick()
-      return shot(id, token)
+      return requestFor(id, token)
     })
   const session = (id: number) =>
     `/api/v1/dtt/sessions/${(id - 1) * size.sessions + 1 + random.whole(0, size.sessions - 1)}`

@@ -40,7 +40,7 @@ try {
     const times: number[] = []
     for (let round = 0; round < Number(flags.rounds); round += 1) {
       const start = performance.now()
-      const { data } = await ask(page)
+      const { data } = await fetchPage(page)
       times.push(performance.now() - start)
       if (data.length !== 50) throw new Error(`${name} has ${data.length} rows`)
     }
@@ -54,23 +54,23 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-interface PageSent {
+interface PageData {
   readonly data: readonly unknown[]
   readonly pagination: { readonly nextCursor?: string | null }
 }
 
-async function ask(page: string): Promise<PageSent> {
+async function fetchPage(page: string): Promise<PageData> {
   const response = await fetch(page, { headers: { Authorization: `Bearer ${token}` } })
-  if (response.status !== 200) throw new Error(`answered ${response.status}`)
-  // The shape that the contract promises.
-  return ((await response.json()) as { data: PageSent }).data
+  if (response.status !== 200) throw new Error(`the status is ${response.status}`)
+  // The contract promises this shape.
+  return ((await response.json()) as { data: PageData }).data
 }
 
 /** Follows the cursor until this many rows are behind it. */
 async function cursorAt(list: string): Promise<string> {
   let cursor = ''
   for (let passed = 0; passed < depth; passed += 100) {
-    const { pagination } = await ask(`${list.replace('limit=50', 'limit=100')}&cursor=${cursor}`)
+    const { pagination } = await fetchPage(`${list.replace('limit=50', 'limit=100')}&cursor=${cursor}`)
     cursor = pagination.nextCursor ?? ''
   }
   return cursor

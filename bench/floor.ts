@@ -12,4 +12,4 @@ const { status, headers, body } = JSON.parse(readFileSync(file, 'utf8')) as {
 createServer((_, response) => {
   response.writeHead(status, headers)
   response.end(body ?? undefined)
-}).listen(Number(port), '127.0.0.1', () => process.stdout.write('Listening on it\n'))
+}).listen(Number(port), '127.0.0.1', () => process.stdout.write('Listening\n'))

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Shot } from './data.ts'
+import type { LoadRequest } from './data.ts'
 
 /** The results of one load. */
 export interface Load {
@@ -25,36 +25,36 @@ export function pinned(core: number, command: string, args: readonly string[]): 
     : [command, [...args]]
 }
 
-export function fire(
+export function runLoad(
   url: string,
-  shots: readonly Shot[],
+  requests: readonly LoadRequest[],
   status: number,
   { seconds, connections, folder }: { seconds: number; connections: number; folder: string },
 ): Promise<Load> {
   return hasWrk
-    ? wrk(url, shots, status, seconds, connections, folder)
-    : autocannon(url, shots, status, seconds, connections)
+    ? wrk(url, requests, status, seconds, connections, folder)
+    : autocannon(url, requests, status, seconds, connections)
 }
 
 async function wrk(
   url: string,
-  shots: readonly Shot[],
+  requests: readonly LoadRequest[],
   status: number,
   seconds: number,
   connections: number,
   folder: string,
 ): Promise<Load> {
   const { host } = new URL(url)
-  const requests = shots.map(({ path, headers }) => {
+  const texts = requests.map(({ path, headers }) => {
     const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
     return JSON.stringify(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
   })
-  const script = join(folder, 'shots.lua')
+  const script = join(folder, 'requests.lua')
   writeFileSync(
     script,
-    `local shots = {${requests.join(',\n')}}
+    `local requests = {${texts.join(',\n')}}
 local next = 0
-request = function() next = next % #shots + 1 return shots[next] end
+request = function() next = next % #requests + 1 return requests[next] end
 done = function(summary, latency)
   io.write(string.format('RESULT %d %d %d %d %d\\n', summary.requests, summary.duration, latency:percentile(50),
     latency:percentile(99), summary.errors.status))
@@ -64,7 +64,7 @@ end`,
     ...pinned(1, 'wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]),
   )
   const found = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(output)
-  if (found === null) throw new Error(`wrk said: ${output}`)
+  if (found === null) throw new Error(`unexpected output of wrk: ${output}`)
   const [total = 0, microseconds = 0, p50 = 0, p99 = 0, errors = 0] = found.slice(1).map(Number)
   return {
     requests: total,
@@ -78,19 +78,19 @@ end`,
 
 async function autocannon(
   url: string,
-  shots: readonly Shot[],
+  requests: readonly LoadRequest[],
   status: number,
   seconds: number,
   connections: number,
 ): Promise<Load> {
   const program = createRequire(import.meta.url).resolve('autocannon')
   const job = `const cannon = require(${JSON.stringify(program)})
-    const { url, shots, seconds, connections } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
-    cannon({ url, connections, duration: seconds, requests: shots.map(shot => ({ method: 'GET', ...shot })) })
+    const { url, requests, seconds, connections } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'))
+    cannon({ url, connections, duration: seconds, requests: requests.map(request => ({ method: 'GET', ...request })) })
       .then(result => console.log(JSON.stringify(result)))`
   const output = await run(
     ...pinned(1, process.execPath, ['-e', job]),
-    JSON.stringify({ url, shots, seconds, connections }),
+    JSON.stringify({ url, requests, seconds, connections }),
   )
   // The format that its documentation describes.
   const result = JSON.parse(output) as {

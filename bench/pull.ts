@@ -12,8 +12,8 @@ import { account, trainerSegment, trainingSession } from '../test/support/record
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../test/support/sources/source-server.ts'
 
 /**
- * `npm run bench:pull [-- <sessions>]`: how many training sessions a pull stores in a second, in how much memory, and how
- * many requests a round takes that finds nothing new. Source and pull are processes of their own; the source has no limit.
+ * `npm run bench:pull [-- <sessions>]`: how many training sessions a pull stores in a second, with how much memory, and how
+ * many requests a round without changes sends. Source and pull run in processes of their own; the source has no rate limit.
  */
 
 interface Pulled {
@@ -31,10 +31,10 @@ async function measure(sessions: number) {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
   const source = fork(import.meta.filename, ['source', String(sessions)])
   try {
-    const url = await hear<string>(source)
+    const url = await receive<string>(source)
     const job = JSON.stringify({ url, database: `sqlite:${join(folder, 'bench.db')}` })
-    const first = await hear<Pulled>(fork(import.meta.filename, ['pull', job], { execArgv: [...heapOptions()] }))
-    const idle = await hear<Pulled>(fork(import.meta.filename, ['pull', job], { execArgv: [...heapOptions()] }))
+    const first = await receive<Pulled>(fork(import.meta.filename, ['pull', job], { execArgv: [...heapOptions()] }))
+    const idle = await receive<Pulled>(fork(import.meta.filename, ['pull', job], { execArgv: [...heapOptions()] }))
     process.stdout.write(`first round: ${sessions} training sessions in ${first.seconds.toFixed(1)} s, `)
     process.stdout.write(
       `${Math.round(sessions / first.seconds)} a second, ${first.requests} requests, ${first.megabytes} MB\n`,
@@ -69,14 +69,13 @@ async function pullOne({ url, database }: { url: string; database: string }) {
   const startedAt = performance.now()
   const { requests } = await pullOnce({ store, source })
   const seconds = (performance.now() - startedAt) / 1000
-  console.error(process.cpuUsage())
   await store.close()
   const megabytes = Math.round(process.resourceUsage().maxRSS / 1024)
   process.send?.({ seconds, requests, megabytes } satisfies Pulled)
   process.disconnect?.()
 }
 
-async function hear<Message>(child: ChildProcess): Promise<Message> {
+async function receive<Message>(child: ChildProcess): Promise<Message> {
   const [message] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [])])
   if (message === undefined) throw new Error('a process of the benchmark ended early')
   // Each process sends one message of the type that its caller expects.

@@ -5,8 +5,8 @@ import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type DataSize, fill, type Shot, shots } from './data.ts'
-import { fire, type Load, loader, pinned } from './load.ts'
+import { type DataSize, fill, type LoadRequest, requestsByShape } from './data.ts'
+import { runLoad, type Load, loader, pinned } from './load.ts'
 
 /**
  * Compares the service with the floor, a bare server that sends the same bytes. The service has its defaults, but limits
@@ -46,7 +46,7 @@ interface Running {
 interface Shape {
   readonly name: string
   readonly status: number
-  readonly shots: readonly Shot[]
+  readonly requests: readonly LoadRequest[]
 }
 
 interface Measured extends Load {
@@ -103,7 +103,7 @@ async function measureAll() {
 
   const tables: string[] = []
   for (const [name, url] of stores) {
-    const all = shots(tokensOf.get(name) ?? new Map(), size, 2000)
+    const all = requestsByShape(tokensOf.get(name) ?? new Map(), size, 2000)
     const candidates: Candidate[] = [
       { name: 'floor', start: startFloor },
       { name, start: () => startService(url, []) },
@@ -119,8 +119,8 @@ async function measureAll() {
     for (const [shapeName, list] of Object.entries(all)) {
       if (!shapeName.includes(flags.only)) continue
       const status = shapeName.startsWith('S3') ? 401 : shapeName.startsWith('S4') ? 304 : 200
-      const shape = { name: shapeName, status, shots: await withValidators(url, list, status) }
-      await noteAnswer(url, shape)
+      const shape = { name: shapeName, status, requests: await withValidators(url, list, status) }
+      await recordResponse(url, shape)
       tables.push(await measureShape(shape, candidates))
     }
   }
@@ -130,7 +130,7 @@ async function measureAll() {
 /** The tokens of a store; fills it unless it is reused. */
 async function filled(name: string, url: string): Promise<ReadonlyMap<number, string>> {
   const kept = flags.keep !== undefined && name === 'SQLite' ? join(flags.keep, 'tokens.json') : undefined
-  // Written here.
+  // This function wrote it.
   if (kept !== undefined && existsSync(kept))
     return new Map(JSON.parse(readFileSync(kept, 'utf8')) as [number, string][])
   const tokens = await fill(url, size, Math.min(1000, size.accounts))
@@ -145,7 +145,7 @@ async function measureShape(shape: Shape, candidates: readonly Candidate[]): Pro
     for (const candidate of candidates) {
       const measured = await measure(candidate, shape)
       if (measured.unexpected > 0) {
-        process.stdout.write(`${shape.name}, ${candidate.name}: void, ${measured.unexpected} unexpected answers\n`)
+        process.stdout.write(`${shape.name}, ${candidate.name}: void, ${measured.unexpected} unexpected responses\n`)
         process.exitCode = 1
       }
       rounds.set(candidate.name, [...(rounds.get(candidate.name) ?? []), measured])
@@ -178,9 +178,9 @@ async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
   const { url, process: child } = await candidate.start(shape)
   const settings = { connections: Number(flags.connections), folder }
   try {
-    await fire(url, shape.shots, shape.status, { ...settings, seconds: 1 })
+    await runLoad(url, shape.requests, shape.status, { ...settings, seconds: 1 })
     const before = cpuOf(child)
-    const load = await fire(url, shape.shots, shape.status, { ...settings, seconds: Number(flags.seconds) })
+    const load = await runLoad(url, shape.requests, shape.status, { ...settings, seconds: Number(flags.seconds) })
     return { ...load, cpu: cpuOf(child) - before, memory: memoryOf(child) }
   } finally {
     const gone = once(child, 'exit')
@@ -192,7 +192,7 @@ async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
 
 function startFloor(shape: Shape): Promise<Running> {
   const port = (nextPort += 1)
-  return start(process.execPath, [join(root, 'bench/floor.ts'), answerFile(shape), String(port)], port)
+  return start(process.execPath, [join(root, 'bench/floor.ts'), responseFile(shape), String(port)], port)
 }
 
 function startService(
@@ -233,15 +233,15 @@ async function start(
 }
 
 /** The responses of a shape, for the floor to send. */
-async function noteAnswer(database: string, shape: Shape) {
+async function recordResponse(database: string, shape: Shape) {
   const { url, process: child } = await startService(database, [])
-  const [shot] = shape.shots
-  const response = await fetch(url + (shot?.path ?? ''), { headers: { ...shot?.headers } })
+  const [request] = shape.requests
+  const response = await fetch(url + (request?.path ?? ''), { headers: { ...request?.headers } })
   const body = await response.text()
-  if (response.status !== shape.status) throw new Error(`${shape.name} answers ${response.status}`)
+  if (response.status !== shape.status) throw new Error(`${shape.name} returned ${response.status}`)
   const headers = [...response.headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name))
   writeFileSync(
-    answerFile(shape),
+    responseFile(shape),
     JSON.stringify({ status: response.status, headers: headers.flat(), body: body === '' ? null : body }),
   )
   const gone = once(child, 'exit')
@@ -249,11 +249,15 @@ async function noteAnswer(database: string, shape: Shape) {
   await gone
 }
 
-/** The validator of each response, for requests that are answered with 304. */
-async function withValidators(database: string, list: readonly Shot[], status: number): Promise<readonly Shot[]> {
+/** The same requests with the validators of their responses, so that the response is 304. */
+async function withValidators(
+  database: string,
+  list: readonly LoadRequest[],
+  status: number,
+): Promise<readonly LoadRequest[]> {
   if (status !== 304) return list
   const { url, process: child } = await startService(database, [])
-  const all: Shot[] = []
+  const all: LoadRequest[] = []
   for (const { path, headers } of list) {
     const response = await fetch(url + path, { headers })
     await response.arrayBuffer()
@@ -265,7 +269,7 @@ async function withValidators(database: string, list: readonly Shot[], status: n
   return all
 }
 
-function answerFile({ name }: Shape): string {
+function responseFile({ name }: Shape): string {
   return join(folder, `${name.slice(0, 2)}.json`)
 }
 

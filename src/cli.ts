@@ -20,7 +20,7 @@ import { StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
 
-/** The exit codes for what can go wrong. */
+/** The exit codes of failures. */
 const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
 
 const program = new Command('lockstep')
@@ -49,7 +49,7 @@ addMcpCommand(program)
 
 if (import.meta.main) {
   process.stdout.on('error', error => {
-    // The reader closed the pipe, as `head` does: no error.
+    // A reader that closes the pipe, as `head` does, is not an error.
     process.exit('code' in error && error.code === 'EPIPE' ? 0 : EXIT.storage)
   })
   await runCommand(process.argv.slice(2))

@@ -21,11 +21,11 @@ export interface GetOptions {
 }
 
 export interface CallOptions extends GetOptions {
-  /** The `etag` of a response that was kept: while it is current, the response has no data. */
+  /** The `etag` of a stored response: while that is current, the new response has no data. */
   readonly ifNoneMatch?: string
 }
 
-/** A response; `data` is undefined while the one that was kept is current (304). */
+/** A response; `data` is undefined if the stored one is still current (304). */
 export interface ApiResponse<D> {
   readonly status: 200 | 304
   readonly data: D | undefined
@@ -33,7 +33,7 @@ export interface ApiResponse<D> {
   readonly headers: Headers
 }
 
-/** The service refused, or failed. Programs should test `code`; the message may change. */
+/** The service returned an error. Programs should check `code`; the message may change. */
 export class LockstepError extends Error {
   override readonly name = 'LockstepError'
   readonly code: ErrorCode
@@ -53,7 +53,7 @@ export class LockstepError extends Error {
   }
 }
 
-/** The response is not one of the service: it came from a proxy in front of it, or from another server. */
+/** The response is not from the service, but from a proxy in front of it or from another server. */
 export class NoResponseError extends Error {
   override readonly name = 'NoResponseError'
   readonly status: number
@@ -67,7 +67,7 @@ export class NoResponseError extends Error {
 export interface Client {
   /** The `data` of a response. Rejects with LockstepError, NoResponseError, or what `fetch` rejects with. */
   get<P extends Path>(path: P, ...rest: Given<Endpoints[P]['params'], GetOptions>): Promise<Endpoints[P]['data']>
-  /** The whole response, for callers that keep responses with their validators. */
+  /** The whole response, for callers that store responses with their validators. */
   call<P extends Path>(
     path: P,
     ...rest: Given<Endpoints[P]['params'], CallOptions>
@@ -89,7 +89,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
     const response = await fetch(urlOf(baseUrl, path, given), {
       headers,
-      // A redirect could carry the token to somebody else.
+      // A redirect could send the token to another server.
       redirect: 'error',
       ...(signal === undefined ? {} : { signal }),
     })
@@ -136,11 +136,11 @@ interface ErrorBody {
 }
 
 function urlOf(baseUrl: string, path: string, given: object): string {
-  // All that the contract lets a caller pass is one of these.
+  // The parameters of the contract have these types only.
   const { id, ...parameters } = given as Readonly<Record<string, string | number | boolean | undefined>>
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value))
-  // A plus sign in a query is a plus sign to the service, so a space must not become one.
+  // The service reads a plus sign as itself, so a space must not be sent as one.
   const search = query.toString().replaceAll('+', '%20')
   return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`
 }

@@ -111,19 +111,19 @@ export const settings = {
   sourceUrl: setting(
     'LOCKSTEP_SOURCE_URL',
     '',
-    'The server that `pull` reads records from, when `--from` does not say.',
+    'The server that `pull` reads records from, unless `--from` names another.',
     text,
   ),
   sourceToken: setting(
     'LOCKSTEP_SOURCE_TOKEN',
     '',
-    'The token that `pull` shows to that server. It is never stored.',
+    'The token that `pull` sends to that server. It is never stored.',
     text,
   ),
   sourceTokenFile: setting(
     'LOCKSTEP_SOURCE_TOKEN_FILE',
     '',
-    'A file that holds that token instead; only its owner may be able to read it.',
+    'A file with that token, which only its owner can read.',
     text,
   ),
   url: setting(
@@ -133,7 +133,7 @@ export const settings = {
     url,
   ),
   token: setting('LOCKSTEP_TOKEN', '', 'The API key that they read it with.', text),
-  pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for any number.', count),
+  pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
 }
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }

@@ -1,14 +1,14 @@
 import { type BlockList, isIP, isIPv4 } from 'node:net'
 
-/** The part of an incoming HTTP message that tells its address. */
+/** The part of an incoming HTTP message that identifies its sender. */
 interface Sender {
   readonly socket: { readonly remoteAddress?: string | undefined }
   readonly headers: Readonly<Partial<Record<string, string | readonly string[]>>>
 }
 
 /**
- * The address of the client: the peer or, as long as that is a trusted proxy, the last address it names in
- * X-Forwarded-For. Without trusted proxies the header is ignored, because anybody can send it.
+ * The address of the client: the peer or, behind trusted proxies, the last address in X-Forwarded-For that is not one of
+ * them. Without trusted proxies the header is ignored, because anybody can send it.
  */
 export function clientAddress({ socket, headers }: Sender, trusted: BlockList): string {
   let address = withoutMapping(socket.remoteAddress ?? '')
@@ -23,7 +23,7 @@ export function clientAddress({ socket, headers }: Sender, trusted: BlockList): 
   return address
 }
 
-/** What counts as one client: an IPv4 address, or the /64 network that one IPv6 host usually has to itself. */
+/** What counts as one client: an IPv4 address, or an IPv6 /64, which one host usually has to itself. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address
   const [head = '', tail] = address.replace(/%.*$/, '').split('::')

@@ -41,7 +41,7 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
     if (primary.isDown) return last
     const lookup = lookUp(token, now)
     try {
-      // A silent primary is not waited for until the look-up fails: the read of the record needs that time.
+      // Does not wait for the look-up to time out, because reading the record needs that time.
       if ((await isSlow(lookup)) && (await primary.checkIsDown())) return last
       return await lookup
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Store } from '../store/index.ts'
 
-/** Keeps the time at which tokens were last used. */
+/** Records when tokens were last used. */
 export interface TokenUsage {
   /** Records that a token was used; written later, at most once a minute for each token. */
   recordUse(tokenId: number, now: number): void
@@ -47,7 +47,7 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
 
 /**
  * Stores when tokens were last used (milliseconds since 1970, by token id). A stored time that is less than a minute
- * older stays: each process writes on its own, and together they must not write more often than one.
+ * older stays, so that several processes together do not write more often than one.
  */
 export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, number>): Promise<void> {
   // The same order in every process, so that two of them cannot deadlock.

@@ -23,7 +23,7 @@ export function mintToken(): string {
   return withChecksum(PREFIX + random)
 }
 
-/** Whether the text can be a token at all; needs no look-up. */
+/** Whether the text has the form of a token and a valid checksum; needs no look-up. */
 export function isTokenForm(text: string): boolean {
   return text.length === TOKEN_LENGTH && WHOLE_FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
 }

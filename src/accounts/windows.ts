@@ -1,15 +1,15 @@
-/** What one key has used of its window. */
+/** The uses of one key in its window. */
 export interface RateWindow {
   endsAt: number
   used: number
-  /** Uses that are not over yet; they also count in the next window. */
+  /** Uses in progress; they also count in the next window. */
   active: number
 }
 
 /**
- * Fixed windows by key, each from the first use of its key on. Times are of a clock that is never set back
- * (`performance.now()`). Keys that were not used lately are forgotten together, so that memory is bounded: evicting the
- * oldest entries of a map one by one gets slower with each.
+ * Fixed windows by key; a window starts with the first use of its key. Times are those of the monotonic clock
+ * (`performance.now()`). Keys without recent use are dropped together, so that memory is bounded: evicting the oldest
+ * entries of a map one by one gets slower with each.
  */
 export class RateWindows<Key> {
   readonly #lengthMs: number

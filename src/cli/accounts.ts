@@ -10,11 +10,11 @@ import {
 import { setPassword } from '../accounts/passwords.ts'
 import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
-import { formatTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp } from '../contract/time.ts'
 import { parseUntil } from './instants.ts'
 import {
   askPassword,
-  confirmOr,
+  requireConfirmation,
   databaseOption,
   jsonOption,
   printRows,
@@ -114,7 +114,10 @@ function addRemoveCommand(account: Command) {
       await withStore(flags, async store => {
         const { id, username } = await findAccount(store, flags.account)
         if (flags.yes !== true) {
-          await confirmOr('--yes', `Remove account ${id} (${username}) with all its records, tokens and links?`)
+          await requireConfirmation(
+            '--yes',
+            `Remove account ${id} (${username}) with all its records, tokens and links?`,
+          )
         }
         await removeAccount(store, id)
       })
@@ -128,7 +131,7 @@ function printAccounts(accounts: readonly AccountFacts[], json: boolean | undefi
       id: account.id,
       username: account.username,
       subscriptionTier: account.subscription_tier,
-      subscriptionEndsAt: account.subscription_ends_at === null ? null : formatTimestamp(account.subscription_ends_at),
+      subscriptionEndsAt: formatOptionalTimestamp(account.subscription_ends_at),
     })),
     {
       id: row => row.id,

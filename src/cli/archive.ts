@@ -1,6 +1,5 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
-import { once } from 'node:events'
 import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
@@ -29,6 +28,7 @@ import {
   UsageError,
   withOptions,
   withStore,
+  writeToStdout,
 } from './terminal.ts'
 
 export function addArchiveCommands(program: Command) {
@@ -70,7 +70,7 @@ interface ImportFlags extends StoreOptions {
 }
 
 async function importFiles(files: readonly string[], flags: ImportFlags) {
-  // Looked at before anything is stored: a name that is wrong should not leave half of the archives behind.
+  // Checked before anything is stored, so that a wrong name does not leave only some of the archives stored.
   checkNames(files)
   const signal = interruption()
   await withStore(
@@ -106,13 +106,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
 async function exportRecords(flags: StoreOptions & { readonly account?: string }) {
   await withStore(flags, async store => {
     const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
-    await exportArchive(
-      store,
-      async text => {
-        if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-      },
-      account?.id,
-    )
+    await exportArchive(store, writeToStdout, account?.id)
   })
 }
 
@@ -134,7 +128,7 @@ async function openArchive(
   file: string,
   signal: AbortSignal,
 ): Promise<{ chunks: AsyncIterable<Buffer>; size: number | undefined }> {
-  // Whoever is waited for may never send a byte, so the signal must end the wait itself.
+  // A pipe may never deliver a byte, so the signal must end the wait itself.
   if (file === STDIN) return { chunks: addAbortSignal(signal, process.stdin), size: undefined }
   const handle = await openFile(file)
   const stats = await handle.stat()

@@ -13,9 +13,9 @@ import { openStore, print, UsageError, withOptions } from './terminal.ts'
 export function addDemoCommand(program: Command) {
   withOptions(
     program.command('demo'),
-    new Option('--reset', 'make the sample data anew'),
+    new Option('--reset', 'create the sample data again'),
     portOption(),
-    new Option('--database <url>', 'where the sample is kept').default(DEMO_DATABASE),
+    new Option('--database <url>', 'the database of the sample').default(DEMO_DATABASE),
   )
     .summary('run the service on sample data')
     .description('Runs the service on its own sample database, for this machine only, and prints how to use it.')
@@ -38,10 +38,10 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
       ...config,
       host: '127.0.0.1',
       port: flags.port ?? config.port,
-      // On a terminal that shows what to try, a line for each request would be in the way.
+      // Log lines would hide the commands to try.
       accessLog: process.env[settings.accessLog.env] === 'on',
       allowedHosts: ['localhost', '127.0.0.1', '[::1]'],
-      // Links and the cookie belong to this machine, whatever the settings of another service say.
+      // The settings of another service must not change links and cookies of this one.
       publicUrl: '',
     },
     { sample: { username: DEMO_USER, password: DEMO_PASSWORD }, ports: PORTS_TO_TRY },
@@ -62,21 +62,21 @@ const DEMO_PASSWORD = 'sample data only'
 const DEMO_TOKEN = 'Demo'
 const SAMPLE = 'sample'
 
-/** Makes the sample unless there is one of today. Throws UsageError for a database that holds anything else. */
+/** Creates the sample unless there is one of today. Throws UsageError for a database with other records. */
 async function makeSample(store: Store, reset: boolean) {
   const now = Date.now()
   const today = new Date(now).toISOString().slice(0, 10)
   const made = await store.db.selectFrom('note').select('value').where('name', '=', SAMPLE).executeTakeFirst()
   if (made?.value === today && !reset) return
   if (made === undefined && (await hasAccounts(store))) {
-    throw new UsageError('this database holds records that are no sample: name another one with --database')
+    throw new UsageError('this database has records that are not the sample: choose another one with --database')
   }
   // Written first: an interrupted sample is still a sample.
-  await noteSample(store, 'unfinished')
+  await recordSample(store, 'unfinished')
   await store.db.deleteFrom('account').execute()
   await importArchive(store, sampleChunks(now))
   await setPassword(store, (await findAccount(store, DEMO_USER)).id, DEMO_PASSWORD)
-  await noteSample(store, today)
+  await recordSample(store, today)
 }
 
 async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
@@ -85,7 +85,7 @@ async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
   for (const line of sampleArchive(now)) yield Buffer.from(`${line}\n`)
 }
 
-async function noteSample(store: Store, value: string) {
+async function recordSample(store: Store, value: string) {
   await store.db
     .insertInto('note')
     .values({ name: SAMPLE, value })
@@ -93,11 +93,11 @@ async function noteSample(store: Store, value: string) {
     .execute()
 }
 
-/** A fresh token for the sample account; the one before it is revoked. */
+/** A new token for the sample account; the previous one is revoked. */
 async function demoToken(store: Store): Promise<string> {
   const now = Date.now()
   const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
-    throw error instanceof RefusedError ? new UsageError('the sample is damaged: make it anew with --reset') : error
+    throw error instanceof RefusedError ? new UsageError('the sample is damaged: create it again with --reset') : error
   })
   for (const token of await listTokens(store, id)) {
     if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)

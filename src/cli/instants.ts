@@ -3,7 +3,7 @@ import { end } from '../contract/parameters.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import { UsageError } from './terminal.ts'
 
-/** The end of a tier, as milliseconds since 1970: an RFC 3339 date-time, or a day (UTC) that is included. */
+/** The end of a tier, in milliseconds since 1970: an RFC 3339 date-time, or the end of a day (UTC). */
 export function parseUntil(text: string): number {
   const instant = instantOf(text)
   if (instant !== undefined) return instant
@@ -13,14 +13,14 @@ export function parseUntil(text: string): number {
 }
 
 /**
- * The end of a token: a span, `never`, or what the end of a tier may be. Returns a function from the current time to the
- * end, null for never; it throws UsageError if the span goes beyond the last instant.
+ * The end of a token: a span, `never`, or an instant as for a tier. Returns a function from the current time to the end,
+ * null for never; it throws UsageError if the span ends beyond the last instant.
  */
 export function parseExpiry(text: string): (now: number) => number | null {
   if (text === 'never') return () => null
   const span = /^([1-9][0-9]{0,8})([smhdwy])$/.exec(text)
   if (span !== null) {
-    const length = Number(span[1]) * (UNITS[span[2] ?? ''] ?? 0)
+    const length = Number(span[1]) * (UNITS_MS[span[2] ?? ''] ?? 0)
     return now => {
       if (now + length <= LATEST) return now + length
       throw new UsageError(`--expires ends beyond ${formatTimestamp(LATEST)}: give an earlier end, or never`)
@@ -41,7 +41,7 @@ function instantOf(text: string): number | undefined {
 
 const UNTIL = end('')
 
-const UNITS: Readonly<Record<string, number>> = {
+const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,
   h: 3_600_000,

@@ -16,7 +16,7 @@ interface RunOptions {
   readonly ports?: number
 }
 
-/** Runs the service until the process is told to stop. Closes the store in the end. */
+/** Runs the service until the process gets a signal to stop, then closes the store. */
 export async function runService(
   store: Store,
   config: Config,
@@ -31,7 +31,7 @@ export async function runService(
     if (metrics !== undefined && !isWorker) listener = await listenForMetrics(() => metrics, config)
     service = await listen({ store, config, log, metrics, sample }, ports)
   } catch (error) {
-    // What is left open would keep the process alive.
+    // An open listener or store would keep the process alive.
     await listener?.close()
     await store.close()
     throw error

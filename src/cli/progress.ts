@@ -20,8 +20,7 @@ export function startBar(file: string, size: number | undefined): Bar | undefine
   const write = (line: string) => {
     if (line === current) return
     current = line
-    // A line that wraps could not be overwritten. Some terminals do not report their width.
-    stderr.write(`\r\u001b[K${line.slice(0, (stderr.columns || 80) - 1)}`)
+    overwriteLine(line)
   }
   return {
     show(bytes) {
@@ -35,6 +34,13 @@ export function startBar(file: string, size: number | undefined): Bar | undefine
       stderr.write('\n')
     },
   }
+}
+
+/** Replaces the last line on the terminal. */
+export function overwriteLine(line: string) {
+  const { stderr } = process
+  // A line that wraps could not be overwritten. Some terminals do not report their width.
+  stderr.write(`\r\u001b[K${line.slice(0, (stderr.columns || 80) - 1)}`)
 }
 
 const WIDTH = 30

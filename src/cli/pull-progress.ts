@@ -1,6 +1,7 @@
 import type { PullProgress } from '../pull/report.ts'
+import { overwriteLine } from './progress.ts'
 
-/** A line on stderr that shows how far a pull is, where that is a terminal; nothing elsewhere. */
+/** A line on stderr with the progress of a pull, if stderr is a terminal; else undefined. */
 export function startPullProgress(): { show(progress: PullProgress): void; end(): void } | undefined {
   const { stderr } = process
   if (!stderr.isTTY) return undefined
@@ -20,11 +21,10 @@ export function startPullProgress(): { show(progress: PullProgress): void; end()
         ...(pace === 0 ? [] : [`${Math.round(pace)} a second`]),
         ...(left === undefined ? [] : [`${spanOf(left)} left`]),
       ].join(', ')
-      // A line that wraps could not be rewritten. Some terminals do not say how wide they are.
-      stderr.write(`\r\u001b[K${line.slice(0, (stderr.columns || 80) - 1)}`)
+      overwriteLine(line)
     },
     end() {
-      if (current !== '') stderr.write('\r\u001b[K')
+      if (current !== '') overwriteLine('')
     },
   }
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, open as openFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +16,7 @@ import { pullStatus } from '../pull/status.ts'
 import type { Store } from '../store/index.ts'
 import { startPullProgress } from './pull-progress.ts'
 import {
-  confirmOr,
+  requireConfirmation,
   databaseOption,
   InterruptedError,
   jsonOption,
@@ -29,6 +28,7 @@ import {
   UsageError,
   withOptions,
   withStore,
+  writeToStdout,
 } from './terminal.ts'
 
 export function addPullCommands(program: Command) {
@@ -157,10 +157,6 @@ async function exportToFile(store: Store, path: string, account: number | undefi
   }
 }
 
-async function writeToStdout(text: string) {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-}
-
 async function round(options: RoundOptions): Promise<PullReport> {
   const shown = startPullProgress()
   try {
@@ -287,7 +283,7 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
         `that is more than a tenth of all ${many.kind} of ${many.username}: add --many if that is right`,
       )
     }
-    if (flags.yes !== true) await confirmOr('--yes', `Remove these records? They cannot be pulled again.`)
+    if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
     say(`removed ${await prune(store)} records`)
   })
 }

@@ -84,7 +84,7 @@ async function serve(flags: ServeFlags) {
     return
   }
   const log = makeLog(writeToStderr, false)
-  // First, because an error from here on would leave processes behind.
+  // Before the workers start, because an error later would leave them running.
   try {
     await listenForMetrics(async () => (await loadMetrics()).makeClusterMetrics(), config)
   } catch (error) {
@@ -123,8 +123,8 @@ From an archive, which brings its accounts, with one of their names for alex:
   ./lockstep import records.ndjson${where}
   ./lockstep account list${where}
   ./lockstep token create --account alex --name 'First script'${where}
-An account without a tier gets one before its token:
+If the account has no tier, set one before you create the token:
   ./lockstep account set-tier --account alex --tier ultra${where}
-Where no line is of kind account, it comes before the import, with the id that the records name as their owner:
+If the archive has no line of kind account, add the account before the import, with the id that the records name as owner:
   ./lockstep account add --username alex --id 4711${where}`
 }

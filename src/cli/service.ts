@@ -2,7 +2,7 @@ import type { SampleAccount } from '../dashboard/options.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 
 export interface FullServiceOptions extends Omit<ServiceOptions, 'pages'> {
-  /** Whom the sign-in page fills in, if all data is a sample. */
+  /** The account that is filled in on the sign-in page, if all data is a sample. */
   readonly sample?: SampleAccount | undefined
 }
 

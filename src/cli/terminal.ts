@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
@@ -34,14 +35,14 @@ export interface StoreOptions {
 export async function withStore<Result>(
   { database }: StoreOptions,
   work: (store: Store) => Promise<Result>,
-  how: Partial<OpenOptions> = {},
+  options: Partial<OpenOptions> = {},
 ): Promise<Result> {
   const store = await openStore(database ?? readConfig(process.env).databaseUrl, {
     // A command runs once and alone, so it can wait for longer than a server may.
     busyTimeoutMs: 60_000,
     create: false,
-    schema: how.create === true ? 'migrate' : 'current',
-    ...how,
+    schema: options.create === true ? 'migrate' : 'current',
+    ...options,
   })
   try {
     return await work(store)
@@ -60,12 +61,17 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
   }
 }
 
-/** Writes data, to stdout. */
+/** Writes data to stdout. */
 export function print(text: string) {
   process.stdout.write(`${text}\n`)
 }
 
-/** Writes everything else, to stderr. */
+/** Writes data to stdout, and waits while the reader is slow. */
+export async function writeToStdout(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+/** Writes everything else to stderr. */
 export function say(text: string) {
   process.stderr.write(`${text}\n`)
 }
@@ -94,8 +100,8 @@ function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-/** Asks before something that cannot be undone. Throws UsageError if there is no terminal to ask on. */
-export async function confirmOr(flag: string, question: string): Promise<void> {
+/** Asks for confirmation of what cannot be undone. Throws UsageError if there is no terminal. */
+export async function requireConfirmation(flag: string, question: string): Promise<void> {
   if (!isInteractive()) throw new UsageError(`this cannot be undone: add ${flag} to go ahead without a question`)
   const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
   if (answer !== true) {
@@ -104,7 +110,7 @@ export async function confirmOr(flag: string, question: string): Promise<void> {
   }
 }
 
-/** A password: asked for twice on a terminal, else the first line of stdin. */
+/** A password: entered twice on a terminal, else the first line of stdin. */
 export async function askPassword(): Promise<string> {
   if (!isInteractive()) return firstLine()
   const first = await password({
@@ -132,7 +138,7 @@ export function withOptions(command: Command, ...options: Option[]): Command {
   return command
 }
 
-/** Where the value comes from if an option is not given, for the help of that option. */
+/** The source of the value if an option is not given, for the help of that option. */
 export function sourceOf({ env, fallback }: { readonly env: string; readonly fallback: string }): string {
   return `${env}, else ${fallback}`
 }

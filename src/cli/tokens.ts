@@ -4,7 +4,7 @@ import { createToken, listTokens, revokeToken, type TokenFacts } from '../accoun
 import { areaScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
-import { formatTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {
@@ -96,9 +96,9 @@ function printTokens(tokens: readonly TokenFacts[], json: boolean | undefined) {
     last4: row.last4,
     scopes: row.scopes.split(' '),
     createdAt: formatTimestamp(row.created_at),
-    expiresAt: timestampOrNull(row.expires_at),
-    lastUsedAt: timestampOrNull(row.last_used_at),
-    revokedAt: timestampOrNull(row.revoked_at),
+    expiresAt: formatOptionalTimestamp(row.expires_at),
+    lastUsedAt: formatOptionalTimestamp(row.last_used_at),
+    revokedAt: formatOptionalTimestamp(row.revoked_at),
   }))
   printRows(
     rows,
@@ -115,10 +115,6 @@ function printTokens(tokens: readonly TokenFacts[], json: boolean | undefined) {
     },
     json,
   )
-}
-
-function timestampOrNull(instant: number | null): string | null {
-  return instant === null ? null : formatTimestamp(instant)
 }
 
 function parseTokenId(text: string): number {

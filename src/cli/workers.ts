@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { say } from './terminal.ts'
 
-/** Where all workers listen. */
+/** The address of all workers. */
 interface Listening {
   readonly port: number
 }
@@ -35,7 +35,7 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
     await listening(worker)
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
-      // One that was told to stop is not in the set any more.
+      // A worker that is being stopped was removed from the set before.
       if (!serving.delete(worker) || stopping) return
       logFailure(new Error(`worker ${worker.id} exited (${signal ?? code}): starting another`))
       void replace(MIN_LIFE_MS - (performance.now() - started))
@@ -125,11 +125,11 @@ export async function endingOnFailure(work: () => Promise<unknown>): Promise<voi
   }
 }
 
-/** Calls `stop` once when this worker is told to stop, then exits. Signals that a terminal sends to all processes are ignored. */
+/** Calls `stop` once when this worker has to stop, then exits. Signals that a terminal sends to all processes are ignored. */
 export function onRetirement(stop: () => Promise<void>) {
   let stopped: Promise<void> | undefined
   const retire = () => {
-    stopped ??= stop().then(leave, (error: unknown) => {
+    stopped ??= stop().then(exitWorker, (error: unknown) => {
       say(String(error))
       process.exit(1)
     })
@@ -149,8 +149,8 @@ class WorkerStartError extends Error {
   }
 }
 
-/** Exits once the supervisor knows that this worker accepts no more connections: one on its way would be lost. */
-function leave() {
+/** Exits once the supervisor knows that this worker accepts no more connections: otherwise a new one could be lost. */
+function exitWorker() {
   process.once('disconnect', () => process.exit(0))
   cluster.worker?.disconnect()
 }
@@ -158,7 +158,7 @@ function leave() {
 const DRAIN = 'drain'
 const MIN_LIFE_MS = 1000
 
-/** Subscribed at the start, because it may come before there is anything to stop. */
+/** Subscribed at the start, because the message may come before the service has started. */
 const stopRequested = new Promise<void>(resolve => {
   if (!isWorker) return
   process.on('message', message => {

@@ -29,7 +29,7 @@ export interface Endpoint<
   readonly scopes: readonly Scope[]
   /** Whether the account of the token needs a subscription tier. */
   readonly entitled: boolean
-  /** What a 404 says was not found; undefined where the endpoint never answers 404. */
+  /** Names the record in the text of a 404; undefined where the endpoint never sends one. */
   readonly resourceName: string | undefined
   readonly query: Query
   /** The schema of `data` in the envelope. */
@@ -92,7 +92,7 @@ export function page<
   Options extends Parameters = {},
 >(
   path: Path,
-  facts: Omit<Facts, 'noun'> & { readonly item: Item; readonly filters?: Filters; readonly options?: Options },
+  facts: Omit<Facts, 'resourceName'> & { readonly item: Item; readonly filters?: Filters; readonly options?: Options },
 ): Page<Path, Item, Filters, Options> {
   // An alias is stored under the name it stands for.
   const filters = Object.entries<Parameter>(facts.filters ?? {}).flatMap(([name, { aliasOf }]) =>
@@ -115,7 +115,7 @@ export function page<
     data: Type.Object({
       data: Type.Array(facts.item, { description: 'The records of this page.' }),
       pagination: Type.Union([offsetPagination, cursorPagination], {
-        description: 'Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor.',
+        description: 'The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor.',
       }),
     }),
     item: facts.item,

@@ -94,7 +94,7 @@ export const errors = {
   },
   not_acceptable: {
     status: 406,
-    text: 'The answer is application/json, which the Accept header excludes',
+    text: 'The response is application/json, which the Accept header excludes',
     meaning: 'The `Accept` header excludes `application/json`.',
   },
   request_timeout: {
@@ -163,7 +163,7 @@ export class HttpError extends Error {
   readonly retryAfter: number | undefined
 
   constructor(code: string, status: number, message: string, { fieldErrors, retryAfter }: Details = {}) {
-    // Nobody reads the stack of a refusal, and capturing it costs more than the response.
+    // The stack of a refused request is never read, and capturing it costs more than the response.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message)
@@ -175,7 +175,7 @@ export class HttpError extends Error {
   }
 }
 
-/** An error of the table. */
+/** An error with a code of the table above. */
 export class ApiError extends HttpError {
   override readonly name = 'ApiError'
   declare readonly code: ErrorCode

@@ -2,7 +2,7 @@ import Type, { type TProperties, type TSchema } from 'typebox'
 
 /** The value types of the wire format. A schema is plain JSON Schema; `description` is what the reference shows. */
 
-/** The identifier of a record. Identifiers start at 1 and stay within the integers that JSON readers hold exactly. */
+/** The identifier of a record: 1 or more, and small enough for JSON readers to represent it exactly. */
 export const Id = (description: string) => Type.Integer({ description, minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 export const Integer = (description: string, bounds: { minimum?: number; maximum?: number } = {}) =>

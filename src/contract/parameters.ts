@@ -8,13 +8,13 @@ import { decodeCursor, type Position } from './cursor.ts'
  * A query or path parameter: what callers may send (`schema`, for the reference and the client), and how the server
  * parses it. `parse` returns undefined for text that is out of syntax or bounds; `rule` completes "limit …".
  */
-export interface Parameter<Sent = unknown, Parsed = unknown, Absent = unknown> {
+export interface Parameter<Sent = unknown, Parsed = unknown, Default = unknown> {
   readonly schema: TSchema
   readonly description: string
   readonly rule: string
   readonly parse: (text: string) => Parsed | undefined
   /** What a handler receives when nothing was sent. */
-  readonly defaultValue: Absent
+  readonly defaultValue: Default
   /** The parameter that this one is another name for. */
   readonly aliasOf?: string
   /** Type only: what a typed client passes. */
@@ -35,7 +35,7 @@ export type Parsed<P extends Parameters> = {
 
 /**
  * Canonical decimal: no sign, space, fraction, exponent, leading zero or other digits. Numbers beyond the safe integers
- * are returned too, inexact: bounds refuse them, and an identifier of that size is one that no row has.
+ * are returned inexact: they exceed every bound, and no row has such an identifier.
  */
 export function parseInteger(text: string): number | undefined {
   return CANONICAL_INTEGER.test(text) ? Number(text) : undefined
@@ -50,10 +50,10 @@ export function parseId(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : NOBODY
 }
 
-/** Completes the name of a parameter that a query has twice. */
+/** Follows the name of a parameter that a query has twice. */
 export const REPEATED_RULE = 'must not be given more than once'
 
-/** Completes "query …" where the query has a name that is none of these. */
+/** Follows "query" if the query has a name that is none of these. */
 export function allowedNamesRule(names: readonly string[]): string {
   return names.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${names.join(', ')}`
 }
@@ -90,12 +90,12 @@ export const id = (description: string): Parameter<number, number, undefined> =>
   parse: parseId,
 })
 
-export const integer = <const Absent extends number | undefined>(
+export const integer = <const Default extends number | undefined>(
   description: string,
   bounds: { minimum: number; maximum: number; default?: number },
-  absent: Absent,
-): Parameter<number, number, Absent> => ({
-  defaultValue: absent,
+  defaultValue: Default,
+): Parameter<number, number, Default> => ({
+  defaultValue,
   schema: Type.Integer(bounds),
   description,
   rule: `must be an integer from ${bounds.minimum} to ${bounds.maximum}`,

@@ -47,7 +47,7 @@ export const Token = record('An API token, without its secret.', {
   scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), { description: 'What it may read.' }),
   createdAt: Timestamp('When it was created.'),
   expiresAt: nullable(Timestamp('When it stops working; null when it does not expire.')),
-  lastUsedAt: nullable(Timestamp('When it was last used, to the minute; null before its first use was noted.')),
+  lastUsedAt: nullable(Timestamp('When it was last used, to the minute; null until its first use is recorded.')),
 })
 
 export const people = {
@@ -73,6 +73,6 @@ export const people = {
     summary: 'Get the account and the token in use',
     description: 'The account of the caller and the token that was sent. Needs no subscription and no scope.',
     entitled: false,
-    data: record('Who is asking.', { account: Account, token: Token }),
+    data: record('The account of the caller and the token in use.', { account: Account, token: Token }),
   }),
 }

@@ -15,5 +15,5 @@ export const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
-/** From the request to the response. */
+/** The most time from a request to its response. */
 export const RESPONSE_TIMEOUT_MS = 5000

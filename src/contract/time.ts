@@ -25,6 +25,11 @@ export function formatTimestamp(instant: number): string {
   return text.endsWith('.000Z') ? `${text.slice(0, -5)}Z` : text
 }
 
+/** The same; null stays null. */
+export function formatOptionalTimestamp(instant: number | null): string | null {
+  return instant === null ? null : formatTimestamp(instant)
+}
+
 export const DAY_MS = 86_400_000
 
 /** The last instant that can be written with a year of four digits. */

@@ -45,7 +45,7 @@ const facts = {
   updatedAt: Timestamp('When it was last changed.'),
 }
 
-const tail = {
+const optionalFacts = {
   toyTagline: whenKnown(nullable(Text('Toy tagline; null for none. Absent when the source had none.'))),
   iconId: whenKnown(nullable(Integer('Identifier of the icon; null for none. Absent when the source had none.'))),
 }
@@ -54,12 +54,12 @@ export type TrainingTemplate = Static<typeof TrainingTemplate>
 export const TrainingTemplate = record('A training program with its segments.', {
   ...facts,
   Segment: list('The segments of the program, in order.', TemplateSegment),
-  ...tail,
+  ...optionalFacts,
 })
 
 export const TrainingTemplateSummary = record('A training program as lists show it: without its segments.', {
   ...facts,
-  ...tail,
+  ...optionalFacts,
 })
 
 export const trainingTemplates = {

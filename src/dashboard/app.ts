@@ -11,14 +11,14 @@ import { toShownError } from './error-page.ts'
 import { registerDashboard } from './routes.ts'
 
 export interface Pages {
-  /** Resolves when the response is over; rejects with an error that is to be answered as JSON. */
+  /** Resolves when the response has ended; rejects with an error that the listener sends as JSON. */
   handle(context: PageContext): Promise<void>
 }
 
 /** Everything beside the API and health: the OpenAPI document, the reference, the client and the dashboard. */
-export async function makePages(options: Omit<DashboardOptions, 'leave'>): Promise<Pages> {
+export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): Promise<Pages> {
   const { store, config } = options
-  // Reads of an embedded store end by themselves, and block a timer meanwhile.
+  // Reads of SQLite are synchronous, so a timer could not interrupt them.
   const app = fastify(store.engine === 'sqlite' ? {} : { handlerTimeout: RESPONSE_TIMEOUT_MS })
   const paths = new Set<string>()
   app.addHook('onRoute', ({ url }) => void paths.add(url))
@@ -30,19 +30,19 @@ export async function makePages(options: Omit<DashboardOptions, 'leave'>): Promi
   app.setErrorHandler((error, request, reply) => {
     const shown = toShownError(error)
     // The listener logs the cause of an internal error.
-    return leave(request, reply, shown.code === 'internal_error' ? error : shown)
+    return sendAsJson(request, reply, shown.code === 'internal_error' ? error : shown)
   })
   app.addHook('onRequest', async (request, reply) => {
     const { context } = request
     reply.headers({ ...SECURITY_HEADERS, 'X-Request-Id': context.requestId })
-    // The router lets a parameter be empty, and takes what is behind a trailing slash for one.
+    // The router accepts empty parameters: `/locks/` would match `/locks/:id`.
     if (!request.is404 && !Object.values(request.params as Record<string, string>).includes('')) {
       context.route = request.routeOptions.url
       return
     }
-    // Answered before the body is read.
+    // Responds before the body is read.
     if (!isKnown(context, paths)) {
-      if (dashboard?.answerUnknown(request, reply) === true) return reply
+      if (dashboard?.sendUnknown(request, reply) === true) return reply
       throw new ApiError('no_route')
     }
     if (request.method !== 'OPTIONS') throw new ApiError('method_not_allowed')
@@ -56,14 +56,14 @@ export async function makePages(options: Omit<DashboardOptions, 'leave'>): Promi
 
   registerReference(app, config.publicUrl)
   registerClient(app)
-  const dashboard = config.dashboard ? registerDashboard(app, { ...options, leave }) : undefined
+  const dashboard = config.dashboard ? registerDashboard(app, { ...options, sendAsJson }) : undefined
   await app.ready()
 
   const methods = new Set(app.supportedMethods)
   return {
     async handle(context) {
       const { request, response, method, target } = context
-      // To the router other methods do not exist at all.
+      // The router has no routes for other methods.
       if (!methods.has(method)) throw new ApiError(isKnown(context, paths) ? 'method_not_allowed' : 'no_route')
       await new Promise<void>((resolve, reject) => {
         response.once('close', resolve)
@@ -106,14 +106,14 @@ const CLIENT_FILES = {
   'client.d.ts': 'text/plain; charset=utf-8',
 }
 
-/** Leaves a request to the listener, which answers errors as JSON. */
-function leave(request: FastifyRequest, reply: FastifyReply, error: unknown) {
+/** Passes the error to the listener, which sends it as JSON. */
+function sendAsJson(request: FastifyRequest, reply: FastifyReply, error: unknown) {
   reply.hijack()
   pageOf(request).reject(error)
 }
 
 function pageOf({ raw }: FastifyRequest): PageRequest['page'] {
-  // `handle` gives every request that comes here its page.
+  // `handle` sets the page of every request.
   return (raw as PageRequest).page
 }
 

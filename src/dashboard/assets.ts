@@ -7,27 +7,27 @@ import { matchesEtag } from '../contract/etags.ts'
 
 /** The files that pages load, by their name below /assets/. Others are not served. */
 const files = {
-  'base.css': ours('base.css'),
-  'components.css': ours('components.css'),
-  'pages.css': ours('pages.css'),
-  'dashboard.js': ours('dashboard.js'),
-  'copy.js': ours('copy.js'),
-  'dialogs.js': ours('dialogs.js'),
-  'events.js': ours('events.js'),
-  'key-test.js': ours('key-test.js'),
-  'charts.js': ours('charts.js'),
-  'chart-bars.js': ours('chart-bars.js'),
-  'chart-draw.js': ours('chart-draw.js'),
-  'chart-format.js': ours('chart-format.js'),
-  'chart-grade.js': ours('chart-grade.js'),
-  'chart-rates.js': ours('chart-rates.js'),
-  'chart-segments.js': ours('chart-segments.js'),
-  'chart-table.js': ours('chart-table.js'),
-  'chart-targets.js': ours('chart-targets.js'),
-  'chart-timeline.js': ours('chart-timeline.js'),
-  'favicon.svg': ours('favicon.svg'),
-  'd3.js': theirs(import.meta.resolve('d3'), 'd3.min.js'),
-  'plot.js': theirs(import.meta.resolve('@observablehq/plot'), '../dist/plot.umd.min.js'),
+  'base.css': ownFile('base.css'),
+  'components.css': ownFile('components.css'),
+  'pages.css': ownFile('pages.css'),
+  'dashboard.js': ownFile('dashboard.js'),
+  'copy.js': ownFile('copy.js'),
+  'dialogs.js': ownFile('dialogs.js'),
+  'events.js': ownFile('events.js'),
+  'key-test.js': ownFile('key-test.js'),
+  'charts.js': ownFile('charts.js'),
+  'chart-bars.js': ownFile('chart-bars.js'),
+  'chart-draw.js': ownFile('chart-draw.js'),
+  'chart-format.js': ownFile('chart-format.js'),
+  'chart-grade.js': ownFile('chart-grade.js'),
+  'chart-rates.js': ownFile('chart-rates.js'),
+  'chart-segments.js': ownFile('chart-segments.js'),
+  'chart-table.js': ownFile('chart-table.js'),
+  'chart-targets.js': ownFile('chart-targets.js'),
+  'chart-timeline.js': ownFile('chart-timeline.js'),
+  'favicon.svg': ownFile('favicon.svg'),
+  'd3.js': packageFile(import.meta.resolve('d3'), 'd3.min.js'),
+  'plot.js': packageFile(import.meta.resolve('@observablehq/plot'), '../dist/plot.umd.min.js'),
 } satisfies Record<string, string>
 
 export type AssetName = keyof typeof files
@@ -44,11 +44,13 @@ export function makeAsset(type: string, content: string | Uint8Array): Asset {
   return { type, body, etag: `"${hash('sha1', body, 'base64url').slice(0, 16)}"` }
 }
 
-/** Sends an asset, unless the browser has it. One whose address names its version need not be asked for again. */
+/** Sends an asset, or 304 if the browser has it. If the URL names its version, the browser may cache it for good. */
 export function sendAsset(reply: FastifyReply, { type, body, etag }: Asset, version?: string | null) {
   reply.headers({ ETag: etag, 'Cache-Control': version === versionOf(etag) ? IMMUTABLE : 'no-cache' })
-  const kept = reply.request.headers['if-none-match']
-  return kept !== undefined && matchesEtag(kept, etag) ? reply.code(304).send() : reply.type(type).send(body)
+  const ifNoneMatch = reply.request.headers['if-none-match']
+  return ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)
+    ? reply.code(304).send()
+    : reply.type(type).send(body)
 }
 
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -63,21 +65,21 @@ const loaded = new Map<AssetName, Asset>()
 
 /** The asset of a page; its file is read once. */
 export function asset(name: AssetName): Asset {
-  let found = loaded.get(name)
-  if (found === undefined) {
+  let known = loaded.get(name)
+  if (known === undefined) {
     const file = readFileSync(files[name])
     const body = extname(name) === '.js' ? withVersions(file) : file
-    found = makeAsset(types[extname(name)] ?? 'application/octet-stream', body)
-    loaded.set(name, found)
+    known = makeAsset(types[extname(name)] ?? 'application/octet-stream', body)
+    loaded.set(name, known)
   }
-  return found
+  return known
 }
 
 /** A module that imports others by addresses with a version, which browsers may cache for good. */
 function withVersions(file: Buffer): Buffer {
   return Buffer.from(
     file.toString().replaceAll(/^((?:import|\} from) .*')\.\/([a-z-]+\.js)'$/gm, (_, start: string, name: string) => {
-      if (!isAsset(name)) throw new Error(`${name} is imported, but not listed as an asset`)
+      if (!isAsset(name)) throw new Error(`${name} is imported, but is not an asset`)
       return `${start}${assetUrl(name)}'`
     }),
   )
@@ -96,11 +98,11 @@ function versionOf(etag: string): string {
   return etag.slice(1, -1)
 }
 
-function ours(name: string): string {
+function ownFile(name: string): string {
   return fileURLToPath(new URL(`assets/${name}`, import.meta.url))
 }
 
-/** A file of an installed package, beside the one that the package is imported by. */
-function theirs(main: string, file: string): string {
+/** A file of an installed package, relative to its main file. */
+function packageFile(main: string, file: string): string {
   return fileURLToPath(new URL(file, main))
 }

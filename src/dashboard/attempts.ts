@@ -1,18 +1,19 @@
 import { RateWindows } from '../accounts/windows.ts'
+import { countText } from './text.ts'
 
-/** An attempt to give a password. */
+/** An attempt to enter a password. */
 interface Attempt {
   /** How long to wait before the next one, in milliseconds; 0 if this one may be made. */
   readonly waitMs: number
-  /** Takes the attempt back, because it was no guess. */
+  /** Does not count the attempt, because the password was right. */
   refund(): void
 }
 
-/** Limits attempts to give a password, for each account and each network. */
+/** Limits attempts to enter a password, for each account and each network. */
 export class Attempts {
   readonly #windows = new RateWindows<string>(WINDOW_MS)
 
-  /** Counts an attempt for each key before the password is checked: otherwise many at once would all pass. */
+  /** Counts an attempt for each key. Called before the password is checked, or many concurrent ones would all pass. */
   begin(...keys: readonly string[]): Attempt {
     const now = performance.now()
     const windows = keys.map(key => this.#windows.get(key, now))
@@ -25,6 +26,11 @@ export class Attempts {
       },
     }
   }
+}
+
+/** Tells somebody to wait. */
+export function tooManyAttempts({ waitMs }: Attempt): string {
+  return `Too many tries. Try again in ${countText(Math.ceil(waitMs / 60_000), 'minute')}.`
 }
 
 const MAX_ATTEMPTS = 10

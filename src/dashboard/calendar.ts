@@ -1,4 +1,4 @@
-import type { CalendarDay } from '../stats/calendar.ts'
+import { type CalendarDay, weekday } from '../stats/calendar.ts'
 import { html, type Html } from './html.ts'
 
 /** The look of a day, its full text, and the address it links to. */
@@ -14,7 +14,7 @@ export function calendarTable<Item>(
   weeks: readonly (readonly CalendarDay<Item>[])[],
   lookOf: (day: CalendarDay<Item>) => DayLook,
 ): Html {
-  const byWeekday = DAYS.map((_, index) => weeks.map(week => week.find(({ date }) => weekdayOf(date) === index)))
+  const byWeekday = DAYS.map((_, index) => weeks.map(week => week.find(({ date }) => weekday(date) === index + 1)))
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table class="calendar">
@@ -35,14 +35,9 @@ export function longDay(date: string): string {
 
 const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
-/** From Monday, 0, to Sunday, 6. */
-function weekdayOf(date: string): number {
-  return (new Date(date).getUTCDay() + 6) % 7
-}
-
 type Week = readonly { readonly date: string }[]
 
-/** The month, where one begins. */
+/** The heading of a week: its month, if that begins in it. */
 function monthHeading(week: Week, before: Week | undefined): Html {
   const month = (days: Week | undefined) => days?.at(-1)?.date.slice(0, 7)
   const name = month(week) === month(before) ? '' : MONTH.format(Date.parse(week.at(-1)?.date ?? ''))
@@ -50,10 +45,10 @@ function monthHeading(week: Week, before: Week | undefined): Html {
 }
 
 function cell({ look, text, to }: DayLook): Html {
-  const said = html`<span class="hidden">${text}</span>`
+  const hiddenText = html`<span class="hidden">${text}</span>`
   return to === undefined
-    ? html`<td><span class="day ${look}" title="${text}">${said}</span></td>`
-    : html`<td><a class="day ${look}" href="${to}" title="${text}">${said}</a></td>`
+    ? html`<td><span class="day ${look}" title="${text}">${hiddenText}</span></td>`
+    : html`<td><a class="day ${look}" href="${to}" title="${text}">${hiddenText}</a></td>`
 }
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })

@@ -1,20 +1,20 @@
 import { html, type Html, nothing, type Part } from './html.ts'
 
 /**
- * A chart is a table, which assets/charts.js draws. The heading of a column has its `key`; a cell whose text is written
- * for people also has its `value`. Instants are values on the clock of the account (`wallClock` in stats/periods.ts), so
+ * A chart is a table that assets/charts.js draws. The heading of a column has its `key`; a cell whose text is formatted also
+ * has its `value`. Instants are values on the clock of the account (`wallClock` in stats/periods.ts), so
  * the browser needs no time zone. All averages and limits are computed here, none in the browser.
  */
 export interface Column<Row> {
-  /** The name of the column in the drawing; a column without one is only read. */
+  /** The name of the column for the drawing; a column without one is shown in the table only. */
   readonly key?: string
   readonly title: string
   readonly cell: (row: Row) => Part
-  /** Null for none; without it, the text of the cell. */
+  /** The value that is drawn, null for none; the text of the cell if not given. */
   readonly value?: (row: Row) => string | number | null
-  /** Whether what a cell with a value shows was passed. */
+  /** For a cell with a value: whether it was passed. */
   readonly passed?: (row: Row) => boolean
-  /** The moving average at a cell with a value. */
+  /** For a cell with a value: the moving average. */
   readonly average?: (row: Row) => number | null
   /** The look of the bars made of this column; columns with a look are stacked. */
   readonly series?: 'solid' | 'open' | 'approximate'
@@ -116,12 +116,12 @@ function heading<Row>({ key, title, series, numeric = false }: Column<Row>): Htm
   }${series === undefined ? nothing : html` data-series="${series}"`}>${title}</th>`
 }
 
-/** The names of attributes are short, as a table may have thousands of cells. */
+/** The attributes have short names, because a table may have thousands of cells. */
 function cellOf<Row>({ cell, value, passed, average, numeric = false }: Column<Row>, row: Row): Html {
-  const held = value?.(row)
+  const drawn = value?.(row)
   return html`<td${numeric ? html` class="number"` : nothing}${
-    held === undefined ? nothing : html` data-v="${held ?? ''}"`
-  }${passed === undefined || held === null ? nothing : html` data-p="${passed(row) ? 1 : 0}"`}${
-    average === undefined || held === null ? nothing : html` data-a="${average(row) ?? ''}"`
+    drawn === undefined ? nothing : html` data-v="${drawn ?? ''}"`
+  }${passed === undefined || drawn === null ? nothing : html` data-p="${passed(row) ? 1 : 0}"`}${
+    average === undefined || drawn === null ? nothing : html` data-a="${average(row) ?? ''}"`
   }>${cell(row)}</td>`
 }

@@ -56,18 +56,19 @@ export function table<Row>(
   const titled = ({ title }: Column<Row>) =>
     stacks && typeof title === 'string' ? html` data-title="${title}"` : nothing
   const key = ({ key }: Column<Row>) => (key === undefined ? nothing : html` data-key="${key}"`)
-  const held = ({ value }: Column<Row>, row: Row) => (value === undefined ? nothing : html` data-v="${value(row)}"`)
+  const valueData = ({ value }: Column<Row>, row: Row) =>
+    value === undefined ? nothing : html` data-v="${value(row)}"`
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${stacks ? html` class="stacks"` : nothing}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${key(column)}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${held(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${valueData(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `
 }
 
-/** A filled mark for passed, a hollow one for not passed, each with a word beside it. */
+/** A filled mark for passed, a hollow one for not passed, with the word. */
 export function resultMark(passed: boolean): Html {
   return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
 }
@@ -79,9 +80,9 @@ export interface Tab {
 }
 
 /** Tabs are links, so each has an address. Only the open one is rendered. */
-export function tabs(path: string, asked: string | null, all: readonly Tab[]): Html {
+export function tabs(path: string, selected: string | null, all: readonly Tab[]): Html {
   const [first] = all
-  const open = all.find(({ name }) => name === asked) ?? first
+  const open = all.find(({ name }) => name === selected) ?? first
   if (open === undefined) return nothing
   return html`
     <nav class="tabs" aria-label="Views"><ul>${all.map(

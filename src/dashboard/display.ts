@@ -1,4 +1,4 @@
-/** How pages look in this browser. Cookies hold it, so the server renders pages accordingly. */
+/** How pages look in this browser. Stored in cookies, because the server renders the pages. */
 export interface Display {
   readonly theme: Theme
   /** Whether names, kinds and texts are replaced by neutral ones. */

@@ -7,7 +7,7 @@ import { FormError } from './form-errors.ts'
 import { html, type Html, nothing } from './html.ts'
 import { plainPage } from './layout.ts'
 
-/** What somebody may see of a failure. */
+/** The error that a person sees for a failure. */
 export function toShownError(error: unknown): HttpError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new FormError('body_too_large')

@@ -1,6 +1,6 @@
 import { HttpError } from '../contract/errors.ts'
 
-/** Errors of forms; the API takes no bodies. */
+/** Errors of forms. The API has none, because it accepts no bodies. */
 const errors = {
   body_too_large: { status: 413, text: 'What was sent is larger than a form can be' },
   unsupported_media_type: { status: 415, text: 'A form is sent as application/x-www-form-urlencoded' },

@@ -8,10 +8,10 @@ export type Part = Html | string | number | boolean | null | undefined | readonl
 
 /** Markup with values in it, escaped for elements and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
-  const made = template(strings, ...values)
-  // Only a promise among the values makes one of the whole, and Part has none.
-  if (made instanceof Promise) throw new TypeError('a template was given a promise')
-  return made
+  const markup = template(strings, ...values)
+  // The result is a promise only if a value is one, which Part excludes.
+  if (markup instanceof Promise) throw new TypeError('a value of a template is a promise')
+  return markup
 }
 
 /** Empty markup. */

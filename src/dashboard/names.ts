@@ -3,18 +3,18 @@ import type { Person, Viewer } from './page.ts'
 
 /** Names of people and records on pages. Discreet mode replaces them with neutral ones. */
 
-/** The viewer. */
+/** The name of the viewer. */
 export function ownName({ session, discreet }: Viewer): string {
   if (discreet) return 'You'
   return session.displayName === '' ? session.username : session.displayName
 }
 
-/** The owner of a record that the viewer may read. */
+/** The owner of a record that the viewer may read, by identifier. */
 export function personOf({ readable, subject }: Viewer, id: number): Person {
   return readable.find(person => person.id === id) ?? subject
 }
 
-/** Somebody whose records the viewer may read. */
+/** The name of somebody whose records the viewer may read. */
 export function personName(viewer: Viewer, { id, username }: Person): string {
   if (id === viewer.session.accountId) return ownName(viewer)
   if (!viewer.discreet) return username

@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Store } from '../store/index.ts'
 
-/** Whom the sign-in page fills in, if all data is a sample. */
+/** The account that is filled in on the sign-in page, if all data is a sample. */
 export interface SampleAccount {
   readonly username: string
   readonly password: string
 }
 
-/** Where failures of our own are logged. */
+/** Logs internal errors. */
 interface FailureLog {
   failure(error: unknown, requestId: string | undefined): void
 }
@@ -16,8 +16,8 @@ interface FailureLog {
 export interface DashboardOptions {
   readonly store: Store
   readonly config: Config
-  /** Leaves a request to the listener, which answers the error as JSON. */
-  readonly leave: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
+  /** Passes an error to the listener, which sends it as JSON. */
+  readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
   readonly log: FailureLog
   readonly sample?: SampleAccount | undefined
 }

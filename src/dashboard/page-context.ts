@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** What the pages need of a request, and say of it. What the listener knows of a request has all of it. */
+/** The properties of the listener's request context that pages read and set. */
 export interface PageContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -8,7 +8,7 @@ export interface PageContext {
   readonly method: string
   /** Milliseconds since 1970. */
   readonly now: number
-  /** By the clock that is never set back. */
+  /** By the monotonic clock, `performance.now()`. */
   readonly startedAt: number
   readonly headers: { readonly bodyAnnounced: boolean }
   readonly target: {
@@ -19,16 +19,16 @@ export interface PageContext {
   }
   /** The pattern of the path, without its values. */
   route: string | undefined
-  /** Why the request was refused. */
+  /** The error code, if the request was refused. */
   code: string | undefined
   bytes: number
 }
 
-/** A request while Fastify has it. */
+/** A request as it is passed to Fastify. */
 export interface PageRequest extends IncomingMessage {
   readonly page: {
     readonly context: PageContext
-    /** Leaves the request to the listener, which answers errors as JSON. */
+    /** Passes an error to the listener, which sends it as JSON. */
     readonly reject: (error: unknown) => void
   }
 }

@@ -3,7 +3,7 @@ import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { Html } from './html.ts'
 import type { Display } from './display.ts'
 
-/** The parts of the dashboard, as the navigation names them. */
+/** The sections of the dashboard, with their titles in the navigation. */
 export const sections = {
   overview: { title: 'Overview', path: '/' },
   training: { title: 'Training', path: '/training' },
@@ -55,10 +55,10 @@ export interface Visit {
   readonly secure: boolean
 }
 
-/** One address of the dashboard. It is reached only with a session, and by POST only from this site. */
+/** One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. */
 export interface Page {
   readonly method?: 'POST'
-  /** As Fastify reads it; an identifier is always `:id`. */
+  /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
@@ -75,7 +75,7 @@ export interface View {
   readonly back?: { readonly path: string; readonly title: string } | undefined
   /** One line below the heading. */
   readonly lead?: Html | string | undefined
-  /** A few buttons beside the heading. */
+  /** Buttons next to the heading. */
   readonly actions?: Html | undefined
   readonly body: Html
   /** Loads the charts, and allows the inline styles that Plot sets. */

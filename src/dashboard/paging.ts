@@ -9,18 +9,18 @@ export interface Paged<Item> {
   readonly rows: readonly Item[]
   readonly page: number
   readonly pages: number
-  /** The place of the first row among all, from 1. */
+  /** The number of the first row among all, from 1. */
   readonly first: number
   readonly total: number
 }
 
-/** The page that an address asks for; the first where it asks for none. */
+/** The page that a query names; the first if it names none. */
 export function readPage(query: URLSearchParams): number {
   const page = query.get('page') ?? ''
   return /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
 }
 
-/** One page of the items, the last where there are fewer pages. */
+/** One page of the items; the last one if there are fewer pages. */
 export function paginate<Item>(items: readonly Item[], wanted: number): Paged<Item> {
   const pages = Math.max(1, Math.ceil(items.length / PAGE_SIZE))
   const page = Math.min(wanted, pages)

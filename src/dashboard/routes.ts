@@ -1,18 +1,18 @@
 /**
- * The dashboard: pages for people, drawn by the server, complete without script.
+ * The dashboard: pages for people, rendered by the server, which work without scripts.
  *
  * To add a page: write `pages/<noun>.ts` that exports a list of `Page` (page.ts), and name the list in `pages` below.
- * A page is a path and a function from a `Visit` (who looks, at whose records, the query, the clock) to a `PageResult`:
+ * A page is a path and a function from a `Visit` (the viewer, whose records they see, the query, the clock) to a `PageResult`:
  * `view({ section, title, body })`, `redirect(to)` after a form, or `download(…)`. pages/settings.ts is the model.
  *
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
  *    which the policy forbids. `charts: true` loads assets/charts.js and allows the styles that Plot sets.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
- *  - Names, kinds and texts pass through names.ts, which knows discreet mode; fields are named by labels.ts.
+ *  - Names, kinds and texts come from names.ts, which implements discreet mode; fields are named by labels.ts.
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in components.ts.
- *  - What is not there is `throw notFound('Lock session')`.
- *  - A form posts to a path of its own with `method: 'POST'`; that it came from here is checked before it gets there.
+ *  - A record that is not found is `throw notFound('Lock session')`.
+ *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
@@ -22,9 +22,9 @@ import { READ_METHODS } from '../contract/responses.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
 import { parseCookies } from './cookies.ts'
 import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
-import { page as drawPage } from './layout.ts'
+import { page as renderPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
-import { checkSameOrigin, reachedAt } from './origin.ts'
+import { checkSameOrigin, siteOriginOf } from './origin.ts'
 import type { Page, PageResult, Visit } from './page.ts'
 import { displayPages } from './pages/display.ts'
 import { keyPages } from './pages/keys.ts'
@@ -54,22 +54,22 @@ const pages: readonly Page[] = [
 
 export interface Dashboard {
   /** Sends an error page for an unknown path; false if the client does not want a page. */
-  readonly answerUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
+  readonly sendUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
 }
 
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
-  const { config, leave, log } = options
+  const { config, sendAsJson, log } = options
   const signIn = makeSignIn(options)
 
   void app.register((scope, _options, done) => {
     acceptForms(scope)
     scope.addHook('onRequest', async (request, reply) => {
-      const reached = reachedAt(request.context, config)
-      // Without a referrer, browsers hide the origin of forms as well, and over plain HTTP they tell nothing else.
-      if (!reached.trustworthy) reply.header('Referrer-Policy', 'same-origin')
+      const site = siteOriginOf(request.context, config)
+      // Without a referrer browsers do not send the origin of forms either, and over plain HTTP no Sec-Fetch-Site.
+      if (!site.trustworthy) reply.header('Referrer-Policy', 'same-origin')
       reply.headers(PAGE_HEADERS)
       if (request.method === 'POST') {
-        checkSameOrigin(request.raw, reached)
+        checkSameOrigin(request.raw, site)
         if (request.headers.expect !== undefined) reply.raw.writeContinue()
       }
     })
@@ -77,7 +77,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       const { context } = request
       const shown = toShownError(error)
       if (shown.status >= 500 && shown !== error) log.failure(error, context.requestId)
-      return wantsPage(request) ? sendErrorPage(request, reply, shown) : leave(request, reply, shown)
+      return wantsPage(request) ? sendErrorPage(request, reply, shown) : sendAsJson(request, reply, shown)
     })
     scope.get('/assets/:name', (request, reply) => {
       const { name } = request.params as { name: string }
@@ -100,7 +100,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   })
 
   return {
-    answerUnknown(request, reply) {
+    sendUnknown(request, reply) {
       if (!READ_METHODS.includes(request.method) || !wantsPage(request)) return false
       void sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'))
       return true
@@ -108,7 +108,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   }
 }
 
-/** Makes forms the only bodies that are read. */
+/** Accepts forms as the only bodies. */
 function acceptForms(scope: FastifyInstance) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
@@ -120,13 +120,13 @@ function acceptForms(scope: FastifyInstance) {
 
 const MAX_FORM_BYTES = 64 * 1024
 
-/** The visit that a request is; undefined if nobody is signed in. */
+/** The visit of a request; undefined if nobody is signed in. */
 async function visitOf({ store, config }: DashboardOptions, request: FastifyRequest): Promise<Visit | undefined> {
   const { target, now } = request.context
-  const reached = reachedAt(request.context, config)
+  const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
-  const secret = cookies.get(sessionCookieName(reached))
-  const session = secret === undefined || !reached.maySignIn ? undefined : await findSession(store, secret, now)
+  const secret = cookies.get(sessionCookieName(site))
+  const session = secret === undefined || !site.maySignIn ? undefined : await findSession(store, secret, now)
   if (session === undefined) return undefined
   const { id = '' } = request.params as { id?: string }
   return {
@@ -137,8 +137,8 @@ async function visitOf({ store, config }: DashboardOptions, request: FastifyRequ
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
     query: new URLSearchParams(target.query),
     form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
-    baseUrl: reached.baseUrl,
-    secure: reached.secure,
+    baseUrl: site.baseUrl,
+    secure: site.secure,
   }
 }
 
@@ -168,7 +168,7 @@ function send(reply: FastifyReply, { viewer, path, query }: Visit, result: PageR
       if (result.charts === true) reply.header('Content-Security-Policy', policy(true))
       if (result.status !== undefined) reply.code(result.status)
       const back = query.size === 0 ? path : `${path}?${query}`
-      return reply.type('text/html; charset=utf-8').send(drawPage(viewer, result, back).toString())
+      return reply.type('text/html; charset=utf-8').send(renderPage(viewer, result, back).toString())
     }
     case 'redirect': {
       for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)

@@ -5,7 +5,7 @@ interface Point {
   readonly passed: boolean
 }
 
-/** Grades as a small line, the newest at its right end. It needs no script. */
+/** A small line chart of grades, the newest at its right end. It needs no script. */
 export function sparkLine(points: readonly Point[]): Html {
   const known = points.flatMap(({ grade, passed }) => (grade === null ? [] : [{ grade, passed }]))
   const last = known.at(-1)
@@ -13,7 +13,7 @@ export function sparkLine(points: readonly Point[]): Html {
   const step = (WIDTH - 2 * EDGE) / (known.length - 1)
   // There is no axis, so the scale starts near the lowest grade.
   const low = Math.max(0, Math.min(...known.map(({ grade }) => grade)) - 10)
-  const placed = known.map(({ grade, passed }, index) => ({
+  const positioned = known.map(({ grade, passed }, index) => ({
     x: EDGE + index * step,
     y: EDGE + ((100 - grade) / Math.max(1, 100 - low)) * (HEIGHT - 2 * EDGE),
     passed,
@@ -21,8 +21,8 @@ export function sparkLine(points: readonly Point[]): Html {
   const text = `The last ${known.length} grades: ${known.map(({ grade }) => grade).join(', ')}`
   return html`
     <svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text}">
-      <polyline points="${placed.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' ')}"/>
-      ${placed.map(
+      <polyline points="${positioned.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' ')}"/>
+      ${positioned.map(
         ({ x, y, passed }) =>
           html`<circle class="${passed ? 'filled' : 'hollow'}" cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3"/>`,
       )}

@@ -114,14 +114,14 @@ const forms = {
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Formats are slow to make. */
+/** Cached, because formats are slow to create. */
 function formatIn(timeZone: string, form: keyof typeof forms): Intl.DateTimeFormat {
   const key = `${form} ${timeZone}`
   const known = formats.get(key)
   if (known !== undefined) return known
-  const made = new Intl.DateTimeFormat('en-GB', { ...forms[form], timeZone })
-  formats.set(key, made)
-  return made
+  const format = new Intl.DateTimeFormat('en-GB', { ...forms[form], timeZone })
+  formats.set(key, format)
+  return format
 }
 
 export function round1(value: number): number {

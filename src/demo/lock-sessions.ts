@@ -1,21 +1,21 @@
 import type { LockSegment, LockSession } from '../contract/lock-sessions.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
-import { HOUR, type Rules, rules } from './lock-templates.ts'
+import { HOUR_S, type Rules, rules } from './lock-templates.ts'
 import { bubbleId, publicId, type Random, seeded } from './random.ts'
 
 /** A lock session of the sample, and the template it was started from. */
-export interface Locking {
+export interface SampleLockSession {
   readonly templateId: number
   readonly data: LockSession
 }
 
 /** Every lock session that had begun by `today`, the oldest first. */
-export function lockings(today: number, midnight: number): Locking[] {
-  const stretches = [...alexes(midnight), ...others(midnight)].toSorted((a, b) => a.start - b.start)
+export function sampleLockSessions(today: number, midnight: number): SampleLockSession[] {
+  const plans = [...alexPlans(midnight), ...otherPlans(midnight)].toSorted((a, b) => a.start - b.start)
   let segmentId = 0
-  return stretches.map((stretch, index) => {
+  return plans.map((plan, index) => {
     const id = index + 1
-    const { rule, state, duration, start, end, events, ago } = stretch
+    const { rule, state, duration, start, end, events, ago } = plan
     const startDate = formatTimestamp(start)
     return {
       templateId: rule.id,
@@ -56,7 +56,7 @@ interface Event {
   readonly at: number
 }
 
-interface Stretch {
+interface SessionPlan {
   readonly rule: Rules
   readonly state: 'locked' | 'completed' | 'abandoned'
   readonly ago: number
@@ -66,49 +66,56 @@ interface Stretch {
   readonly events: readonly Event[]
 }
 
-const HALF_DAY = 12 * HOUR
-const HOLIDAY = { first: 154, last: 136 }
-const TESTED = 6
-const RUNNING_SINCE = 5
+const HALF_DAY_S = 12 * HOUR_S
+// Days before today.
+const HOLIDAY_DAYS = { first: 154, last: 136 }
+const TEST_DAY = 6
+const ACTIVE_SINCE_DAY = 5
 
-/** A year of lock sessions, one after another with days between, and one that runs. */
-function* alexes(midnight: number): Generator<Stretch> {
+/** A year of lock sessions with days between them, and an active one. */
+function* alexPlans(midnight: number): Generator<SessionPlan> {
   const random = seeded(44)
   let ago = 363
-  while (ago > TESTED) {
+  while (ago > TEST_DAY) {
     const choices = [rules.weekend, rules.week, rules.random, rules.long].filter(({ made }) => made > ago)
     const rule = choices[random.whole(0, choices.length - 1)] ?? rules.week
-    const stretch = stretchOf(rule, ago, midnight, random, random.chance(0.12) ? 'abandoned' : 'completed')
-    const next = ago - Math.ceil((stretch.end - stretch.start) / DAY_MS) - random.whole(2, 6)
-    // What would run into the holiday, or into what comes last, is left out.
-    if (next < HOLIDAY.first && ago > HOLIDAY.last) ago = HOLIDAY.last - 1
+    const plan = planSession(rule, ago, midnight, random, random.chance(0.12) ? 'abandoned' : 'completed')
+    const next = ago - Math.ceil((plan.end - plan.start) / DAY_MS) - random.whole(2, 6)
+    // Sessions that would overlap the holiday or the last two sessions are left out.
+    if (next < HOLIDAY_DAYS.first && ago > HOLIDAY_DAYS.last) ago = HOLIDAY_DAYS.last - 1
     else {
-      if (next > TESTED) yield stretch
+      if (next > TEST_DAY) yield plan
       ago = next
     }
   }
-  yield stretchOf(rules.test, TESTED, midnight, random, 'completed')
-  yield stretchOf(rules.long, RUNNING_SINCE, midnight, random, 'locked')
+  yield planSession(rules.test, TEST_DAY, midnight, random, 'completed')
+  yield planSession(rules.long, ACTIVE_SINCE_DAY, midnight, random, 'locked')
 }
 
-function* others(midnight: number): Generator<Stretch> {
+function* otherPlans(midnight: number): Generator<SessionPlan> {
   const random = seeded(55)
   for (const ago of [170, 120, 84, 40, 12]) {
     const rule = ago < rules.robinRandom.made ? rules.robinRandom : rules.robin
-    yield stretchOf(rule, ago, midnight, random, ago === 84 ? 'abandoned' : 'completed')
+    yield planSession(rule, ago, midnight, random, ago === 84 ? 'abandoned' : 'completed')
   }
-  yield stretchOf(rules.sam, 100, midnight, random, 'completed')
+  yield planSession(rules.sam, 100, midnight, random, 'completed')
 }
 
-/** A session from its start in the evening to its end, which breaks that run over put off. */
-function stretchOf(rule: Rules, ago: number, midnight: number, random: Random, state: Stretch['state']): Stretch {
-  const start = midnight - ago * DAY_MS + Math.round(random.between(18, 21.5) * HOUR) * 1000
+/** A session that starts in the evening; late returns from breaks extend it. */
+function planSession(
+  rule: Rules,
+  ago: number,
+  midnight: number,
+  random: Random,
+  state: SessionPlan['state'],
+): SessionPlan {
+  const start = midnight - ago * DAY_MS + Math.round(random.between(18, 21.5) * HOUR_S) * 1000
   const { shortest, longest = shortest } = rule
-  // Whole half days, so that it ends while somebody is awake.
-  const duration = shortest + random.whole(0, (longest - shortest) / HALF_DAY) * HALF_DAY
-  const kept = state === 'abandoned' ? random.between(0.75, 0.95) : 1
+  // A multiple of half days, so that it does not end at night.
+  const duration = shortest + random.whole(0, (longest - shortest) / HALF_DAY_S) * HALF_DAY_S
+  const completedPart = state === 'abandoned' ? random.between(0.75, 0.95) : 1
   const events: Event[] = [{ type: 'start', at: start }]
-  let end = start + Math.round(duration * kept) * 1000
+  let end = start + Math.round(duration * completedPart) * 1000
 
   let begin = nextBreak(start, rule, random)
   while (rule.every > 0 && begin < end) {
@@ -124,16 +131,16 @@ function stretchOf(rule: Rules, ago: number, midnight: number, random: Random, s
   return { rule, state, ago, duration, start, end, events }
 }
 
-/** When the next break begins: once it is due and somebody is awake. */
+/** When the next break begins: when it is due, but not at night. */
 function nextBreak(since: number, { every }: Rules, random: Random): number {
-  const due = since + every * 1000 + Math.round(random.between(0, HOUR)) * 1000
-  const hour = (due % DAY_MS) / 1000 / HOUR
+  const due = since + every * 1000 + Math.round(random.between(0, HOUR_S)) * 1000
+  const hour = (due % DAY_MS) / 1000 / HOUR_S
   if (hour >= 6.5 && hour < 22.5) return due
   const day = due - (due % DAY_MS) + (hour < 6.5 ? 0 : DAY_MS)
-  return day + Math.round(random.between(6.5, 7.5) * HOUR) * 1000
+  return day + Math.round(random.between(6.5, 7.5) * HOUR_S) * 1000
 }
 
-/** Events up to now. A break that is not over yet has not begun: the session that runs is under lock. */
+/** Events up to now, without an unfinished break: the active session is locked. */
 function untilNow(events: readonly Event[], today: number): Event[] {
   const over = events.filter(({ at }) => at <= today)
   return over.at(-1)?.type === 'break' ? over.slice(0, -1) : over

@@ -2,14 +2,15 @@ import type { LockTemplate } from '../contract/lock-templates.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import { ALEX, ROBIN, SAM } from './people.ts'
 
-export const HOUR = 3600
-const DAY = 24 * HOUR
+export const HOUR_S = 3600
+const DAY_S = 24 * HOUR_S
 
-/** The rules of the sample, lengths in seconds; a fixed length has no `longest`. */
+/** A lock template of the sample. Lengths are in seconds; a fixed length has no `longest`. */
 export interface Rules {
   readonly id: number
   readonly ownerId: number
   readonly name: string
+  /** Days before today. */
   readonly made: number
   readonly shortest: number
   readonly longest?: number
@@ -23,27 +24,27 @@ export interface Rules {
   readonly isPublic?: boolean
 }
 
-const hours = (every: number, minutes: number) => ({ every: every * HOUR, longestBreak: minutes * 60 })
+const hours = (every: number, minutes: number) => ({ every: every * HOUR_S, longestBreak: minutes * 60 })
 
 export const rules = {
-  weekend: lock(41, ALEX, 'Three day lock', 390, 3 * DAY, { ...hours(8, 45), penalty: 2 * HOUR }),
-  week: lock(42, ALEX, 'Five day lock', 385, 5 * DAY, { ...hours(12, 60), penalty: 3 * HOUR }),
-  random: lock(43, ALEX, 'Random lock', 300, 3 * DAY, {
+  weekend: lock(41, ALEX, 'Three day lock', 390, 3 * DAY_S, { ...hours(8, 45), penalty: 2 * HOUR_S }),
+  week: lock(42, ALEX, 'Five day lock', 385, 5 * DAY_S, { ...hours(12, 60), penalty: 3 * HOUR_S }),
+  random: lock(43, ALEX, 'Random lock', 300, 3 * DAY_S, {
     ...hours(10, 45),
-    penalty: 2 * HOUR,
-    longest: 6 * DAY,
+    penalty: 2 * HOUR_S,
+    longest: 6 * DAY_S,
     taskTakes: 1800,
   }),
-  long: lock(44, ALEX, 'Long random lock', 210, 6 * DAY, {
+  long: lock(44, ALEX, 'Long random lock', 210, 6 * DAY_S, {
     ...hours(12, 90),
-    penalty: 6 * HOUR,
-    longest: 9 * DAY,
+    penalty: 6 * HOUR_S,
+    longest: 9 * DAY_S,
     voteAdds: 900,
   }),
-  test: lock(45, ALEX, 'Test lock', 200, HOUR, { ...hours(0, 0), penalty: 0, isTest: true }),
-  robin: lock(46, ROBIN, 'Two day lock', 180, 2 * DAY, { ...hours(10, 60), penalty: HOUR }),
-  robinRandom: lock(47, ROBIN, 'Random lock', 120, DAY, { ...hours(10, 60), penalty: HOUR, longest: 4 * DAY }),
-  sam: lock(48, SAM, 'Reference lock', 150, DAY, { ...hours(6, 30), penalty: HOUR, isPublic: true }),
+  test: lock(45, ALEX, 'Test lock', 200, HOUR_S, { ...hours(0, 0), penalty: 0, isTest: true }),
+  robin: lock(46, ROBIN, 'Two day lock', 180, 2 * DAY_S, { ...hours(10, 60), penalty: HOUR_S }),
+  robinRandom: lock(47, ROBIN, 'Random lock', 120, DAY_S, { ...hours(10, 60), penalty: HOUR_S, longest: 4 * DAY_S }),
+  sam: lock(48, SAM, 'Reference lock', 150, DAY_S, { ...hours(6, 30), penalty: HOUR_S, isPublic: true }),
 }
 
 function lock(
@@ -82,7 +83,7 @@ export function lockTemplates(midnight: number): LockTemplate[] {
       isPubliclyListed: rule.isPublic ?? false,
       isTestLock: rule.isTest ?? false,
       isTimeDisplayed: longest === null,
-      createdAt: formatTimestamp(midnight - rule.made * DAY_MS + 16 * HOUR * 1000),
+      createdAt: formatTimestamp(midnight - rule.made * DAY_MS + 16 * HOUR_S * 1000),
     }
   })
 }

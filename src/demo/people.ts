@@ -3,14 +3,14 @@ import type { User } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import { bubbleId } from './random.ts'
 
-/** Who is in the sample: alex and robin are linked, sam is a stranger to both. */
+/** The accounts of the sample: alex and robin are linked, sam is linked to nobody. */
 export const ALEX = 1
 export const ROBIN = 2
 export const SAM = 3
 
 export const trainingDeviceIds = { alexOld: 21, alex: 22, robin: 23, sam: 24 } as const
 
-/** `points` are what the training sessions of each account add up to. */
+/** `points` are the total points of each account from its training sessions. */
 export function users(points: ReadonlyMap<number, number>): User[] {
   const facts = {
     accountType: 'user',
@@ -53,7 +53,7 @@ export const partnerships = [
   { ownerId: ROBIN, partnerId: ALEX },
 ]
 
-/** `locked` has the accounts that are under lock now. */
+/** `locked` are the accounts with an active lock session. */
 export function lockDevices(midnight: number, locked: ReadonlySet<number>): LockDevice[] {
   return [
     { id: 31, ownerId: ALEX, hueShift: 120, silentDays: 0 },
@@ -68,14 +68,15 @@ export function lockDevices(midnight: number, locked: ReadonlySet<number>): Lock
       ownerId,
       locked: silentDays === 0 && locked.has(ownerId),
       hueShift,
-      lastVisited: silentDays === undefined ? null : formatTimestamp(midnight - silentDays * DAY_MS - id * QUARTER_MS),
+      lastVisited:
+        silentDays === undefined ? null : formatTimestamp(midnight - silentDays * DAY_MS - id * QUARTER_HOUR_MS),
     }
   })
 }
 
-const QUARTER_MS = 900_000
+const QUARTER_HOUR_MS = 900_000
 
-/** `visits` has for each training device its last session and how many it recorded. */
+/** `visits` are, by training device, the last session and the number of sessions. */
 export function trainingDevices(
   midnight: number,
   visits: ReadonlyMap<number, { readonly last: number; readonly count: number }>,
@@ -101,7 +102,7 @@ export function trainingDevices(
   })
 }
 
-/** From the range that is set aside for examples (RFC 7042). */
+/** From the range that is reserved for examples (RFC 7042). */
 function macAddress(id: number): string {
   return `00:00:5E:00:53:${id.toString(16).toUpperCase().padStart(2, '0')}`
 }

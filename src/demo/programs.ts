@@ -7,12 +7,12 @@ export interface Program {
   readonly ownerId: number
   readonly name: string
   readonly tagline: string
-  /** How many days ago it was made, changed last, and (undefined: never) given up. */
+  /** Days before today: when it was made, last changed, and no longer used (undefined if it is still used). */
   readonly made: number
   readonly changed: number
   readonly ended: number | undefined
   readonly device: number | null
-  /** Millimetres, which is what the devices of the sample count in. */
+  /** Millimetres, the unit of the devices of the sample. */
   readonly depth: number
   readonly window: number
   /** The grade from which a segment counts as passed. */
@@ -21,7 +21,7 @@ export interface Program {
   readonly isPublic?: boolean
   readonly isActive?: boolean
   readonly handsFree?: boolean
-  /** Whether it was made by a program that knew only the fields every segment has. */
+  /** Whether it was made by an old program, which wrote no optional fields. */
   readonly isPlain?: boolean
 }
 
@@ -34,7 +34,7 @@ export interface Part {
   readonly pace: number
 }
 
-/** The other kinds are passed by being done. */
+/** Whether a kind is graded; segments of other kinds are always passed. */
 export const isGraded = (type: SegmentKind) => type !== 'warmup' && type !== 'freeform'
 
 const part = (type: SegmentKind, amount: number, pace: number, repeat = 1): Part => ({ type, amount, repeat, pace })

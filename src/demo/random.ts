@@ -1,20 +1,20 @@
-/** Numbers without a pattern to the eye that are the same on every run and every machine. */
+/** Pseudorandom numbers that are the same on every run and every machine. */
 export interface Random {
-  /** From `least` up to, but not, `most`. */
+  /** From `least` (included) to `most` (excluded). */
   between(least: number, most: number): number
   /** An integer from `least` to `most`, both included. */
   whole(least: number, most: number): number
   chance(probability: number): boolean
-  /** One of the items, each as often as its weight says. */
+  /** One of the items, with a probability in proportion to its weight. */
   pick<Item extends { readonly weight: number }>(items: readonly [Item, ...Item[]]): Item
-  /** About normal: mean 0, deviation 1, never beyond 3.5. */
+  /** Approximately normal: mean 0, standard deviation 1, never beyond 3.5. */
   noise(): number
 }
 
 export function seeded(seed: number): Random {
   let state = seed
 
-  // Mulberry32. Only integer steps, so that no machine's floating point shows in the result.
+  // Mulberry32, which has only integer steps, so every machine gets the same numbers.
   const next = () => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)

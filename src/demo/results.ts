@@ -5,11 +5,11 @@ import type { Random } from './random.ts'
 
 export type Result = Omit<TrainerSegment, 'id'>
 
-/** What came with a session: estimates, what every result has, or the optional fields too. */
+/** How results were uploaded: with estimated distances, with the required fields, or with the optional ones too. */
 export type Upload = 'legacy' | 'plain' | 'detailed'
 
 /**
- * The results of a session, one for every time a segment of the program was run. `form` is what part of the targets the
+ * The results of a session, one for each run of a segment of the program. `form` is the part of the targets that the
  * account reaches that day.
  */
 export function resultsOf(program: Program, form: number, upload: Upload, random: Random): Result[] {
@@ -19,7 +19,7 @@ export function resultsOf(program: Program, form: number, upload: Upload, random
       const isBroken = isGraded(part.type) && random.chance(0.02)
       const done = isBroken ? random.between(0.1, 0.4) : form + EASE[part.type] + random.noise() * 0.07
       results.push(resultOf(program, part, Math.min(1, done), upload, results.length + 1, random))
-      // Who breaks off a segment leaves it at that.
+      // The session ends with a segment that was broken off.
       if (isBroken) return results
     }
   }
@@ -29,7 +29,7 @@ export function resultsOf(program: Program, form: number, upload: Upload, random
 const EASE = { warmup: 0, training: 0.01, repetition: 0.02, endurance: -0.03, freeform: 0, bounce: -0.02 }
 const POINTS = { warmup: 2, training: 10, repetition: 12, endurance: 15, freeform: 4, bounce: 8 }
 
-/** `done` is the part of the target that was reached. */
+/** The result of one run; `done` is the part of the target that was reached. */
 function resultOf(
   program: Program,
   { type, amount, pace }: Part,
@@ -42,7 +42,7 @@ function resultOf(
   const durationTarget = isCounted(type) ? Math.round((amount / pace) * 60) : amount
   const measuredPace = pace * (type === 'training' ? done : random.between(0.9, 1.05))
 
-  // Counted kinds end with the count, holds when they are let go, all others with their time.
+  // Counted kinds end with their count, endurance when it is broken off, all others with their time.
   const seconds = isCounted(type)
     ? Math.round(((amount * done) / measuredPace) * 60)
     : Math.round(amount * (type === 'endurance' ? done : 1))
@@ -62,12 +62,12 @@ function resultOf(
     repsTarget,
   }
   if (upload === 'legacy') {
-    // Estimated from the count and the configured depth, and without a count of its own not at all.
+    // Estimated from the count and the configured depth; without a target count there is no estimate.
     if (repsTarget === 0) return result
     return { ...result, distanceTravelled: Math.round((reps * 2 * program.depth) / 100) / 10 }
   }
-  const reach = type === 'bounce' ? program.depth * 0.3 : program.depth
-  const strokeLength = Math.round(reach * random.between(0.94, 1.04))
+  const depth = type === 'bounce' ? program.depth * 0.3 : program.depth
+  const strokeLength = Math.round(depth * random.between(0.94, 1.04))
   const distanceTravelled = Math.round(strokes * strokeLength * random.between(0.97, 1.03)) / 1000
   if (upload === 'plain') return { ...result, distanceTravelled }
   const held = type === 'endurance' ? random.between(0.5, 0.8) : random.between(0.05, 0.2)
@@ -75,7 +75,7 @@ function resultOf(
     ...result,
     distanceTravelled,
     order,
-    // A bounce stays nowhere.
+    // A bounce has no time in the target zone.
     longestDeepthroat: type === 'bounce' ? null : Math.round(seconds * 1000 * held),
     strokeLength,
     speedMeasured: Math.round((strokes / 2 / seconds) * 600) / 10,

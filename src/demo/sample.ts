@@ -1,19 +1,19 @@
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
-import { lockings } from './lock-sessions.ts'
+import { sampleLockSessions } from './lock-sessions.ts'
 import { lockTemplates } from './lock-templates.ts'
 import { lockDevices, partnerships, trainingDevices, users } from './people.ts'
-import { trainings } from './training-sessions.ts'
+import { sampleTrainingSessions } from './training-sessions.ts'
 import { trainingTemplates } from './training-templates.ts'
 
 /**
  * An archive, line by line, of two linked accounts (alex and robin) and a stranger (sam) with a year of history that
- * ends at `today` (milliseconds since 1970). The same instant gives the same lines; later on the same UTC day
- * they are the same but for what has come to pass since.
+ * ends at `today` (milliseconds since 1970). The same instant gives the same lines. Later on the
+ * same UTC day, only what has happened since is added.
  */
 export function* sampleArchive(today: number): Generator<string> {
   const midnight = today - (today % DAY_MS)
-  const trained = trainings(midnight).filter(({ at }) => at <= today)
-  const locked = lockings(today, midnight)
+  const trained = sampleTrainingSessions(midnight).filter(({ at }) => at <= today)
+  const locked = sampleLockSessions(today, midnight)
 
   const lockedNow = new Set(locked.filter(({ data }) => data.isActive).map(({ data }) => data.ownerId))
   const points = new Map<number, number>()
@@ -43,6 +43,6 @@ function* lines(kind: string, records: readonly object[]): Generator<string> {
   for (const data of records) yield line(kind, data)
 }
 
-function line(kind: string, data: object, beside: object = {}): string {
-  return JSON.stringify({ kind, data, ...beside })
+function line(kind: string, data: object, envelope: object = {}): string {
+  return JSON.stringify({ kind, data, ...envelope })
 }

@@ -5,8 +5,8 @@ import { type Program, programs } from './programs.ts'
 import { bubbleId, type Random, seeded } from './random.ts'
 import { resultsOf, type Upload } from './results.ts'
 
-/** A training session of the sample. Its own figures are left to the import, which adds up its segments. */
-export interface Training {
+/** A training session of the sample. The import computes its totals from its segments. */
+export interface SampleTrainingSession {
   readonly ownerId: number
   readonly at: number
   readonly isLegacy: boolean
@@ -14,12 +14,12 @@ export interface Training {
 }
 
 /** Every training session until the end of the day that starts at `midnight`, the oldest first. */
-export function trainings(midnight: number): Training[] {
-  const sittings = habits
-    .flatMap(habit => [...sittingsOf(habit, midnight)])
+export function sampleTrainingSessions(midnight: number): SampleTrainingSession[] {
+  const sessions = habits
+    .flatMap(habit => [...sessionsOf(habit, midnight)])
     .toSorted((a, b) => a.at - b.at || a.habit.ownerId - b.habit.ownerId)
   let segmentId = 0
-  return sittings.map(({ habit, at, upload, results, program, device }, index) => {
+  return sessions.map(({ habit, at, upload, results, program, device }, index) => {
     const id = index + 1
     return {
       ownerId: habit.ownerId,
@@ -96,8 +96,8 @@ const habits: readonly Habit[] = [
   },
 ]
 
-/** What is drawn depends on nothing but the day of the week: there are seven histories, and a test sees all of them. */
-function* sittingsOf(habit: Habit, midnight: number) {
+/** The random choices depend only on the day of the week, so there are seven histories; a test checks all of them. */
+function* sessionsOf(habit: Habit, midnight: number) {
   const random = seeded(habit.seed)
   for (let ago = habit.firstDay; ago >= habit.lastDay; ago -= 1) {
     const day = midnight - ago * DAY_MS
@@ -112,7 +112,7 @@ function* sittingsOf(habit: Habit, midnight: number) {
 
 /** The hours of the day at which the sessions of a day end. */
 function hoursOf(habit: Habit, ago: number, weekday: number, random: Random): number[] {
-  // Whatever the hour, one session lies within the last 24: this morning's, or before it last evening's.
+  // At any hour, one session lies within the last 24 hours: that of this morning or that of last evening.
   if (habit.ownerId === ALEX && ago === 0) return [random.between(6.6, 7.2)]
   if (habit.ownerId === ALEX && ago === 1) return [random.between(19.5, 21.5)]
   const [first, last] = habit.holiday ?? [-1, -1]

@@ -7,7 +7,7 @@ import { bubbleId } from './random.ts'
 export function trainingTemplates(midnight: number): TrainingTemplate[] {
   let segmentId = 0
   return programs.map(program => {
-    const made = midnight - program.made * DAY_MS + MADE_AT
+    const made = midnight - program.made * DAY_MS + MADE_AT_MS
     return {
       id: program.id,
       bubbleId: bubbleId(made, program.id),
@@ -23,7 +23,7 @@ export function trainingTemplates(midnight: number): TrainingTemplate[] {
       targetWindow: program.window,
       toyId: program.device,
       createdDate: formatTimestamp(made),
-      updatedAt: formatTimestamp(midnight - program.changed * DAY_MS + CHANGED_AT),
+      updatedAt: formatTimestamp(midnight - program.changed * DAY_MS + CHANGED_AT_MS),
       Segment: program.parts.map((part, order) => {
         segmentId += 1
         return templateSegment(program, part, segmentId, order)
@@ -34,8 +34,8 @@ export function trainingTemplates(midnight: number): TrainingTemplate[] {
 }
 
 const HOUR_MS = 3_600_000
-const MADE_AT = 17 * HOUR_MS
-const CHANGED_AT = 17.5 * HOUR_MS
+const MADE_AT_MS = 17 * HOUR_MS
+const CHANGED_AT_MS = 17.5 * HOUR_MS
 
 function templateSegment(program: Program, { type, amount, repeat, pace }: Part, id: number, order: number) {
   const segment: TemplateSegment = { id, type, duration: amount, repeat }

@@ -345,7 +345,7 @@ export interface Token {
     createdAt: string;
     /** When it stops working; null when it does not expire. */
     expiresAt: string | null;
-    /** When it was last used, to the minute; null before its first use was noted. */
+    /** When it was last used, to the minute; null until its first use is recorded. */
     lastUsedAt: string | null;
 }
 /** How things stand. A field is null where nothing is known, or the caller cannot read that area. */
@@ -610,7 +610,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (LockTemplate)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: LockTemplate;
@@ -648,7 +648,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (LockSession)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: LockSession;
@@ -694,7 +694,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (TrainingTemplateSummary)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: TrainingTemplateSummary;
@@ -732,7 +732,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (TrainingSession)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: TrainingSession;
@@ -768,7 +768,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (LockDevice)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: LockDevice;
@@ -793,7 +793,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (TrainingDevice)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: TrainingDevice;
@@ -816,7 +816,7 @@ export interface Endpoints {
         data: {
             /** The records of this page. */
             data: (User)[];
-            /** Where this page stands: `limit` and `offset` as applied, or `nextCursor` on a walk by cursor. */
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
             pagination: OffsetPagination | CursorPagination;
         };
         item: User;
@@ -904,17 +904,17 @@ export interface GetOptions {
     readonly signal?: AbortSignal;
 }
 export interface CallOptions extends GetOptions {
-    /** The `etag` of a response that was kept: while it is current, the response has no data. */
+    /** The `etag` of a stored response: while that is current, the new response has no data. */
     readonly ifNoneMatch?: string;
 }
-/** A response; `data` is undefined while the one that was kept is current (304). */
+/** A response; `data` is undefined if the stored one is still current (304). */
 export interface ApiResponse<D> {
     readonly status: 200 | 304;
     readonly data: D | undefined;
     readonly etag: string | undefined;
     readonly headers: Headers;
 }
-/** The service refused, or failed. Programs should test `code`; the message may change. */
+/** The service returned an error. Programs should check `code`; the message may change. */
 export declare class LockstepError extends Error {
     readonly name = "LockstepError";
     readonly code: ErrorCode;
@@ -925,7 +925,7 @@ export declare class LockstepError extends Error {
     readonly retryAfter: number | undefined;
     constructor(body: ErrorBody, retryAfter: number | undefined);
 }
-/** The response is not one of the service: it came from a proxy in front of it, or from another server. */
+/** The response is not from the service, but from a proxy in front of it or from another server. */
 export declare class NoResponseError extends Error {
     readonly name = "NoResponseError";
     readonly status: number;
@@ -934,7 +934,7 @@ export declare class NoResponseError extends Error {
 export interface Client {
     /** The `data` of a response. Rejects with LockstepError, NoResponseError, or what `fetch` rejects with. */
     get<P extends Path>(path: P, ...rest: Given<Endpoints[P]['params'], GetOptions>): Promise<Endpoints[P]['data']>;
-    /** The whole response, for callers that keep responses with their validators. */
+    /** The whole response, for callers that store responses with their validators. */
     call<P extends Path>(path: P, ...rest: Given<Endpoints[P]['params'], CallOptions>): Promise<ApiResponse<Endpoints[P]['data']>>;
     /** Every record of a list, page by page, none twice and none missed while others are added. */
     all<P extends ListPath>(path: P, ...rest: Given<Omit<Endpoints[P]['params'], 'offset' | 'cursor'>, GetOptions>): AsyncGenerator<Endpoints[P]['item']>;

@@ -1,5 +1,5 @@
 // The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.
-/** The service refused, or failed. Programs should test `code`; the message may change. */
+/** The service returned an error. Programs should check `code`; the message may change. */
 export class LockstepError extends Error {
     name = 'LockstepError';
     code;
@@ -17,7 +17,7 @@ export class LockstepError extends Error {
         this.retryAfter = retryAfter;
     }
 }
-/** The response is not one of the service: it came from a proxy in front of it, or from another server. */
+/** The response is not from the service, but from a proxy in front of it or from another server. */
 export class NoResponseError extends Error {
     name = 'NoResponseError';
     status;
@@ -33,7 +33,7 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }) {
             headers.set('If-None-Match', ifNoneMatch);
         const response = await fetch(urlOf(baseUrl, path, given), {
             headers,
-            // A redirect could carry the token to somebody else.
+            // A redirect could send the token to another server.
             redirect: 'error',
             ...(signal === undefined ? {} : { signal }),
         });
@@ -71,13 +71,13 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }) {
     };
 }
 function urlOf(baseUrl, path, given) {
-    // All that the contract lets a caller pass is one of these.
+    // The parameters of the contract have these types only.
     const { id, ...parameters } = given;
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(parameters))
         if (value !== undefined)
             query.set(name, String(value));
-    // A plus sign in a query is a plus sign to the service, so a space must not become one.
+    // The service reads a plus sign as itself, so a space must not be sent as one.
     const search = query.toString().replaceAll('+', '%20');
     return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`;
 }

@@ -41,13 +41,13 @@ export function openapi(publicUrl = '') {
     paths: Object.fromEntries<{ readonly get: object }>([...resources.flatMap(pathsOf), ...health.paths]),
     components: {
       securitySchemes: { token },
-      // Copies, because a schema itself is replaced by a reference to it.
+      // Copies, because `replaceSchema` replaces the originals by references.
       schemas: Object.fromEntries([...schemas].map(([schema, name]) => [name, { ...schema }])),
       parameters: { 'If-None-Match': ifNoneMatch },
       ...components,
     },
   }
-  // Only schemas are more than JSON; they lose nothing but the marks of their library.
+  // Everything is JSON, except that schemas also have symbols of their library, which are dropped.
   return JSON.parse(JSON.stringify(document, replaceSchema)) as typeof document
 }
 
@@ -80,7 +80,7 @@ const resources: readonly Resource[] = [
   },
   {
     name: 'Training sessions',
-    description: 'Training as it went, with the result of each segment.',
+    description: 'Completed training, with the result of each segment.',
     endpoints: trainingSessions,
     records: { TrainingSession: TrainingSessionWithOwner, TrainerSegment },
   },
@@ -158,8 +158,7 @@ function parameter(name: string, { schema, description, rule }: Parameter) {
 const ifNoneMatch = {
   name: 'If-None-Match',
   in: 'header',
-  description:
-    'The `ETag` of a response that the client kept. While it is current, the response is 304 without a body.',
+  description: 'The `ETag` of a stored response. While that is current, the response is 304 without a body.',
   schema: { type: 'string' },
 }
 
@@ -168,12 +167,13 @@ const token = {
   scheme: 'bearer',
   bearerFormat: 'lks_ and 36 letters and digits',
   description:
-    'An API token: `lks_`, 30 random characters, and 6 of checksum (CRC32 of all that precedes, in base 62). It is shown once, when it is made, and can be revoked. The pattern is for tools that look for secrets.',
+    'An API token: `lks_`, 30 random characters, and 6 of checksum (CRC32 of all that precedes, in base 62). It is shown once, when it is created, and can be revoked. The pattern is for tools that look for secrets.',
   'x-token-pattern': '\\blks_[0-9A-Za-z]{36}\\b',
 }
 
 const degraded = Type.Literal(true, {
-  description: 'Present while the primary database is away: records are read, and tokens are known as of before.',
+  description:
+    'Present while the primary database is down: records are read from replicas, and the last known state of tokens is used.',
 })
 
 const health = {
@@ -221,7 +221,7 @@ function isSchema(value: unknown): value is Shape {
   )
 }
 
-/** A value or null as one type, where that is all there is to it. */
+/** Writes a union of a simple type and null as one type. */
 function withNull(schema: Shape): Shape {
   const [some, none, ...others] = schema.anyOf ?? []
   if (typeof some?.type !== 'string' || none?.type !== 'null' || others.length > 0 || schemas.has(some)) {
@@ -236,7 +236,7 @@ function withNull(schema: Shape): Shape {
   }
 }
 
-/** An integer of the width that generated code must hold it in, and without the bounds that every number has. */
+/** Adds the width of an integer, for generated code, and drops the bounds that all integers share. */
 function widened(schema: Shape): Shape & { readonly format?: string } {
   const { type, minimum, maximum, ...rest } = schema
   if (type !== 'integer' && !(Array.isArray(type) && type.includes('integer'))) return schema

@@ -14,7 +14,7 @@ import { Status } from '../contract/status.ts'
 import { TrainingSessionWithOwner } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 
-/** What a record looks like in the reference. Throws for one that has no example here. */
+/** The example of a record in the reference. Throws if there is none. */
 export function exampleOf(schema: TSchema): unknown {
   const example = examples.get(schema)
   if (example === undefined) throw new Error('a record of the contract has no example')

@@ -1,6 +1,6 @@
 import { errors } from '../contract/errors.ts'
 
-/** What a reader of the reference must know before the first request. Markdown. */
+/** The introduction of the reference, in Markdown. */
 export const guide = `Reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the same headers without a body, and
 nothing that carries a token can change a record.
 
@@ -17,7 +17,7 @@ curl -H "Authorization: Bearer $TOKEN" \\
 
 ## Responses
 
-Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that names what was refused. Records have
+Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that says why the request was refused. Records have
 their fields in a fixed order, and never more than those listed here.
 
 - **Units.** Durations and break lengths are seconds, distances metres, grades percent, usually 0 to 100. Where a field has
@@ -27,7 +27,7 @@ their fields in a fixed order, and never more than those listed here.
 - **Kinds and states** are open sets: expect values that are not listed.
 - **Null and absent.** \`null\` means that there is no value. A field that is not required is absent where the source of the
   record did not have it.
-- What the caller cannot see answers exactly like what does not exist.
+- A record that the caller may not see gets the same response as one that does not exist.
 
 ## Whose records
 
@@ -37,10 +37,10 @@ of the caller alone. \`ownerId\` names one account, and \`ownerId=me\` is the ca
 ## Pages
 
 Lists are newest first, and by identifier where their description says so; the order is complete, so equal times do not
-make rows change places. There are two ways to read all of it:
+make rows change places. There are two ways to read a whole list:
 
-- **By offset.** \`limit\` and \`offset\`; the answer repeats both. Rows added meanwhile move the others: for a list that grows,
-  a walk by offset can repeat rows.
+- **By offset.** \`limit\` and \`offset\`; the response repeats both. Rows that are added meanwhile move the others, so pages of
+  a growing list can repeat rows.
 - **By cursor.** Start with an empty \`cursor=\`, then send each \`nextCursor\` until it is \`null\`, with the same filters. Every
   row that keeps its place appears exactly once, whatever is added meanwhile.
 
@@ -49,7 +49,7 @@ only where that page has rows. A page past the end is empty.
 
 ## Validators
 
-Every 200 has an \`ETag\` that differs whenever the body differs. A client that keeps an answer sends it back as
+Every 200 has an \`ETag\` that differs whenever the body differs. A client that stores a response sends it back as
 \`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit.
 
 \`\`\`sh
@@ -58,14 +58,14 @@ curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
   'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
-The first run stores the answer and its validator; later runs transfer it again only when it has changed. This is for
-clients that keep answers themselves. HTTP caches must not: answers are private to an account, and carry
+The first run stores the response and its validator; later runs transfer it again only when it has changed. This is for
+clients that store responses themselves. HTTP caches must not: responses are private to an account, and carry
 \`Cache-Control: no-store\`.
 
 ## Limits
 
 Requests are limited for each token, and failed attempts for each address. \`RateLimit-Policy\` states the limit and its
-window in seconds, \`RateLimit\` how many requests are left and for how long. Beyond it the answer is 429 with
+window in seconds, \`RateLimit\` how many requests are left and for how long. Beyond it the response is 429 with
 \`Retry-After\`. Limits are counted in each process of the service, so where several of them share the work, a token can
 get more than the headers say.
 

@@ -12,9 +12,9 @@ export interface Reference {
 }
 
 /**
- * Makes the reference. The package has its script only as a string in a module that takes 0.8 s and some 50 MB to load. So
- * another process loads it, on the first request: neither do requests wait for it, nor does the memory stay in use, of
- * which a worker thread would leave 40 MB behind.
+ * Makes the reference. The package has its script only as a string in a module that takes 0.8 s and some 50 MB to load, so
+ * a process of its own loads it on the first request. The event loop is not blocked, and the memory is freed when the
+ * process exits; a worker thread would keep 40 MB.
  */
 export async function makeReference(): Promise<Reference> {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM], {
@@ -28,16 +28,16 @@ const PROGRAM = fileURLToPath(new URL('./reference-script.ts', import.meta.url))
 const MAX_SCRIPT_BYTES = 64 * 1024 * 1024
 
 const configuration = {
-  // Relative to the page, so that it also holds below a path of a proxy.
+  // Relative to the page, so that it also works behind a proxy that adds a path.
   url: 'openapi.json',
-  // Everything that would reach beyond this host.
+  // Everything that would send requests to other hosts is off.
   telemetry: false,
   withDefaultFonts: false,
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
   showDeveloperTools: 'never',
-  // A token that was typed in is gone with the page.
+  // A token that somebody enters is not stored.
   persistAuth: false,
   authentication: { preferredSecurityScheme: 'token' },
   orderSchemaPropertiesBy: 'preserve',
@@ -47,7 +47,7 @@ const configuration = {
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 }
 
-// Otherwise the script tests whether it may compile functions, which the policy forbids and browsers report.
+// Without this setting the script tries to compile a function, which the policy forbids and browsers report.
 const before = 'globalThis.__zod_globalConfig = { jitless: true }'
 const start = `Scalar.createApiReference('#app', ${JSON.stringify(configuration)})`
 

@@ -14,7 +14,7 @@ export function responsesOf(endpoint: Endpoint): Described {
   const sent = headerRefs([...limited, 'ETag', ...(isPage(endpoint) ? (['Link'] as const) : [])])
   return {
     200: { description: 'OK', headers: sent, content: json(envelope({ data: endpoint.data }), successes(endpoint)) },
-    304: { description: 'The response that the client kept is still valid', headers: sent },
+    304: { description: 'The stored response is still valid', headers: sent },
     ...refusalsOf(endpoint),
   }
 }
@@ -51,7 +51,7 @@ export const Refusal = record('Why a request was refused.', {
   ),
 })
 
-/** Where a code occurs: at any path, at any below /api/v1, at some endpoints, or at no path in the reference. */
+/** Where a code occurs: at any path, at any path below /api/v1, at some endpoints, or at no path in the reference. */
 const appliesTo: Readonly<Record<ErrorCode, 'any' | 'api' | 'none' | ((endpoint: Endpoint) => boolean)>> = {
   invalid_request: 'api',
   invalid_parameter: endpoint => parametersOf(endpoint).length > 0,
@@ -124,7 +124,7 @@ function exampleAt(code: ErrorCode, endpoint: Endpoint | undefined): object {
 }
 
 /** Codes whose text depends on the endpoint. */
-const particular: ReadonlySet<ErrorCode> = new Set([
+const endpointSpecific: ReadonlySet<ErrorCode> = new Set([
   'invalid_parameter',
   'unknown_parameter',
   'repeated_parameter',
@@ -190,7 +190,7 @@ function json(schema: TSchema, examples: Described) {
 const headers = {
   'X-Request-Id': header('Names the request in the log.', Refusal.properties.requestId, REQUEST_ID),
   ETag: header(
-    'A strong validator of the body. A client that keeps the body sends it back as `If-None-Match`.',
+    'A strong validator of the body. A client that stores the body sends it back as `If-None-Match`.',
     Type.String(),
     '"mBzJ0tq8cV1xkYh3Rw5uNfQe2sA"',
   ),
@@ -230,12 +230,12 @@ const headersByStatus: Readonly<Record<number, readonly HeaderName[]>> = {
   503: [...always, 'Retry-After'],
 }
 
-/** What the responses above refer to. */
+/** The components that responses refer to. */
 export const components = {
   headers,
   examples: Object.fromEntries(
     codes
-      .filter(code => appliesTo[code] !== 'none' && !particular.has(code))
+      .filter(code => appliesTo[code] !== 'none' && !endpointSpecific.has(code))
       .map(code => [code, example(code, errors[code].text)]),
   ),
   responses: Object.fromEntries(

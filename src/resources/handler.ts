@@ -3,7 +3,7 @@ import type { Store } from '../store/index.ts'
 import type { Grant } from '../accounts/tokens.ts'
 import type { Result } from './results.ts'
 
-/** What a handler works with. */
+/** The context of a handler. */
 export interface Caller {
   readonly store: Store
   readonly grant: Grant
@@ -11,7 +11,7 @@ export interface Caller {
   readonly now: number
 }
 
-/** Answers an endpoint. Undefined where the caller may see nothing at that identifier; throws ApiError to refuse. */
+/** Handles a request. Returns undefined if the caller may see nothing under the identifier. Throws ApiError to refuse. */
 export type Handler<E extends Endpoint> = (caller: Caller, params: Params<E>) => Promise<Result | undefined>
 
 /** A handler for each endpoint of a resource, by the same name. */

@@ -30,12 +30,12 @@ export function recordPage<Table extends RecordName>(
 }
 
 function timeRangeOf({ limit, offset = 0, cursor, from, to }: RangeParams) {
-  // A cursor is a position in the list, so never after its end.
+  // A cursor is bound to `to`, so its position is before that already.
   const before = cursor === undefined || cursor === 'start' ? { at: to?.before, id: 0 } : cursor
   return { from, beforeAt: before.at, beforeId: before.id, limit: limit + 1, offset }
 }
 
-/** The range of a page by identifier. One row more than the page holds tells whether another page follows. */
+/** The range of a page by identifier. It has one row more than the page, which shows whether another page follows. */
 export function idRangeOf({ limit, offset = 0, cursor }: PageParams) {
   return { after: cursor === undefined || cursor === 'start' ? 0 : cursor.id, limit: limit + 1, offset }
 }

@@ -36,7 +36,7 @@ export const handlers: Handlers<typeof lockTemplates> = {
 }
 
 interface InUse extends Access {
-  /** Whose session it is. */
+  /** The owner of the session. */
   readonly owner: number
 }
 

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Engine } from '../store/index.ts'
 import { type Params, type Query, query } from '../store/query.ts'
 
-/** How a page is read: as one long text, or in chunks where that text would be too long to hold. */
+/** The queries of a page: as one long text, or in chunks if that text would take too much memory. */
 export interface PageQueries<Values> {
   readonly page: Query<Values, PageRow>
   readonly pageWithCursor: Query<Values, PageRow>
@@ -15,7 +15,7 @@ export interface PageQueries<Values> {
  * when there are none. No document has a line break in it, so one stands between two of them.
  */
 export interface PageRow {
-  /** On PostgreSQL also null where it would be too long; SQLite throws TooLong then. */
+  /** On PostgreSQL also null if it would be too long; SQLite throws TooLongError then. */
   readonly documents: string | null
   /** Separated by commas. */
   readonly etags: string | null
@@ -40,12 +40,12 @@ interface ChunkRow {
   readonly etag: string
 }
 
-/** Garbage of this size is collected with the young generation and does not pile up. */
+/** Chunks of this size are garbage collected with the young generation and do not accumulate. */
 export const CHUNK_CHARACTERS = 60 * 1024
 
 export const DOCUMENT_SEPARATOR = ',\n'
 
-/** What a list of any rows is read by. */
+/** The rows of a list. */
 export interface RowSource<Values> {
   /** A query of rows that have `document`, `etag`, `size` and `position`, in their order. */
   readonly rows: (param: Params<Values>) => RawBuilder<unknown>
@@ -56,16 +56,16 @@ export interface RowSource<Values> {
 }
 
 /**
- * Joins rows in their order: both engines aggregate a sorted subquery in its order, where asking for it again would cost
- * a sort. The tests of paging hold both to it.
+ * Joins rows in their order. Both engines aggregate a sorted subquery in its order, which the tests of paging check; an
+ * explicit order would cost another sort.
  */
 export function pageQueries<Values>({ rows, row, onlyRecords }: RowSource<Values>): PageQueries<Values> {
   const etags = sql`string_agg(etag, ',') as etags`
   const positions = sql`string_agg(position, ',') as positions`
-  const page = (places: RawBuilder<unknown>) =>
+  const page = (shownPositions: RawBuilder<unknown>) =>
     query<Values, PageRow>(
       param => sql`
-        select ${documents(param.engine)} as documents, ${etags}, ${places} from (${rows(param)}) as page`,
+        select ${documents(param.engine)} as documents, ${etags}, ${shownPositions} from (${rows(param)}) as page`,
       onlyRecords,
     )
   return {
@@ -85,14 +85,14 @@ export function pageQueries<Values>({ rows, row, onlyRecords }: RowSource<Values
   }
 }
 
-/** From so many bytes on, PostgreSQL does not join a text to others. */
-const LONG_TEXT_BYTES = 64 * 1024
+/** PostgreSQL does not join longer texts. */
+const MAX_JOINED_TEXT_BYTES = 64 * 1024
 
 function documents(engine: Engine): RawBuilder<unknown> {
   const separator = sql.lit(DOCUMENT_SEPARATOR)
-  // SQLite has a limit for texts of its own, set where it is opened.
+  // On SQLite, `limits.length` of the connection bounds the text.
   if (engine === 'sqlite') return sql`string_agg(document, ${separator})`
-  const longest = sql.lit(LONG_TEXT_BYTES)
+  const longest = sql.lit(MAX_JOINED_TEXT_BYTES)
   return sql`case when max(size) <= ${longest}
     then string_agg(case when size <= ${longest} then document end, ${separator}) end`
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { accountText, people } from '../contract/people.ts'
-import { formatTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { query, type Params } from '../store/query.ts'
 import type { Handlers } from './handler.ts'
 import { idRangeOf, readPage } from './lists.ts'
@@ -25,8 +25,8 @@ const person = <Values extends { caller: number; id: number }>(param: Params<Val
 
 const personById = query<{ caller: number; id: number }, Person>(person)
 
-// Three ranges of indexes that the engine merges, so that a page does not read all accounts.
-const persons = pageQueries<{ caller: number; after: number; limit: number; offset: number }>({
+// The engine merges three index ranges, so that a page does not read all accounts.
+const peoplePages = pageQueries<{ caller: number; after: number; limit: number; offset: number }>({
   rows: param => sql`
     select document, etag, octet_length(document) as size, '0.' || position.id as position
     from (
@@ -63,7 +63,7 @@ interface AccountAndToken {
 export const handlers: Handlers<typeof people> = {
   listUsers({ store, grant }, params) {
     const values = { caller: grant.accountId, ...idRangeOf(params) }
-    return readPage(store, persons, values, params, people.listUsers)
+    return readPage(store, peoplePages, values, params, people.listUsers)
   },
 
   async getCurrentUser({ store, grant: { accountId } }) {
@@ -85,14 +85,10 @@ export const handlers: Handlers<typeof people> = {
       last4: row.last4,
       scopes: row.scopes.split(' '),
       createdAt: formatTimestamp(row.created_at),
-      expiresAt: timestampOrNull(row.expires_at),
-      lastUsedAt: timestampOrNull(row.last_used_at),
+      expiresAt: formatOptionalTimestamp(row.expires_at),
+      lastUsedAt: formatOptionalTimestamp(row.last_used_at),
     }
     const account = accountText(row.document, row.subscription_ends_at)
     return made(`{"account":${account},"token":${JSON.stringify(token)}}`)
   },
-}
-
-function timestampOrNull(instant: number | null): string | null {
-  return instant === null ? null : formatTimestamp(instant)
 }

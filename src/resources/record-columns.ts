@@ -1,12 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { RecordName } from '../store/tables.ts'
 
-/** What an endpoint shows of the rows of a table. */
+/** The columns of a table that an endpoint shows. */
 export interface RecordView {
   readonly table: RecordName
   /** The column that holds the JSON text; `document` unless given. */
   readonly text?: 'document' | 'summary'
-  /** Fields that follow those of the text because the caller asked for them. */
+  /** Optional fields that the caller requested; they follow those of the text. */
   readonly added?: readonly AddedField[]
 }
 
@@ -30,7 +30,7 @@ export function recordColumns({ text = 'document', added = [] }: RecordView) {
   }
 }
 
-/** Names a view, so that what is built for it can be kept. */
+/** A name of a view, for caching its queries. */
 export function nameOf({ table, text = 'document', added = [] }: RecordView): string {
   return `${table} ${text} ${added.join()}`
 }

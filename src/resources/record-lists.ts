@@ -24,13 +24,13 @@ type FilterColumn<Table extends RecordName> = Exclude<
 
 type FilterValue = string | number
 
-/** Which part of a list a page shows. */
+/** The part of a list that a page shows. */
 export interface ListRange {
-  /** Of a list that is newest first: rows not before `from`, and before (`beforeAt`, `beforeId`). */
+  /** For a list in order of time: rows from `from` on, and before (`beforeAt`, `beforeId`). */
   readonly from?: number | undefined
   readonly beforeAt?: number | undefined
   readonly beforeId?: number
-  /** Of a list by identifier: rows after this one. */
+  /** For a list in order of identifiers: rows after this one. */
   readonly after?: number
   readonly limit: number
   readonly offset: number
@@ -49,17 +49,17 @@ interface ListValues extends Access {
 }
 
 /**
- * What reads a page of records: queries that are built once for each form of a list, and the values of this page. The
- * form is the table, the columns shown and filtered, the order, whether it is bounded, and the number of owners.
+ * The queries of a page of records, built once for each form of a list, and the values of this page. The form is the table,
+ * the columns shown and filtered, the order, whether it is bounded, and the number of owners.
  */
 export function pageOfRecords(list: RecordList, access: Access, range: ListRange) {
-  const { from = EVER.from, beforeAt = EVER.beforeAt, beforeId = 0, after = 0, limit, offset } = range
+  const { from = UNBOUNDED.from, beforeAt = UNBOUNDED.beforeAt, beforeId = 0, after = 0, limit, offset } = range
   const filters = Object.entries<FilterValue | undefined>(list.filters ?? {}).filter(isSet)
   const form: ListForm = {
     view: list,
     order: list.order,
     filtered: filters.map(([column]) => column),
-    isBounded: from !== EVER.from || beforeAt !== EVER.beforeAt,
+    isBounded: from !== UNBOUNDED.from || beforeAt !== UNBOUNDED.beforeAt,
     owners: ownerCountOf(access),
   }
   const name = `${nameOf(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${form.owners}`
@@ -68,12 +68,12 @@ export function pageOfRecords(list: RecordList, access: Access, range: ListRange
   return { queries: recordLists.getOrInsertComputed(name, () => pageQueries(recordsOf(form))), values }
 }
 
-/** All of a list that decides its queries. */
+/** Everything that the queries of a list depend on. */
 interface ListForm {
   readonly view: RecordView
   readonly order: 'newest' | 'id'
   readonly filtered: readonly string[]
-  /** Whether the instants of a list have bounds; without any, no row is compared with them. */
+  /** Whether the instants are bounded; if not, the query does not compare them. */
   readonly isBounded: boolean
   readonly owners: OwnerCount
 }
@@ -82,7 +82,7 @@ function isSet(filter: [string, FilterValue | undefined]): filter is [string, Fi
   return filter[1] !== undefined
 }
 
-const EVER = { from: Number.MIN_SAFE_INTEGER, beforeAt: Number.MAX_SAFE_INTEGER }
+const UNBOUNDED = { from: Number.MIN_SAFE_INTEGER, beforeAt: Number.MAX_SAFE_INTEGER }
 
 const recordLists = new Map<string, PageQueries<ListValues>>()
 
@@ -111,8 +111,8 @@ function rowsOfOne(form: ListForm, param: Params<ListValues>): RawBuilder<unknow
 }
 
 /**
- * The rows of several owners. Those of each are read along an index that is in order already, so the engine merges them:
- * a page costs what it shows, whatever the accounts hold.
+ * The rows of several owners. Those of each owner are read along an index, in order, and the engine merges them. So the cost
+ * of a page does not depend on how many records the accounts have.
  */
 function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unknown> {
   const { view, order, owners } = form
@@ -122,18 +122,17 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
     param.engine === 'sqlite'
       ? sql`record.id = position.id`
       : sql`record.owner_id = position.owner_id and record.id = position.id`
-  // PostgreSQL merges only rows that come in order, and rows of another server should end with the page.
-  const enough =
+  // PostgreSQL merges only ordered subqueries, and a distributed one should not return more rows than the page needs.
+  const limit =
     param.engine === 'postgres' && owners !== 1
       ? sql`limit cast(${param('limit')} as bigint) + cast(${param('offset')} as bigint)`
       : sql``
-  const arms = isReadableByOwner(param, owners).map(
-    readable =>
-      sql`select * from (select ${keys} from ${table} ${selection(form, param, readable)} ${enough}) as owned`,
+  const branches = isReadableByOwner(param, owners).map(
+    readable => sql`select * from (select ${keys} from ${table} ${selection(form, param, readable)} ${limit}) as owned`,
   )
   return sql`
     select ${shownColumns(view)}, ${order === 'newest' ? sql`position.at` : sql`'0'`} || '.' || position.id as position
-    from (${sql.join(arms, sql` union all `)}
+    from (${sql.join(branches, sql` union all `)}
       order by ${ordering(order)} limit ${param('limit')} offset ${param('offset')}) as position
     join ${table} as record on ${isSame}
     order by ${ordering(order, 'position.')}`

@@ -12,11 +12,11 @@ export interface RecordRow {
 }
 
 interface ById extends RecordView {
-  /** Whether rows that their owner made public are found as well. */
+  /** Whether public rows of other owners are included. */
   readonly orPublic?: boolean
 }
 
-/** The record with an identifier; undefined where the access does not reach it. */
+/** The record with an identifier; undefined if there is none that the access includes. */
 export async function recordById(store: Store, view: ById, access: Access, id: number): Promise<RecordRow | undefined> {
   const count = ownerCountOf(access)
   const query = byId.getOrInsertComputed(`${nameOf(view)} ${view.orPublic} ${count}`, () =>

@@ -5,10 +5,10 @@ import type { RecordRow } from './record-queries.ts'
 
 /** The JSON text of `data`, and a strong validator of it. */
 export interface Result {
-  /** Its parts; joining them here would be one copy more. */
+  /** In parts, because joining them would cost a copy. */
   readonly data: readonly string[] | LongText
   readonly etag: string
-  /** The parameters of the next and the previous page, in place of those of this one. */
+  /** The paging parameters of the next and the previous page. */
   readonly next?: PageStart | undefined
   readonly previous?: PageStart | undefined
 }
@@ -17,11 +17,11 @@ export interface Result {
 interface LongText {
   /** Its length in UTF-8. */
   readonly bytes: number
-  /** Can be read once. Throws where a row changed meanwhile. */
+  /** Can be read once. Throws if a row has changed meanwhile. */
   readonly parts: AsyncIterable<string>
 }
 
-/** What is known of a row before its text is read. */
+/** The facts about a row that are read before its text. */
 interface LongRow {
   readonly etag: string
   readonly bytes: number
@@ -41,7 +41,7 @@ export function oneOrNull(record: Stored | undefined): Result {
   return one(record) ?? { data: ['null'], etag: 'null' }
 }
 
-/** Data that is not stored as it is sent. */
+/** Data that is computed, not stored. */
 export function made(data: string): Result {
   return { data: [data], etag: etagOf(data) }
 }
@@ -54,8 +54,8 @@ export interface PageParams {
 }
 
 /**
- * A page of rows. They are one more than it holds where another page follows; `list` names the list that a cursor
- * belongs to.
+ * A page of rows. One row more than `limit` means that another page follows. `list` names the list that cursors are
+ * bound to.
  */
 export function pageResult(page: PageRow | undefined, params: PageParams, list: string): Result {
   const { documents = null, etags = null, positions = null } = page ?? {}
@@ -73,11 +73,11 @@ export function longPageResult(
 ): Result {
   const { sizes = null, etags = null, positions = null } = rowSizes ?? {}
   const { hasMore, pagination, ...rest } = frameOf({ etags, positions }, params, list)
-  const [lengths, validators, places] = [sizes, etags, positions].map(column => column?.split(',') ?? [])
+  const [lengths, validators, positionTexts] = [sizes, etags, positions].map(column => column?.split(',') ?? [])
   const rows = (validators ?? []).map((etag, index) => ({
     etag,
     bytes: Number(lengths?.[index]),
-    id: Number(places?.[index]?.split('.')[1]),
+    id: Number(positionTexts?.[index]?.split('.')[1]),
   }))
   if (hasMore) rows.pop()
   const separator = (index: number) => (index === 0 ? '' : DOCUMENT_SEPARATOR)
@@ -96,7 +96,7 @@ export function longPageResult(
   return { data: { bytes, parts: parts() }, ...rest }
 }
 
-/** All of a page but its rows. */
+/** Everything of a page except its rows. */
 function frameOf({ etags, positions }: Pick<PageRow, 'etags' | 'positions'>, params: PageParams, list: string) {
   const { limit, offset = 0, cursor } = params
   const hasMore = etags !== null && countOf(etags) > limit
@@ -105,7 +105,7 @@ function frameOf({ etags, positions }: Pick<PageRow, 'etags' | 'positions'>, par
   let previous: PageStart | undefined
   let pagination: string
   if (cursor === undefined) {
-    // Past this no offset is exact;
+    // A larger offset would not be an exact integer.
     if (hasMore && offset + limit <= Number.MAX_SAFE_INTEGER) next = { offset: offset + limit }
     if (offset > 0) previous = { offset: Math.max(0, offset - limit) }
     pagination = `{"limit":${limit},"offset":${offset}}`
@@ -117,7 +117,7 @@ function frameOf({ etags, positions }: Pick<PageRow, 'etags' | 'positions'>, par
   return { hasMore, pagination, etag: etagOf(`${pagination},${shownEtags ?? ''}`), next, previous }
 }
 
-/** The cursor of the last row but one, which is the last on the page. */
+/** The cursor of the last row on the page, which is the last but one that was read. */
 function cursorAfter(positions: string | null, list: string): string {
   const onPage = withoutLast(positions, ',') ?? ''
   const [at, id] = onPage.slice(onPage.lastIndexOf(',') + 1).split('.')

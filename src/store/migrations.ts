@@ -6,16 +6,16 @@ import type { Engine } from './engine.ts'
 import { type FillColumns, type Store, StoreUnavailableError } from './store.ts'
 import type { RecordName, Tables } from './tables.ts'
 
-/** A step of the schema: forward only, never edited once released (its checksum is kept in the store). */
+/** A step of the schema. A released step is never edited, because its checksum is stored in every database. */
 interface Migration {
   readonly name: string
-  /** SQL as SQLite reads it; `forEngine` says what other engines get. */
+  /** In the SQL of SQLite; `forEngine` translates it. */
   readonly statements: readonly string[]
-  /** Tables of which columns are to be filled from their records. */
+  /** Tables with new columns to fill from their records. */
   readonly fills?: readonly RecordName[]
-  /** The engine that needs it; the others count it, and do nothing. */
+  /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
-  /** What the statements cannot do, after them. */
+  /** Runs after the statements and does what SQL cannot. */
   readonly rewrite?: Rewrite
 }
 
@@ -29,7 +29,7 @@ const RECORDS = [
   'training_session',
 ]
 
-// Indexes that begin with a filter column come before the general one: SQLite takes the first of equals.
+// Indexes that begin with a filter column are created before the general one: SQLite uses the first of equally good ones.
 const migrations: readonly Migration[] = [
   {
     name: 'records, accounts, tokens',
@@ -127,13 +127,13 @@ const migrations: readonly Migration[] = [
     ],
   },
   {
-    // Keys that begin with the owner allow records to be spread over servers by it.
+    // Keys that begin with the owner allow tables to be distributed by owner.
     name: 'records keyed by owner',
     only: 'postgres',
     statements: [
       ...RECORDS.flatMap(name => [
         `alter table ${name} drop constraint ${name}_pkey, add primary key (owner_id, id)`,
-        // Some have made one that is unique, which records in several places cannot have.
+        // Some installations have created a unique one, which a distributed table cannot have.
         `drop index if exists ${name}_by_id`,
         `create index ${name}_by_id on ${name} (id)`,
       ]),
@@ -215,7 +215,7 @@ const migrations: readonly Migration[] = [
   },
 ]
 
-/** The version this program works with. */
+/** The schema version of this program. */
 export const currentVersion = migrations.length
 
 /** The schema of the store cannot be used by this program; the message says what to do. */
@@ -223,7 +223,7 @@ export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** The version of the store: 0 when it is empty. Throws where the store was made by a newer program, or differs. */
+/** The version of a store; 0 if it is empty. Throws SchemaError if a newer program or other steps made its schema. */
 export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>): Promise<number> {
   if (!(await hasMigrations(db, engine))) return 0
   const applied = await db.selectFrom('migration').select(['version', 'checksum']).orderBy('version').execute()
@@ -256,8 +256,8 @@ export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
 }
 
 /**
- * Brings the schema up to date in one transaction and returns the names of the steps it took. Where there are records
- * already, `fillColumns` fills what follows from them.
+ * Brings the schema up to date in one transaction and returns the names of the steps it applied. `fillColumns` fills new
+ * columns of stored records.
  */
 export async function migrate(
   { db, engine }: Pick<Store, 'db' | 'engine'>,
@@ -290,7 +290,7 @@ export async function migrate(
         })
         .execute()
     }
-    // After the last step, because the records are read as this program knows them.
+    // After the last step, because filling needs the current schema.
     for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
       await fill(transaction, table, fillColumns)
     }
@@ -304,11 +304,11 @@ async function fill(db: Transaction<Tables>, table: RecordName, fillColumns: Fil
   if (row !== undefined) throw new SchemaError('the database has records: bring it up to date with `lockstep migrate`')
 }
 
-/** In another encoding some texts could not be stored, and others would be counted in bytes. */
+/** In another encoding some texts cannot be stored, and lengths are counted in bytes. */
 async function checkEncoding(db: Transaction<Tables>) {
   const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
   const encoding = rows[0]?.encoding
-  if (encoding !== 'UTF8') throw new SchemaError(`the database has the encoding ${encoding}: make one with UTF8`)
+  if (encoding !== 'UTF8') throw new SchemaError(`the database has the encoding ${encoding}: create one with UTF8`)
 }
 
 const MIGRATION_LOCK = 5625_001
@@ -349,7 +349,7 @@ async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolea
   const { rows } =
     engine === 'sqlite'
       ? await sql`select 1 from sqlite_schema where type = 'table' and name = 'migration'`.execute(db)
-      : // Only where the statements of this program would look: other schemas may belong to others.
+      : // Only in the search path: other schemas may belong to other programs.
         await sql`select 1 from pg_class where relname = 'migration' and pg_table_is_visible(oid)`.execute(db)
   return rows.length > 0
 }

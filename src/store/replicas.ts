@@ -19,7 +19,7 @@ export interface Replica {
 /**
  * Monitors replicas. One may be read while it responds and is at most five seconds behind the primary. The lag is
  * computed from positions in the write-ahead log: those of the primary are recorded every second, because a replica
- * that lost the primary cannot know how far behind it is. While the primary is down, the lag of a replica stays as it was.
+ * that lost the primary cannot know how far behind it is. While the primary is down, the lag of a replica does not grow.
  */
 export function watchReplicas(primary: pg.Pool, replicas: readonly ReplicaPools[]) {
   const closing = new AbortController()

@@ -3,11 +3,11 @@ import { sql, type Transaction } from 'kysely'
 import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
 
-/** Steps of the schema that change rows in ways SQL cannot. Like its statements, none is edited once released. */
+/** Steps of the schema that change rows in ways SQL cannot. A released one is never edited. */
 
 export type Rewrite = (db: Transaction<Tables>, engine: Engine, now: number) => Promise<void>
 
-/** Leaves distances that are not known out of training sessions, and notes the newest instant of each account. */
+/** Leaves distances that are not known out of training sessions, and stores the newest instant of each account. */
 export async function rewriteSessions(db: Transaction<Tables>, engine: Engine, now: number) {
   let after = { id: 0, owner_id: 0 }
   for (;;) {
@@ -34,7 +34,7 @@ export async function rewriteSessions(db: Transaction<Tables>, engine: Engine, n
       where training_session.id = changed.column1 and training_session.owner_id = changed.column2`.execute(db)
     after = last
   }
-  await noteNewestInstants(db, engine, now)
+  await storeNewestInstants(db, engine, now)
 }
 
 const UNKNOWN_DISTANCE = ',"distanceTravelled":null'
@@ -42,7 +42,7 @@ const UNKNOWN_DISTANCE = ',"distanceTravelled":null'
 /** A row can take a megabyte. */
 const ROWS_AT_ONCE = 50
 
-async function noteNewestInstants(db: Transaction<Tables>, engine: Engine, now: number) {
+async function storeNewestInstants(db: Transaction<Tables>, engine: Engine, now: number) {
   const lastEvent =
     engine === 'sqlite' ? "json_extract(events, '$[#-1][0]')" : 'cast(cast(events as json) -> -1 ->> 0 as bigint)'
   const sources: readonly (readonly [instant: string, table: string])[] = [

@@ -168,7 +168,7 @@ function holdLock(path: string): (() => Promise<void>) | undefined {
 async function copy(path: string, file: string) {
   // The copy gets its name only after it is verified, so it is complete or does not exist.
   const unfinished = `${file}.unfinished`
-  // Fails if the file exists: it is not ours, and stays.
+  // Fails if the file exists; another program's file must stay.
   closeSync(openSync(unfinished, 'wx', 0o600))
   try {
     const from = openReader(path)

@@ -15,7 +15,7 @@ export interface Store {
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
   /** `degraded` means that replicas respond but the primary does not. Throws StoreUnavailableError if nothing responds. */
   health(): Promise<'ready' | 'degraded'>
-  /** Runs reads that all see the database as it is now, without blocking writers. */
+  /** Runs reads that all see the same state of the database, without blocking writers. */
   snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
   /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
   locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
@@ -33,7 +33,7 @@ export interface Store {
 
 /** Whether a server is up. One that is slow, or refuses a statement, is up. */
 export interface PrimaryHealth {
-  /** It was down at the last check, less than a second ago. */
+  /** Whether it was down at the last check, less than a second ago. */
   readonly isDown: boolean
   /** Probes it, unless it is known to be down. Resolves within two seconds; never rejects. */
   checkIsDown(): Promise<boolean>

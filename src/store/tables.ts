@@ -33,7 +33,7 @@ interface AccountTable {
   etag: string
   password_hash: Generated<string | null>
   extra: Generated<string | null>
-  /** Up to when its records are known; null when that is not known. */
+  /** The time up to which its records are known; null if unknown. */
   as_of: Generated<number | null>
 }
 
@@ -117,24 +117,24 @@ interface MigrationTable {
   applied_at: number
 }
 
-/** What the program remembers about the store itself. */
+/** Facts about the store itself. */
 interface NoteTable {
   name: string
   value: string
 }
 
-/** Somebody signed in with a browser. */
+/** A browser in which somebody is signed in. */
 interface BrowserSessionTable {
   id: Generated<number>
   account_id: number
   hash: string
-  /** What the browser calls itself. */
+  /** Its user agent. */
   browser: string
   created_at: number
   seen_at: number
 }
 
-/** How an account wants the dashboard. */
+/** Dashboard settings of an account. */
 interface PreferenceTable {
   account_id: number
   /** Empty for the username. */
@@ -149,7 +149,7 @@ interface SetAsideTable {
   id: Generated<number>
   /** Where it came from: the name of an archive, or the origin of a server. */
   source: string
-  /** What it is: kind, identifier and owner where they are known, else a hash of its bytes. */
+  /** Identifies it: kind, identifier and owner if they are known, else a hash of its bytes. */
   row_key: string
   kind: string
   record_id: number | null
@@ -170,18 +170,18 @@ export interface PullSourceTable {
   account_id: number
   /** Scheme, host and port, and the path before `/api/v1`. */
   origin: string
-  /** As the source last told it; null when it does not tell whose token it is. */
+  /** The username that the source last reported for the token; null if it reports none. */
   username: string | null
   knows_me: number
-  /** What the source was found to take, as JSON. */
+  /** Which parameters the source supports, as JSON. */
   capabilities: string
   /** When the last complete round ended. */
   completed_at: number | null
-  /** When the last complete round that walked everything began. */
+  /** When the last complete round that read all lists began. */
   full_at: number | null
 }
 
-/** A row that a source has shown. */
+/** A row that was found at a source. */
 export interface PullRowTable {
   source_id: number
   /** As in an archive. */
@@ -189,16 +189,16 @@ export interface PullRowTable {
   id: number
   /** Null where it is not known. */
   owner_id: number | null
-  /** A hash of the row as the list showed it; empty where its record must be read again. */
+  /** A hash of the row in the list; empty if its record must be read again. */
   form: string
-  /** When it began, of a session that is not finished. */
+  /** When it began, if it is a session that is not finished. */
   open_at: number | null
-  /** When a whole walk did not show it any more. */
+  /** When a complete read of the list first lacked it. */
   missing_at: number | null
   gone_at: number | null
 }
 
-/** Access that a pull has made: `owner_id` lets the account of the source read. */
+/** A link that a pull added: `owner_id` lets the account of the source read. */
 interface PullAccessTable {
   source_id: number
   owner_id: number

@@ -145,7 +145,7 @@ test('the demo refuses a database that holds other records', async () => {
     const { code, stdout, stderr } = await folder.run(['demo', ...more, '--database', 'sqlite:data/lockstep.db'])
     assert.equal(code, 2)
     assert.equal(stdout, '')
-    assert.match(stderr, /holds records that are no sample: name another one with --database/)
+    assert.match(stderr, /has records that are not the sample: choose another one with --database/)
   }
   assert.equal((await folder.run(['export'])).stdout, before.stdout)
   assert.ok(!existsSync(folder.file('data/demo.db')))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
-import { fire } from '../../bench/load.ts'
+import { runLoad } from '../../bench/load.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
@@ -28,7 +28,7 @@ test('a process takes less than 200 MB under load', onLinux, async t => {
   const peaks = [peak()]
   for (const path of ['/api/v1/dtt/sessions/7', '/api/v1/dtt/sessions?limit=20', '/api/v1/dtt/sessions']) {
     const load = { seconds: 2, connections: 32, folder: tmpdir() }
-    const { requests, unexpected } = await fire(service.url, [{ path, headers }], 200, load)
+    const { requests, unexpected } = await runLoad(service.url, [{ path, headers }], 200, load)
     assert.ok(requests > 100)
     assert.equal(unexpected, 0)
     peaks.push(peak())

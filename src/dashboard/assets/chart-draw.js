@@ -59,7 +59,7 @@ export function draw(plot, host, { title, ...options }) {
   drawing.setAttribute('role', 'img')
   drawing.setAttribute('aria-label', title)
   drawing.prepend(patterns())
-  // Plot labels its groups with the names of marks, which tell a reader nothing. The chart as a whole has a label.
+  // Plot labels groups with the names of marks, which do not help screen readers. The whole chart has a label.
   for (const group of drawing.querySelectorAll('g[aria-label]')) {
     group.setAttribute('data-mark', group.getAttribute('aria-label') ?? '')
     group.removeAttribute('aria-label')
@@ -110,7 +110,7 @@ export function middleOf(start, end) {
   return new Date((start.getTime() + end.getTime()) / 2)
 }
 
-/** The patterns that fill marks. Several charts of a page have them with the same ids, which are the same patterns. */
+/** The patterns that fill marks. Charts of a page repeat them with the same ids, which is harmless: they are equal. */
 function patterns() {
   const defs = svgElement('defs', {})
   for (const { id, angle, weight, wash } of [

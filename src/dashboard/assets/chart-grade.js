@@ -97,7 +97,7 @@ function drawGrades(plot, host, { data, empty }, { title, height, points }) {
       type: 'utc',
       domain: [start, end],
       label: null,
-      // Hours on the axis would say nothing.
+      // Ticks of less than a day would not help.
       ticks: end.getTime() - start.getTime() < 14 * DAY_MS ? 'day' : Math.max(2, host.clientWidth / 90),
     },
     y: { domain: [0, 100], ticks: [0, 25, 50, 75, 100], grid: true, label: null },

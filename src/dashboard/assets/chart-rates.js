@@ -4,7 +4,7 @@ import { countRows } from './chart-table.js'
 /** @import { ChartType } from './chart-draw.js' */
 
 /**
- * How many of how many: a bar out of the whole for each row, greyed where there are too few to mean much.
+ * Passed of all, as a bar for each row; grey if there are too few to compare.
  *
  * @type {ChartType}
  */
@@ -58,7 +58,7 @@ export const rates = {
 }
 
 /**
- * Whether there is no room beside the bars, so that their labels are above them.
+ * Whether the labels have to be above the bars, because there is no room next to them.
  *
  * @param {HTMLElement} host
  */

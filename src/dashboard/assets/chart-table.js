@@ -1,6 +1,6 @@
 /**
- * Reads the table of a chart. The heading of a column has its `data-key`; a cell whose text is written for people has
- * its value in `data-v`.
+ * Reads the table of a chart. The heading of a column has its `data-key`; a cell whose text is formatted has its
+ * value in `data-v`.
  */
 
 /**
@@ -90,7 +90,7 @@ export class Row {
   }
 
   /**
-   * Whether what the cell shows was passed, where its value is something else.
+   * For a cell whose value is something else: whether it was passed.
    *
    * @param {string} key
    */

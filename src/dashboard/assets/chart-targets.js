@@ -10,7 +10,7 @@ import { countRows, readColumns } from './chart-table.js'
 const MEASURES = ['seconds', 'reps']
 
 /**
- * What was measured beside its target, as a bar and a tick: a panel for time and one for repetitions.
+ * Measured values as bars and their targets as ticks: a panel for time and one for repetitions.
  *
  * @type {ChartType}
  */

@@ -27,7 +27,7 @@ for (const section of document.querySelectorAll('[data-chart]')) {
     reserveSpace(chart)
     mounted.set(section, chart)
   } catch (error) {
-    giveUp(section, error)
+    showTable(section, error)
   }
 }
 
@@ -41,7 +41,7 @@ function drawInView() {
         const chart = mounted.get(target)
         if (!isIntersecting || chart === undefined) continue
         observer.unobserve(target)
-        show(chart).catch((/** @type {unknown} */ error) => giveUp(chart.section, error))
+        show(chart).catch((/** @type {unknown} */ error) => showTable(chart.section, error))
       }
     },
     { rootMargin: '300px' },
@@ -60,7 +60,7 @@ function mount(section) {
     'table',
   )
   if (chartType === undefined || !(host instanceof HTMLElement) || table == null) {
-    throw new Error('its type, its place or its table is missing')
+    throw new Error('its type, its .plot or its table is missing')
   }
   return { section, chartType, host, table }
 }
@@ -109,18 +109,18 @@ async function show({ section, chartType, host, table }) {
     try {
       redraw()
     } catch (error) {
-      giveUp(section, error)
+      showTable(section, error)
     }
   }).observe(host)
 }
 
 /**
- * Opens the table of a chart that cannot be drawn.
+ * Logs the error and opens the table of a chart that cannot be drawn.
  *
  * @param {HTMLElement} section
  * @param {unknown} error
  */
-function giveUp(section, error) {
+function showTable(section, error) {
   console.error(`The chart "${section.dataset.chart}" cannot be drawn:`, error)
   section.querySelector('.plot')?.remove()
   section.classList.add('failed')
@@ -131,7 +131,7 @@ function giveUp(section, error) {
 /** @type {Promise<Plot> | undefined} */
 let loading
 
-/** Loads Plot and d3, once. They are scripts, not modules, whose addresses the page has. */
+/** Loads Plot and d3 once. They are scripts, not modules; the page has their addresses. */
 function loadPlot() {
   loading ??= loadGlobalPlot()
   return loading

@@ -1,4 +1,4 @@
-/** The buttons beside text to copy. */
+/** The buttons that copy text. */
 
 import { onClick } from './events.js'
 

@@ -11,10 +11,11 @@ export const displayPages: readonly Page[] = [
     handler({ form, secure }) {
       const cookies: string[] = []
       const theme = form.get('theme')
-      if (themes.some(known => known === theme)) cookies.push(cookie('theme', String(theme), { maxAge: YEAR, secure }))
+      if (themes.some(known => known === theme))
+        cookies.push(cookie('theme', String(theme), { maxAge: YEAR_SECONDS, secure }))
       const discreet = form.get('discreet')
       if (discreet === '1' || discreet === '0') {
-        cookies.push(cookie('discreet', discreet, { maxAge: discreet === '1' ? YEAR : 0, secure }))
+        cookies.push(cookie('discreet', discreet, { maxAge: discreet === '1' ? YEAR_SECONDS : 0, secure }))
       }
       return redirect(safePath(form.get('back')), { cookies })
     },
@@ -25,13 +26,13 @@ export const displayPages: readonly Page[] = [
     handler({ form, secure, viewer }) {
       const person = viewer.readable.find(({ id }) => String(id) === form.get('subject'))
       if (person === undefined) return redirect(safePath(form.get('back')))
-      // From a record of the previous account, the way leads to the list, which every account has.
+      // The other account may not have this record, so the way back leads to the list.
       const back = safePath(form.get('back')).replace(/\/\d+(\?.*)?$/, '')
       return redirect(back === '' ? '/' : back, {
-        cookies: [cookie('subject', String(person.id), { maxAge: YEAR, secure })],
+        cookies: [cookie('subject', String(person.id), { maxAge: YEAR_SECONDS, secure })],
       })
     },
   },
 ]
 
-const YEAR = 365 * 86_400
+const YEAR_SECONDS = 365 * 86_400

@@ -59,11 +59,11 @@ const expiries = [
 
 const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']
 
-export async function showKeyForm(visit: Visit, asked: Partial<KeyForm>, problem?: string) {
+export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_TOKENS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', chosen = areaScopes, expires = DEFAULT_EXPIRY, date = '' } = asked
+  const { name = '', chosen = areaScopes, expires = DEFAULT_EXPIRY, date = '' } = entered
   const { timeZone } = visit.viewer
   return view({
     section: 'keys',

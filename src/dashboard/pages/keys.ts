@@ -65,7 +65,7 @@ async function showKeys(visit: Visit) {
         keys.length === 0
           ? emptyState(
               'No keys yet',
-              html`Scripts and other programs read your history with a key: one for each, so that each can be revoked alone. Create one here; it is shown a single time. The <a href="/docs">API reference</a> has what can be asked.`,
+              html`Scripts and other programs read your history with a key: one for each, so that each can be revoked alone. Create one here; it is shown a single time. The <a href="/docs">API reference</a> lists all requests.`,
             )
           : card('Keys', keyTable(visit, keys, entitled))
       }
@@ -77,7 +77,7 @@ async function showKeys(visit: Visit) {
 function withoutTier(keys: number): Html {
   return html`
     <div class="warning">
-      <p><strong>This account has no subscription at the moment.</strong> The API answers to accounts with the tier Ultra, Pioneer, Founder or Employee. ${
+      <p><strong>This account has no subscription at the moment.</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${
         keys === 0
           ? 'With one, keys can be created here.'
           : 'Your keys are kept: they work again when the subscription does.'

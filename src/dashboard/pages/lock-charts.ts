@@ -135,7 +135,7 @@ export function lockCalendar(viewer: Viewer, history: readonly LockFigures[], { 
   `
 }
 
-/** A day with breaks still counts as whole. */
+/** The part of a day that must be locked for it to count as whole, in spite of breaks. */
 const WHOLE_DAY_SHARE = 0.8
 
 function hours(milliseconds: number): number {

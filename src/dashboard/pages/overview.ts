@@ -23,9 +23,9 @@ import { distanceOf } from './training-table.ts'
 export const overviewPages: readonly Page[] = [{ path: '/', handler: showOverview }]
 
 const WEEKS = 26
-const RECENT = 8
-const SPARK = 10
-const FOUR_WEEKS = 28
+const MAX_RECENT_EVENTS = 8
+const MAX_SPARK_GRADES = 10
+const FOUR_WEEKS_DAYS = 28
 
 async function showOverview(visit: Visit) {
   const { store, viewer, now } = visit
@@ -33,16 +33,16 @@ async function showOverview(visit: Visit) {
   const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
   const [newest, sessions, locks, newLocks, current, programs] = await Promise.all([
-    newestTrainings(store, subject.id, SPARK),
+    newestTrainings(store, subject.id, MAX_SPARK_GRADES),
     trainingHistory(store, subject.id, from),
     lockHistory(store, subject.id, until, from),
-    newestLocks(store, subject.id, RECENT, until),
+    newestLocks(store, subject.id, MAX_RECENT_EVENTS, until),
     activeLock(store, subject.id, until),
     readPrograms(store, viewer),
   ])
   if (newest.length === 0 && newLocks.length === 0)
     return view({ section: 'overview', title: 'Overview', body: nothingYet })
-  const [fourWeeksAgo = 0] = lastPeriods('day', FOUR_WEEKS, now, timeZone)
+  const [fourWeeksAgo = 0] = lastPeriods('day', FOUR_WEEKS_DAYS, now, timeZone)
   const lately = sessions.filter(({ at }) => at >= fourWeeksAgo && at <= now)
   return view({
     section: 'overview',
@@ -142,7 +142,7 @@ function recent(
   const shown = events
     .filter(({ at }) => at <= now)
     .toSorted((a, b) => b.at - a.at)
-    .slice(0, RECENT)
+    .slice(0, MAX_RECENT_EVENTS)
   return html`<ol class="recent">${shown.map(
     ({ at, line }) =>
       html`<li><span class="at" title="${dateTimeText(viewer, at)}">${dateTime(viewer, at)}</span><span class="what">${line}</span></li>`,

@@ -5,11 +5,10 @@ import { setPreferences } from '../../accounts/preferences.ts'
 import { exportArchive } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import type { Store } from '../../store/index.ts'
-import { Attempts } from '../attempts.ts'
+import { Attempts, tooManyAttempts } from '../attempts.ts'
 import { card } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
-import { countText } from '../text.ts'
 import { isTimeZone, isUnits } from '../viewer.ts'
 import { accountForm, lookForms, passwordForm } from './settings-forms.ts'
 import { sessionTable } from './settings-sessions.ts'
@@ -23,7 +22,7 @@ export const settingsPages: readonly Page[] = [
       const { form, store, viewer } = visit
       const timeZone = form.get('timeZone') ?? ''
       const units = form.get('units') ?? ''
-      // Discreet mode has no field for it, and keeps it as it is.
+      // In discreet mode the form has no field for the name, which stays as it is.
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
       if (!isTimeZone(timeZone) || !isUnits(units) || !(displayName === '' || isName(displayName))) {
         return showSettings(visit, {
@@ -46,9 +45,7 @@ export const settingsPages: readonly Page[] = [
       }
       const attempt = guesses.begin(String(accountId))
       if (attempt.waitMs > 0) {
-        return showSettings(visit, {
-          password: `Too many tries. Try again in ${countText(Math.ceil(attempt.waitMs / 60_000), 'minute')}.`,
-        })
+        return showSettings(visit, { password: tooManyAttempts(attempt) })
       }
       if ((await verifyPassword(store, username, form.get('current') ?? '')) !== accountId) {
         return showSettings(visit, { password: 'The current password is not right.' })
@@ -71,11 +68,11 @@ export const settingsPages: readonly Page[] = [
     path: '/settings/sessions',
     async handler({ form, store, viewer, now }) {
       const { accountId, id } = viewer.session
-      const named = form.get('session')
-      if (named === null) {
+      const chosen = form.get('session')
+      if (chosen === null) {
         await endSessions(store, accountId, id)
       } else {
-        const own = (await listSessions(store, accountId, now)).find(session => String(session.id) === named)
+        const own = (await listSessions(store, accountId, now)).find(session => String(session.id) === chosen)
         if (own !== undefined && own.id !== id) await endSession(store, own.id)
       }
       return redirect('/settings?saved=sessions')

@@ -7,19 +7,18 @@ import { firstPullCommands } from '../../accounts/first-steps.ts'
 import { suggestTimeZone } from '../../accounts/preferences.ts'
 import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
 import type { Store } from '../../store/index.ts'
-import { Attempts } from '../attempts.ts'
+import { Attempts, tooManyAttempts } from '../attempts.ts'
 import { cookie, parseCookies } from '../cookies.ts'
 import { readDisplay } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import { plainPage } from '../layout.ts'
-import { type Reached, reachedAt } from '../origin.ts'
+import { type SiteOrigin, siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
-import { countText } from '../text.ts'
 import { isTimeZone } from '../viewer.ts'
 
 /** The name of the session cookie. Browsers accept the prefix only over TLS. */
-export function sessionCookieName({ secure }: Pick<Reached, 'secure'>): string {
+export function sessionCookieName({ secure }: Pick<SiteOrigin, 'secure'>): string {
   return secure ? '__Host-session' : 'session'
 }
 
@@ -33,8 +32,8 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
   const explain = (request: FastifyRequest, reply: FastifyReply) => sendPlain(request, reply.code(403), explanation)
 
   const signIn = async (request: FastifyRequest, reply: FastifyReply) => {
-    const reached = reachedAt(request.context, config)
-    if (!reached.maySignIn) return explain(request, reply)
+    const site = siteOriginOf(request.context, config)
+    if (!site.maySignIn) return explain(request, reply)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     const next = safePath(form.get('next'))
     const username = form.get('username') ?? ''
@@ -43,8 +42,7 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     const attempt = attempts.begin(`account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`, `network ${network}`)
     if (attempt.waitMs > 0) {
       reply.header('Retry-After', String(Math.ceil(attempt.waitMs / 1000)))
-      const problem = `Too many tries. Try again in ${countText(Math.ceil(attempt.waitMs / 60_000), 'minute')}.`
-      return show(request, reply, { next, username, problem }, 429)
+      return show(request, reply, { next, username, problem: tooManyAttempts(attempt) }, 429)
     }
     const accountId = await verifyPassword(store, username, form.get('password') ?? '')
     if (accountId === undefined) {
@@ -52,25 +50,25 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     }
     attempt.refund()
 
-    const before = await sessionOf(store, request, reached)
+    const before = await sessionOf(store, request, site)
     if (before !== undefined) await endSession(store, before.id)
     const timeZone = form.get('timeZone') ?? ''
     if (isTimeZone(timeZone)) await suggestTimeZone(store, accountId, timeZone)
     const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', request.context.now)
-    const { secure } = reached
+    const { secure } = site
     return reply
-      .header('Set-Cookie', cookie(sessionCookieName(reached), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
+      .header('Set-Cookie', cookie(sessionCookieName(site), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
       .redirect(next, 303)
   }
 
   const signOut = async (request: FastifyRequest, reply: FastifyReply) => {
-    const reached = reachedAt(request.context, config)
-    const session = await sessionOf(store, request, reached)
+    const site = siteOriginOf(request.context, config)
+    const session = await sessionOf(store, request, site)
     if (session !== undefined) await endSession(store, session.id)
-    const { secure } = reached
+    const { secure } = site
     return (
       reply
-        .header('Set-Cookie', cookie(sessionCookieName(reached), '', { maxAge: 0, secure }))
+        .header('Set-Cookie', cookie(sessionCookieName(site), '', { maxAge: 0, secure }))
         // Not "cookies": theme and discreet mode belong to this browser, whoever uses it next.
         .header('Clear-Site-Data', '"cache", "storage"')
         .redirect('/signin', 303)
@@ -80,10 +78,10 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
   return {
     register(scope: FastifyInstance) {
       scope.get('/signin', async (request, reply) => {
-        const reached = reachedAt(request.context, config)
-        if (!reached.maySignIn) return explain(request, reply)
+        const site = siteOriginOf(request.context, config)
+        if (!site.maySignIn) return explain(request, reply)
         const next = safePath(new URLSearchParams(request.context.target.query).get('next'))
-        if ((await sessionOf(store, request, reached)) !== undefined) return reply.redirect(next, 303)
+        if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
         return show(request, reply, { next })
       })
       scope.post('/signin', signIn)
@@ -100,8 +98,8 @@ export function askToSignIn({ method, context: { target } }: FastifyRequest, rep
   return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
 }
 
-async function sessionOf(store: Store, { headers, context }: FastifyRequest, reached: Reached) {
-  const secret = parseCookies(headers.cookie).get(sessionCookieName(reached))
+async function sessionOf(store: Store, { headers, context }: FastifyRequest, site: SiteOrigin) {
+  const secret = parseCookies(headers.cookie).get(sessionCookieName(site))
   return secret === undefined ? undefined : findSession(store, secret, context.now)
 }
 

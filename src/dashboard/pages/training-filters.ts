@@ -55,9 +55,9 @@ export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }
 }
 
 /** The address of the page for a query, without defaults. */
-export function addressOf(asked: TrainingQuery, changes: Partial<TrainingQuery> = {}, path = '/training'): string {
+export function addressOf(filters: TrainingQuery, changes: Partial<TrainingQuery> = {}, path = '/training'): string {
   // A changed query starts at the first page.
-  const { discreet, range, day, kind, program, passed, sort, descending, page } = { ...asked, page: 1, ...changes }
+  const { discreet, range, day, kind, program, passed, sort, descending, page } = { ...filters, page: 1, ...changes }
   const query = new URLSearchParams()
   if (day !== undefined) query.set('day', day)
   else if (range !== DEFAULT_RANGE) query.set('range', range)
@@ -89,11 +89,11 @@ export function spanOf({ range, day }: TrainingQuery, now: number, timeZone: str
 /** The filters: links and a form, each of which keeps the other's values. */
 export function filterBar(
   viewer: Viewer,
-  asked: TrainingQuery,
+  filters: TrainingQuery,
   programs: Programs,
   sessions: readonly SessionFigures[],
 ): Html {
-  const { range, day, kind, program, passed, sort, descending } = asked
+  const { range, day, kind, program, passed, sort, descending } = filters
   const used = new Set(sessions.map(session => session.program))
   const own = programs.all
     .filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id)
@@ -103,12 +103,12 @@ export function filterBar(
     <div class="filters">
       <nav class="choice" aria-label="Range">${Object.entries(ranges).map(([name, { title }]) =>
         // The key is one of the ranges.
-        rangeLink(asked, name as Range, title, day === undefined && name === range),
+        rangeLink(filters, name as Range, title, day === undefined && name === range),
       )}</nav>
       ${
         day === undefined
           ? nothing
-          : html`<a class="chip" href="${addressOf(asked, { day: undefined })}">${dateText({ timeZone: 'UTC' }, Date.parse(day))}<span aria-hidden="true"> ×</span><span class="hidden">, show the whole range</span></a>`
+          : html`<a class="chip" href="${addressOf(filters, { day: undefined })}">${dateText({ timeZone: 'UTC' }, Date.parse(day))}<span aria-hidden="true"> ×</span><span class="hidden">, show the whole range</span></a>`
       }
       <form method="get" action="/training" data-submit-on-change>
         ${hidden({ day, range: day === undefined && range !== DEFAULT_RANGE ? range : undefined, sort: sort === 'at' ? undefined : sort, order: descending ? undefined : 'ascending' })}
@@ -136,7 +136,7 @@ export function filterBar(
       ${
         kind === undefined && program === undefined && passed === undefined
           ? nothing
-          : html`<a class="clear" href="${addressOf(asked, { kind: undefined, program: undefined, passed: undefined })}">Clear filters</a>`
+          : html`<a class="clear" href="${addressOf(filters, { kind: undefined, program: undefined, passed: undefined })}">Clear filters</a>`
       }
     </div>
   `
@@ -159,8 +159,8 @@ function isRange(text: string): text is Range {
   return Object.hasOwn(ranges, text)
 }
 
-function rangeLink(asked: TrainingQuery, range: Range, title: string, current: boolean): Html {
-  const address = addressOf(asked, { range, day: undefined })
+function rangeLink(filters: TrainingQuery, range: Range, title: string, current: boolean): Html {
+  const address = addressOf(filters, { range, day: undefined })
   return html`<a href="${address}"${current ? html` aria-current="true"` : nothing}>${title}</a>`
 }
 

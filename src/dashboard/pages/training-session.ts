@@ -64,8 +64,8 @@ async function showSession(visit: Visit) {
 
   function step(to: { readonly id: number } | undefined, text: string, rel: string): Html {
     if (to === undefined) return nothing
-    const asked = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
-    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${asked}">${text}</a>`
+    const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
+    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${search}">${text}</a>`
   }
 }
 

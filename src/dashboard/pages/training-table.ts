@@ -11,25 +11,25 @@ import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 
 export function sessionsTable(
   { viewer, path, query }: Visit,
-  asked: TrainingQuery,
+  filters: TrainingQuery,
   sessions: readonly SessionFigures[],
   programs: Programs,
 ): Html {
-  const paged = paginate(sortedBy(asked, sessions, programs), asked.page)
+  const paged = paginate(sortedBy(filters, sessions, programs), filters.page)
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
         <h2>Sessions</h2>
         <p class="downloads">
-          <a href="${addressOf(asked, {}, '/training.csv')}" download>CSV</a>
-          <a href="${addressOf(asked, {}, '/training.ndjson')}" download>NDJSON</a>
+          <a href="${addressOf(filters, {}, '/training.csv')}" download>CSV</a>
+          <a href="${addressOf(filters, {}, '/training.ndjson')}" download>NDJSON</a>
         </p>
       </div>
       ${
         paged.total === 0
           ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
           : html`
-              ${table('Sessions', sessionColumns(viewer, programs, asked), paged.rows, 'session-table')}
+              ${table('Sessions', sessionColumns(viewer, programs, filters), paged.rows, 'session-table')}
               ${tableFoot(path, query, paged)}
             `
       }
@@ -41,9 +41,9 @@ export function sessionsTable(
 export function sessionColumns(
   viewer: Visit['viewer'],
   programs: Programs | undefined,
-  asked?: TrainingQuery,
+  filters?: TrainingQuery,
 ): Column<SessionFigures>[] {
-  const title = (sort: Sort, text: string) => (asked === undefined ? text : sortLink(asked, sort, text))
+  const title = (sort: Sort, text: string) => (filters === undefined ? text : sortLink(filters, sort, text))
   return [
     {
       title: title('at', 'When'),
@@ -66,12 +66,12 @@ export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: S
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
 }
 
-function sortLink(asked: TrainingQuery, sort: Sort, text: string): Html {
-  const isSorted = asked.sort === sort
-  const descending = isSorted ? !asked.descending : true
-  const mark = isSorted ? (asked.descending ? '↓' : '↑') : ''
-  const how = isSorted ? (asked.descending ? ', largest or newest first' : ', smallest or oldest first') : ''
-  return html`<a class="sort" href="${addressOf(asked, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
+function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
+  const isSorted = filters.sort === sort
+  const descending = isSorted ? !filters.descending : true
+  const mark = isSorted ? (filters.descending ? '↓' : '↑') : ''
+  const how = isSorted ? (filters.descending ? ', largest or newest first' : ', smallest or oldest first') : ''
+  return html`<a class="sort" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
 }
 
 export function sortedBy(

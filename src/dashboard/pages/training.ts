@@ -22,29 +22,29 @@ export const trainingPages: readonly Page[] = [
 
 async function showTraining(visit: Visit) {
   const { store, viewer, now, query } = visit
-  const asked = readTrainingQuery(query, viewer)
-  const span = spanOf(asked, now, viewer.timeZone)
+  const filters = readTrainingQuery(query, viewer)
+  const span = spanOf(filters, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
     trainingHistory(store, viewer.subject.id, span?.before),
     readPrograms(store, viewer),
   ])
   const within = inside(history, span)
-  const sessions = filtered(within, asked)
-  const bar = filterBar(viewer, asked, programs, within)
+  const sessions = filtered(within, filters)
+  const bar = filterBar(viewer, filters, programs, within)
   if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
     return view({ section: 'training', title: 'Training', body: noTraining })
   }
-  const before = filtered(earlier(history, span), asked)
+  const before = filtered(earlier(history, span), filters)
   const shown = { sessions, now, ...endsOf(sessions, span, now, viewer.timeZone) }
   return view({
     section: 'training',
     title: 'Training',
-    lead: changeText(viewer, asked, sessions, before),
+    lead: changeText(viewer, filters, sessions, before),
     charts: true,
     body: html`
       ${bar}
-      ${asked.day === undefined ? charts(visit, asked, shown) : ''}
-      ${sessionsTable(visit, asked, sessions, programs)}
+      ${filters.day === undefined ? charts(visit, filters, shown) : ''}
+      ${sessionsTable(visit, filters, sessions, programs)}
     `,
   })
 }
@@ -73,7 +73,7 @@ function endsOf(sessions: readonly SessionFigures[], span: Span | undefined, now
   return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
 }
 
-/** One sentence that says what changed. */
+/** A sentence on what changed. */
 function changeText(
   viewer: Visit['viewer'],
   { range, day }: TrainingQuery,
@@ -121,11 +121,11 @@ function charts({ viewer }: Visit, { kind }: TrainingQuery, shown: Shown): Html 
 }
 
 async function filteredSessions({ store, viewer, now, query }: Visit) {
-  const asked = readTrainingQuery(query, viewer)
-  const span = spanOf(asked, now, viewer.timeZone)
+  const filters = readTrainingQuery(query, viewer)
+  const span = spanOf(filters, now, viewer.timeZone)
   const history = await trainingHistory(store, viewer.subject.id, span?.from, span?.to)
   const programs = await readPrograms(store, viewer)
-  return { programs, sessions: sortedBy(asked, filtered(history, asked), programs) }
+  return { programs, sessions: sortedBy(filters, filtered(history, filters), programs) }
 }
 
 async function downloadCsv(visit: Visit) {
@@ -181,7 +181,7 @@ async function* recordLines({ store, viewer }: Visit, ids: readonly number[]): A
   for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
     const some = ids.slice(start, start + RECORDS_AT_ONCE)
     const records = await trainingRecords(store, viewer.subject.id, some)
-    // What was removed meanwhile is left out.
+    // Records that were removed meanwhile are left out.
     yield some
       .map(id => records.get(id))
       .filter(record => record !== undefined)
