@@ -189,7 +189,7 @@ const LENIENCIES: Readonly<Record<Leniency, string>> = {
 function sayErrors(file: string, { errors, count }: ImportError, untouched: readonly string[]) {
   for (const { line, reason } of errors) say(`${file}: line ${line}: ${reason}`)
   if (count > errors.length) say(`${file}: ${count - errors.length} more errors`)
-  if (untouched.length > 0) say(`not looked at: ${untouched.join(', ')}`)
+  if (untouched.length > 0) say(`not read: ${untouched.join(', ')}`)
 }
 
 function codeOf(error: unknown): string {

@@ -15,7 +15,7 @@ export interface Pages {
   handle(context: PageContext): Promise<void>
 }
 
-/** Everything beside the API and health: the OpenAPI document, the reference, the client and the dashboard. */
+/** All paths except the API and health: the OpenAPI document, the reference, the client and the dashboard. */
 export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): Promise<Pages> {
   const { store, config } = options
   // Reads of SQLite are synchronous, so a timer could not interrupt them.
