@@ -13,6 +13,9 @@ export interface DataSize {
 
 const SEGMENTS = 12
 
+/** One more account has a year of heavy use. */
+const HEAVY_SESSIONS = 2000
+
 /** One request of a shape. */
 export interface LoadRequest {
   readonly path: string
@@ -29,10 +32,12 @@ export async function fill(url: string, size: DataSize, tokens: number): Promise
   process.stdout.write(`filled ${records} records at ${Math.round(records / seconds)} a second\n`)
   const made = new Map<number, string>()
   const step = Math.max(1, Math.floor(size.accounts / tokens))
-  for (let id = 1; id <= size.accounts && made.size < tokens; id += step) {
+  const add = async (id: number) => {
     const request = { accountId: id, name: 'bench', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
     made.set(id, await createToken(store, request, Date.now()))
   }
+  for (let id = 1; id <= size.accounts && made.size < tokens; id += step) await add(id)
+  await add(heavyAccount(size))
   await store.close()
   return made
 }
@@ -44,7 +49,8 @@ export function requestsByShape(
   count: number,
 ): Record<string, LoadRequest[]> {
   const random = seeded(1)
-  const holders = [...tokens]
+  const heavy = tokens.get(heavyAccount(size)) ?? ''
+  const holders = [...tokens].filter(([id]) => id <= size.accounts)
   const pick = () => holders[random.whole(0, holders.length - 1)] ?? [1, '']
   const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
   const make = (requestFor: (id: number, token: string) => LoadRequest) =>
@@ -60,17 +66,27 @@ export function requestsByShape(
     'S3 unknown token': make(id => ({ path: session(id), headers: bearer(mintToken()) })),
     'S4 not modified': make((id, token) => ({ path: session(id), headers: bearer(token) })),
     'S5 page of 20 sessions': make((_, token) => ({ path: '/api/v1/dtt/sessions?limit=20', headers: bearer(token) })),
+    'S6 status': make((_, token) => ({ path: '/api/v1/status', headers: bearer(token) })),
+    'S7 year by weeks, 2,000 sessions': make(() => ({ path: YEAR_BY_WEEKS, headers: bearer(heavy) })),
   }
 }
 
-async function* archive({ accounts, sessions, templates }: DataSize): AsyncGenerator<Buffer> {
+const YEAR_BY_WEEKS = '/api/v1/dtt/stats?from=2025-01-01&to=2025-12-31&tz=Europe/Berlin'
+
+function heavyAccount({ accounts }: DataSize): number {
+  return accounts + 1
+}
+
+async function* archive(size: DataSize): AsyncGenerator<Buffer> {
+  const { sessions, templates } = size
   const random = seeded(2)
   const instant = () => new Date(Date.UTC(2025, 0, 1) + random.whole(0, 31_535_999) * 1000).toISOString()
   let lines = ''
   let segment = 0
-  for (let id = 1; id <= accounts; id += 1) {
+  for (let id = 1; id <= heavyAccount(size); id += 1) {
+    const isHeavy = id === heavyAccount(size)
     lines += `${JSON.stringify(account(id, `account-${id}`))}\n`
-    for (let index = 1; index <= sessions; index += 1) {
+    for (let index = 1; index <= (isHeavy ? HEAVY_SESSIONS : sessions); index += 1) {
       const segments = Array.from({ length: SEGMENTS }, () =>
         trainerSegment((segment += 1), {
           percentGrade: random.whole(0, 100),
