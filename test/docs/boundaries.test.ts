@@ -93,6 +93,15 @@ test('a folder imports only from those above it', () => {
   )
 })
 
+test('the tools for assistants, with their package, are loaded only by the command that serves them', () => {
+  const users = imports.filter(({ from, to }) => unitOf(to) === 'mcp' && unitOf(from) !== 'mcp')
+  assert.deepEqual(
+    users.map(({ from, to }) => `${from} -> ${to}`),
+    ['cli/mcp.ts -> mcp/server.ts'],
+  )
+  assert.match(textOf('cli/mcp.ts'), /^ +const \{ serveMcp \} = await import\('\.\.\/mcp\/server\.ts'\)$/m)
+})
+
 test('a resource is two files of one name: its endpoints in contract, its handlers in resources', () => {
   const named = (unit: string, content: RegExp) =>
     files

@@ -1,16 +1,23 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
+import { parse } from 'yaml'
+import { settings } from '../../src/config.ts'
+import { makeMetrics } from '../../src/http/metrics.ts'
+import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const run = promisify(execFile)
-const page = readFileSync(new URL('../../docs/integrations.md', import.meta.url), 'utf8')
+const examples = join(import.meta.dirname, '../../examples')
+const page = readFileSync(join(examples, '../docs/integrations.md'), 'utf8')
+const read = (path: string) => readFileSync(join(examples, path), 'utf8')
 let service: TestService
 let token: string
 let folder: string
@@ -26,67 +33,163 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the curl example stores a response, and gets a 304 while it is current', async () => {
-  const answers = []
-  for (let time = 0; time < 2; time += 1) answers.push((await shell('sh', ['-c', example('sh')])).trim())
-  assert.deepEqual(answers, ['200', '304'])
-  const kept = JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8'))
-  assert.equal(kept.ok, true)
+const needs = (...programs: readonly string[]) => {
+  const missing = programs.filter(program => spawnSync(program, ['--version']).error !== undefined)
+  return { skip: missing.length > 0 && `missing: ${missing.join(', ')}` }
+}
+
+test('the shell example prints the state and the last four weeks', needs('curl', 'jq'), async () => {
+  const lines = (await example('sh', 'curl/status.sh')).stdout.trim().split('\n')
+  const { body } = await service.fetch('/api/v1/status', token)
+  const stats = await service.fetch('/api/v1/dtt/stats?bucket=week', token)
+  assert.deepEqual(lines.slice(0, 3), [
+    `state: ${body.data.lockState}`,
+    `planned end: ${body.data.plannedEnd ?? (body.data.timeHidden ? 'hidden' : 'none')}`,
+    `streak: ${body.data.streakDays} days`,
+  ])
+  assert.deepEqual(
+    lines.slice(3).map(line => line.split('\t').slice(0, 3)),
+    stats.body.data.buckets
+      .slice(-4)
+      .map(({ date, sessions, repsMeasured }: any) => [date, String(sessions), String(repsMeasured)]),
+  )
 })
 
-const python = spawnSync('python3', ['--version']).error === undefined
-test(
-  'the Python example prints every training session once',
-  { skip: python ? false : 'python3 is missing' },
-  async () => {
-    const lines = (await shell('python3', ['-c', example('python')])).trim().split('\n')
-    const client = await service.as('alex')
-    const sessions = await Array.fromAsync(client.all('/api/v1/dtt/sessions', { ownerId: 'me' }))
-    assert.deepEqual(
-      lines.map(line => line.split('\t')[0]),
-      sessions.map(session => session.created_at),
+test('the shell example ends with an error where the server refuses', needs('curl', 'jq'), async () => {
+  const { code, stdout, stderr } = await example('sh', 'curl/status.sh', { LOCKSTEP_TOKEN: 'none' })
+  assert.deepEqual([code, stdout], [22, ''])
+  assert.match(stderr, /401/)
+})
+
+test('the shell example stores a response, and gets a 304 while it is current', needs('curl'), async () => {
+  const statuses = []
+  for (let time = 0; time < 2; time += 1) statuses.push((await example('sh', 'curl/latest.sh')).stdout.trim())
+  assert.deepEqual(statuses, ['200', '304'])
+  assert.equal(JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8')).ok, true)
+})
+
+test('the Python example prints every training session once', needs('python3'), async () => {
+  const { stdout } = await example('python3', 'python/sessions.py')
+  const client = await service.as('alex')
+  const sessions = await Array.fromAsync(client.all('/api/v1/dtt/sessions', { ownerId: 'me' }))
+  assert.ok(sessions.length > 100)
+  assert.deepEqual(
+    stdout
+      .trim()
+      .split('\n')
+      .map(line => line.split('\t')[0]),
+    sessions.map(session => session.created_at),
+  )
+})
+
+test('the Python example says what the server refused', needs('python3'), async () => {
+  const { code, stderr } = await example('python3', 'python/sessions.py', { LOCKSTEP_TOKEN: 'none' })
+  assert.deepEqual([code, stderr], [1, 'invalid_token: Invalid token\n'])
+})
+
+test('each query of the Grafana dashboard on the Infinity data source selects fields that a server answers with', async () => {
+  const dashboard = JSON.parse(read('grafana/history.json'))
+  const variables = new Map<string, string>([
+    ['address', service.url],
+    ['__from:date:YYYY-MM-DD', day(-84)],
+    ['__to:date:YYYY-MM-DD', day(0)],
+  ])
+  assert.equal(dashboard.templating.list.find(({ name }: any) => name === 'address').query, settings.url.fallback)
+  for (const { title, targets, options } of dashboard.panels) {
+    for (const { url, root_selector: root, columns, type, parser } of targets) {
+      assert.deepEqual([type, parser], ['json', 'backend'])
+      const target = url.replaceAll(/\$\{([^}]+)\}/g, (all: string, name: string) => variables.get(name) ?? all)
+      const { status, body, text } = await service.fetch(target.replace(service.url, ''), token)
+      assert.equal(status, 200, `${title}: ${text}`)
+      const found = root.split('.').reduce((value: any, key: string) => value[key], body)
+      const rows = Array.isArray(found) ? found : [found]
+      assert.ok(rows.length > 0, title)
+      for (const { selector } of columns) {
+        // A distance is absent where it is not known.
+        const isOptional = selector === 'distanceTravelled'
+        assert.ok(isOptional ? rows.some(row => selector in row) : rows.every(row => selector in row), selector)
+      }
+      assert.ok(new Set(columns.map((column: any) => column.text)).has(options?.xField ?? columns[0].text), title)
+    }
+  }
+})
+
+test('each query of the Prometheus dashboard and each alert rule uses metrics and labels that a server has', async () => {
+  const metrics = makeMetrics()
+  {
+    // One request of each result that a rule counts.
+    await using other = await startSecondServer(
+      service,
+      { LOCKSTEP_RATE_LIMIT: '1', LOCKSTEP_FAILURE_LIMIT: '0' },
+      { metrics },
     )
-  },
-)
+    for (const sent of [token, token, `lks_${'x'.repeat(36)}`]) {
+      await fetch(`${other.url}/api/v1/me`, { headers: { Authorization: `Bearer ${sent}` } })
+    }
+  }
+  const series = (await metrics.text()).split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  const dashboard = JSON.parse(read('grafana/service.json'))
+  const { groups } = parse(read('prometheus/alerts.yaml'))
+  const rules = groups.flatMap((group: any) => group.rules)
+  assert.equal(new Set(rules.map(({ alert }: any) => alert)).size, rules.length)
+  const expressions: string[] = [
+    ...dashboard.panels.flatMap(({ targets }: any) => targets.map(({ expr }: any) => expr)),
+    ...rules.map(({ expr }: any) => expr),
+  ]
+  assert.ok(expressions.length > 12)
+  for (const expression of expressions) {
+    const used = [...expression.matchAll(/\b(lockstep_\w+)(?:\{([^}]*)\})?/g)]
+    assert.ok(used.length > 0, expression)
+    for (const [, name = '', matchers = ''] of used) {
+      const own = series.filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+      assert.ok(own.length > 0, `${name} in ${expression}`)
+      const [, by = ''] = /\bby \(([^)]*)\)/.exec(expression) ?? []
+      const labels = [...by.split(','), ...matchers.split(',').map(matcher => matcher.replace(/[=!~].*/, ''))]
+      for (const label of labels.map(text => text.trim()).filter(text => text !== '')) {
+        assert.ok(
+          own.some(line => line.includes(`${label}="`)),
+          `${label} of ${name}`,
+        )
+      }
+    }
+  }
+  const results = rules.find(({ alert }: any) => alert === 'LockstepWrongKeys').expr
+  assert.ok(series.some(line => line.startsWith('lockstep_authentications_total{result="invalid_token"} 1')))
+  assert.ok(results.includes('invalid_token'))
+})
 
-test('the Home Assistant sensors read fields that exist', async () => {
-  const [, ...resources] = example('yaml').split('- resource: ')
-  assert.equal(resources.length, 2)
-  for (const resource of resources) {
-    const body = await answerOf(resource.split('\n')[0] ?? '')
-    const fields = [...resource.matchAll(/value_json\.data\.(\w+)/g)].map(([, field = '']) => field)
-    assert.ok(fields.length > 0)
-    for (const field of fields) assert.ok(field in body.data, field)
-    for (const [, field = ''] of resource.matchAll(/attribute='(\w+)'/g))
-      assert.ok(field in body.data.TrainerSegment[0])
+test('every path that the page gives to the integration of the hosted service is answered', async () => {
+  const [, section = ''] = page.split('### The integration of the hosted service\n')
+  const [table = ''] = section.split('What does not fill')
+  const paths = Array.from(table.matchAll(/^\| `(\/api\/v1\/[^`]+)` \|/gm), ([, path = '']) => path)
+  assert.ok(paths.length >= 7)
+  for (const path of paths) assert.equal((await service.fetch(path, token)).status, 200, path)
+})
+
+test('the page names every tool of the command for assistants', () => {
+  for (const { name } of tools) assert.ok(page.includes(`\`${name}\``), name)
+})
+
+test('every example takes the key from LOCKSTEP_TOKEN, and docs/integrations.md names each file', () => {
+  const files = readdirSync(examples, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
+  for (const { name, parentPath } of files) {
+    const path = join(parentPath, name).slice(examples.length + 1)
+    assert.ok(page.includes(`(../examples/${path})`), path)
+    // The data source of a dashboard has the key.
+    if (!/^(grafana|prometheus)\//.test(path)) assert.ok(read(path).includes(settings.token.env), path)
   }
 })
 
-test('the Grafana panel selects fields that exist', async () => {
-  const panel = JSON.parse(example('json'))
-  for (const target of panel.targets) {
-    const body = await answerOf(target.url)
-    const rows = target.root_selector.split('.').reduce((value: any, key: string) => value[key], body)
-    assert.ok(rows.length > 50)
-    for (const { selector } of target.columns) assert.ok(selector in rows[0], selector)
+/** Runs an example in a folder of its own. */
+async function example(program: string, path: string, env: Readonly<Record<string, string>> = {}) {
+  const all = { ...process.env, LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: token, ...env }
+  try {
+    return { code: 0, ...(await run(program, [join(examples, path)], { cwd: folder, env: all })) }
+  } catch (error) {
+    return error as { code: number; stdout: string; stderr: string }
   }
-})
-
-/** The example of a language, as the page shows it. */
-function example(language: string): string {
-  const [, code] = new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(page) ?? []
-  assert.ok(code !== undefined, language)
-  return code
 }
 
-async function shell(command: string, args: readonly string[]): Promise<string> {
-  const env = { ...process.env, API: service.url, TOKEN: token }
-  return (await run(command, [...args], { cwd: folder, env })).stdout
-}
-
-async function answerOf(url: string) {
-  const { pathname, search } = new URL(url)
-  const { status, body } = await service.fetch(pathname + search, token)
-  assert.equal(status, 200)
-  return body
+function day(offset: number): string {
+  return new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
 }

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Prints every training session of the caller, page by page: none twice and none missed, even while others are added.
+
+    LOCKSTEP_URL=http://127.0.0.1:5625 LOCKSTEP_TOKEN=lks_… python3 sessions.py
+
+Needs only the standard library.
+"""
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+URL = os.environ.get("LOCKSTEP_URL", "http://127.0.0.1:5625").rstrip("/")
+HEADERS = {"Authorization": "Bearer " + os.environ["LOCKSTEP_TOKEN"]}
+
+
+def read(path, **parameters):
+    address = URL + path + "?" + urllib.parse.urlencode(parameters, quote_via=urllib.parse.quote)
+    with urllib.request.urlopen(urllib.request.Request(address, headers=HEADERS), timeout=30) as response:
+        return json.load(response)["data"]
+
+
+def read_all(path, **filters):
+    cursor = ""
+    while cursor is not None:
+        page = read(path, limit=100, cursor=cursor, **filters)
+        yield from page["data"]
+        cursor = page["pagination"]["nextCursor"]
+
+
+try:
+    for session in read_all("/api/v1/dtt/sessions", ownerId="me"):
+        # The distance is absent where it is not known.
+        print(session["created_at"], session["passed"], session["repsMeasured"], session.get("distanceTravelled"), sep="\t")
+except urllib.error.HTTPError as error:
+    refusal = json.load(error)
+    sys.exit(refusal["code"] + ": " + refusal["error"])
