@@ -14,7 +14,7 @@ const Day = (description: string) => Type.String({ description, format: 'date', 
 const Count = (description: string) => Integer(description, { minimum: 0 })
 
 export type StatisticsSources = Static<typeof StatisticsSources>
-const StatisticsSources = record('What the figures of a range rest on, and what they leave out.', {
+const StatisticsSources = record('What the figures of a range are computed from, and what they leave out.', {
   sessions: Count('Sessions that count in the range.'),
   practiceSessions: Count('Practice locks of the range, which do not count.'),
   unknownTemplate: Count('Lock sessions that count although their template is not known: it could be for practice.'),
@@ -62,7 +62,7 @@ const lockFigures = {
   ),
 }
 
-/** What a bucket has before its figures. */
+/** The fields of a bucket before its figures. */
 const bucketFields = {
   date: Day('First day of the whole day, week or month, also where the range cuts it.'),
   start: Timestamp('When it starts, within the range.'),
@@ -82,7 +82,7 @@ const Streak = record('Days in a row with a training session, over all time.', {
   longestTo: nullable(Day('Last day of the longest.')),
 })
 
-/** What statistics have before their figures. */
+/** The fields of statistics before their figures. */
 const statisticsFields = {
   timeZone: ZoneName,
   weekStart: Choice('The day that weeks begin with.', [...weekStarts]),
@@ -114,7 +114,7 @@ const rangeParameters = {
   ...ownerOrCaller,
 }
 
-/** What somebody asks of a range. */
+/** The parameters of a range. */
 export interface RangeParams {
   readonly bucket: Unit
   readonly from: number | undefined
@@ -124,7 +124,7 @@ export interface RangeParams {
 
 const MAX_BUCKETS = 400
 
-/** The range, and what is wrong with it, on this day. */
+/** The range and its errors, if today is this day. */
 export function readRange(
   { bucket, ...params }: RangeParams,
   today: number,
@@ -138,12 +138,12 @@ export function readRange(
   return { range, errors }
 }
 
-/** What can be told before the time zone is known, so that it is told together with all else that is wrong. */
+/** Checks what does not depend on the time zone, so that it is reported together with other wrong parameters. */
 const checkRange: Check = (values, isWrong, now) => {
   if (['bucket', 'from', 'to', 'weekStart'].some(isWrong)) return []
   // The query has these parameters, and none of them is wrong.
   const params = values as RangeParams
-  // Where today is not the end, the day does not matter.
+  // An error that occurs both on the earliest and on the latest possible day does not depend on the zone.
   const [earliest, latest] = [now - DAY_MS / 2, now + DAY_MS].map(at => readRange(params, Math.floor(at / DAY_MS)))
   return (earliest?.errors ?? []).filter(({ message }) => latest?.errors.some(error => error.message === message))
 }

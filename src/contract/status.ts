@@ -13,7 +13,7 @@ export const AsOf = nullable(
 
 export type Status = Static<typeof Status>
 export const Status = record(
-  'How things stand. A field is null where nothing is known, or the caller cannot read that area.',
+  'The present state. A field is null if nothing is known, or if the caller may not read that area.',
   {
     ownerId: Id('Identifier of the account it is about.'),
     timeZone: ZoneName,
@@ -23,9 +23,9 @@ export const Status = record(
       OpenText('The `lockState` of the active lock session; `idle` where none is active.', [...lockStates, 'idle']),
     ),
     lockedSince: nullable(Timestamp('When the active lock session started.')),
-    stateSince: nullable(Timestamp('When the present stretch of it started, such as a break.')),
+    stateSince: nullable(Timestamp('When its present interval started, such as a break.')),
     plannedEnd: nullable(Timestamp('When it is planned to end; null also where the time is hidden.')),
-    timeHidden: nullable(Flag('Whether its template hides the time from its owner, and so this answer does.')),
+    timeHidden: nullable(Flag('Whether its template hides the time from its owner, and so this response does.')),
     practiceLock: nullable(Flag('Whether its template is for practice; null where the template is not known.')),
     lastSessionAt: nullable(Timestamp('When the newest training session was recorded.')),
     lastSessionPassed: nullable(Flag('Whether it was passed.')),
@@ -53,9 +53,9 @@ export const Status = record(
 
 export const status = {
   getStatus: get('/api/v1/status', {
-    summary: 'Get how things stand',
+    summary: 'Get the status',
     description:
-      'One flat object for a display or a home: the lock, the newest training session, this week, streaks. It changes with events, at midnight and once an hour, so that its validator holds meanwhile. Durations of a state that was last known more than an hour ago end at that time.',
+      'One flat object for displays and home automation: the lock, the newest training session, this week, streaks. It changes with events, at midnight and once an hour, so its validator stays valid in between. Durations of a state that was last known more than an hour ago end at that time.',
     scope: 'status:read',
     query: {
       ...ownerOrCaller,

@@ -348,7 +348,7 @@ export interface Token {
     /** When it was last used, to the minute; null until its first use is recorded. */
     lastUsedAt: string | null;
 }
-/** How things stand. A field is null where nothing is known, or the caller cannot read that area. */
+/** The present state. A field is null if nothing is known, or if the caller may not read that area. */
 export interface Status {
     /** Identifier of the account it is about. */
     ownerId: number;
@@ -362,11 +362,11 @@ export interface Status {
     lockState: string | null;
     /** When the active lock session started. */
     lockedSince: string | null;
-    /** When the present stretch of it started, such as a break. */
+    /** When its present interval started, such as a break. */
     stateSince: string | null;
     /** When it is planned to end; null also where the time is hidden. */
     plannedEnd: string | null;
-    /** Whether its template hides the time from its owner, and so this answer does. */
+    /** Whether its template hides the time from its owner, and so this response does. */
     timeHidden: boolean | null;
     /** Whether its template is for practice; null where the template is not known. */
     practiceLock: boolean | null;
@@ -413,7 +413,7 @@ export interface TrainingStatistics {
     to: string;
     /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
     asOf: string | null;
-    /** What the figures of a range rest on, and what they leave out. */
+    /** What the figures of a range are computed from, and what they leave out. */
     sources: {
         /** Sessions that count in the range. */
         sessions: number;
@@ -504,7 +504,7 @@ export interface LockStatistics {
     to: string;
     /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
     asOf: string | null;
-    /** What the figures of a range rest on, and what they leave out. */
+    /** What the figures of a range are computed from, and what they leave out. */
     sources: {
         /** Sessions that count in the range. */
         sessions: number;
@@ -844,7 +844,7 @@ export interface Endpoints {
         };
         item: never;
     };
-    /** Get how things stand */
+    /** Get the status */
     '/api/v1/status': {
         params: {
             ownerId?: number | "me";

@@ -20,13 +20,13 @@ import { hourOf } from './status.ts'
 export const handlers: Handlers<typeof statistics> = {
   async getTrainingStatistics(caller, params) {
     const { store, now } = caller
-    const { owner, range, clock, buckets, known } = await readQuestion(caller, params)
+    const { owner, range, clock, buckets, known } = await readScope(caller, params)
     const sessions = filtered(await allTrainings(store, owner), { kind: params.type, program: params.programId })
     const figures = trainingStatistics(sessions, buckets, clock, params.type)
     const streak = streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock)
     const { sessions: counted, ungradedSegments } = figures.total
-    const answer = {
-      ...headOf(range, known),
+    const data = {
+      ...commonFieldsOf(range, known),
       sources: sourcesOf({ sessions: counted, ungradedSegments }),
       total: trainingFields(figures.total),
       buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...trainingFields(bucket) })),
@@ -37,33 +37,33 @@ export const handlers: Handlers<typeof statistics> = {
         longestTo: streak.to === null ? null : formatDate(streak.to),
       },
     }
-    return made(JSON.stringify(answer))
+    return made(JSON.stringify(data))
   },
 
   async getLockStatistics(caller, params) {
-    const { owner, range, buckets, known } = await readQuestion(caller, params)
+    const { owner, range, buckets, known } = await readScope(caller, params)
     const until = countedUntil(known.asOf, caller.now)
     const [start, end] = [buckets[0]?.start ?? 0, buckets.at(-1)?.end ?? 0]
-    const reaching = (await lockHistory(caller.store, owner, until, start)).filter(
+    const overlapping = (await lockHistory(caller.store, owner, until, start)).filter(
       ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
     )
-    const sessions = withoutPractice(reaching)
+    const sessions = withoutPractice(overlapping)
     const figures = lockStatistics(sessions, buckets, until)
-    const answer = {
-      ...headOf(range, known),
+    const data = {
+      ...commonFieldsOf(range, known),
       sources: sourcesOf({
         sessions: sessions.length,
-        practiceSessions: reaching.length - sessions.length,
+        practiceSessions: overlapping.length - sessions.length,
         unknownTemplate: sessions.filter(({ rules }) => rules === undefined).length,
       }),
       total: figures.total,
       buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
     }
-    return made(JSON.stringify(answer))
+    return made(JSON.stringify(data))
   },
 }
 
-interface Question {
+interface StatisticsScope {
   readonly owner: number
   readonly range: BucketRange
   readonly clock: ZoneClock
@@ -71,11 +71,11 @@ interface Question {
   readonly known: KnownTime
 }
 
-/** Whose figures are asked for, and over which buckets. Throws ApiError. */
-async function readQuestion(
+/** The account and the buckets of a request. Throws ApiError. */
+async function readScope(
   { store, grant, now }: Caller,
   params: RangeParams & { readonly ownerId: number | undefined; readonly tz: string | undefined },
-): Promise<Question> {
+): Promise<StatisticsScope> {
   const { accountId } = grant
   const stored = await readKnownTime(store, accountId, params.ownerId ?? accountId, now)
   const known = { ...stored, timeZone: params.tz ?? stored.timeZone }
@@ -89,7 +89,7 @@ async function readQuestion(
   return { owner, range, clock, buckets: bucketsOf(range, clock, now), known }
 }
 
-function headOf({ weekStart, from, to }: BucketRange, { timeZone, asOf }: KnownTime) {
+function commonFieldsOf({ weekStart, from, to }: BucketRange, { timeZone, asOf }: KnownTime) {
   return { timeZone, weekStart, from: formatDate(from), to: formatDate(to), asOf: hourOf(asOf) }
 }
 

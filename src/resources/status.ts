@@ -1,6 +1,6 @@
 import { accessToOne } from '../accounts/access.ts'
 import type { Status, status } from '../contract/status.ts'
-import { formatTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import { runningLock } from '../stats/queries.ts'
 import { type LockStatus, lockStatus, type TrainingStatus, trainingStatus } from '../stats/status.ts'
@@ -19,7 +19,7 @@ export const handlers: Handlers<typeof status> = {
     const { asOf } = known
     const timeZone = tz ?? known.timeZone
     const locks = lockStatus(lock, { isOwner: owner === grant.accountId, asOf, now })
-    const answer: Status = {
+    const data: Status = {
       ownerId: owner,
       timeZone,
       asOf: hourOf(asOf),
@@ -27,7 +27,7 @@ export const handlers: Handlers<typeof status> = {
       ...trainingFields(trainingStatus(sessions, timeZone, now)),
       ...(relative === undefined ? {} : secondsOf(locks, asOf, now)),
     }
-    return made(JSON.stringify(answer))
+    return made(JSON.stringify(data))
   },
 }
 
@@ -35,9 +35,9 @@ function lockFields(lock: LockStatus) {
   return {
     locked: lock.locked,
     lockState: lock.state,
-    lockedSince: timestampOrNull(lock.lockedSince),
-    stateSince: timestampOrNull(lock.stateSince),
-    plannedEnd: timestampOrNull(lock.plannedEnd),
+    lockedSince: formatOptionalTimestamp(lock.lockedSince),
+    stateSince: formatOptionalTimestamp(lock.stateSince),
+    plannedEnd: formatOptionalTimestamp(lock.plannedEnd),
     timeHidden: lock.timeHidden,
     practiceLock: lock.isPractice,
   }
@@ -45,7 +45,7 @@ function lockFields(lock: LockStatus) {
 
 function trainingFields({ last, ...training }: TrainingStatus) {
   return {
-    lastSessionAt: timestampOrNull(last?.at ?? null),
+    lastSessionAt: formatOptionalTimestamp(last?.at ?? null),
     lastSessionPassed: last?.passed ?? null,
     lastSessionGradePercent: last?.grade ?? null,
     lastSessionReps: last?.reps ?? null,
@@ -68,16 +68,12 @@ function secondsOf({ elapsed, remaining }: LockStatus, asOf: number | null, now:
   }
 }
 
-/** As an instant that changes once an hour, so that the validator does not change with every pull. */
+/** Rounded down to the hour, so that the validator does not change with every pull. */
 export function hourOf(asOf: number | null): string | null {
   return asOf === null ? null : formatTimestamp(Math.floor(asOf / HOUR_MS) * HOUR_MS)
 }
 
 const HOUR_MS = 3_600_000
-
-function timestampOrNull(instant: number | null): string | null {
-  return instant === null ? null : formatTimestamp(instant)
-}
 
 function metresOrNull(micrometres: number | null): number | null {
   return micrometres === null ? null : micrometres / 1_000_000

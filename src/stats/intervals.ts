@@ -10,27 +10,26 @@ export interface LockInterval {
 }
 
 /**
- * The stretches of a lock session, one after another without a gap, from its first event to its end: to now while it
- * runs (`endAt` null). What came after that is left out. Events may be in any order, come twice, or be missing: the
- * lock stays as it was until something says otherwise. A locked stretch is one however often it was confirmed; open ones
- * of different kinds (a break, the end) stay apart.
+ * The intervals of a lock session, without gaps, from its first event to its end, or to now while it is active (`endAt`
+ * null). Later events are ignored. Events may be in any order, repeated or missing: a state lasts until the next event that
+ * changes it. Repeated locked events make one interval; open intervals of different kinds (a break, the end) are separate.
  */
 export function lockIntervals(events: readonly LockEvent[], endAt: number | null, now: number): LockInterval[] {
   const end = Math.min(endAt ?? now, now)
   const ordered = events.filter(([at]) => at < end).toSorted(([a], [b]) => a - b)
-  const stretches: LockInterval[] = []
+  const intervals: LockInterval[] = []
   for (const [index, [start, locked, kind]] of ordered.entries()) {
     const next = ordered[index + 1]?.[0] ?? end
     // Of events at one instant, the last counts.
     if (next === start) continue
-    const before = stretches.at(-1)
+    const before = intervals.at(-1)
     if (before !== undefined && before.locked === (locked === 1) && (before.locked || before.kind === kind)) {
-      stretches[stretches.length - 1] = { ...before, end: next }
+      intervals[intervals.length - 1] = { ...before, end: next }
     } else {
-      stretches.push({ start, end: next, locked: locked === 1, kind })
+      intervals.push({ start, end: next, locked: locked === 1, kind })
     }
   }
-  return stretches
+  return intervals
 }
 
 /** What a template says of the locks that start from it. */

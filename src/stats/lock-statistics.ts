@@ -9,7 +9,7 @@ export interface LockTimes {
   /** When it ended, null while it runs. */
   readonly endAt: number | null
   /** Up to its end, or to the present. */
-  readonly stretches: readonly LockInterval[]
+  readonly intervals: readonly LockInterval[]
 }
 
 export interface LockStatistics {
@@ -18,7 +18,7 @@ export interface LockStatistics {
   readonly lockedSeconds: number
   readonly breakSeconds: number
   readonly openSeconds: number
-  /** The longest stretch, as far as it lies in the bucket. */
+  /** The longest interval, as far as it lies in the bucket. */
   readonly longestLockedSeconds: number
   /** Of the time that has passed, with one decimal; null where none has. */
   readonly lockedPercent: number | null
@@ -98,11 +98,11 @@ function stateIntervals(sessions: readonly LockTimes[], now: number): StateInter
 }
 
 /** The states of one session, as their places in STATES. Before its first event it is open. */
-function* statesOf({ at, endAt, stretches }: LockTimes, now: number) {
+function* statesOf({ at, endAt, intervals }: LockTimes, now: number) {
   const end = seconds(Math.min(endAt ?? now, now))
-  const first = Math.min(seconds(stretches[0]?.start ?? Infinity), end)
+  const first = Math.min(seconds(intervals[0]?.start ?? Infinity), end)
   if (seconds(at) < first) yield { start: seconds(at), end: first, state: 2 }
-  for (const { start, end, locked, kind } of stretches) {
+  for (const { start, end, locked, kind } of intervals) {
     if (seconds(start) < seconds(end)) {
       yield { start: seconds(start), end: seconds(end), state: locked ? 0 : kind === 'break' ? 1 : 2 }
     }

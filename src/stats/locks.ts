@@ -29,7 +29,7 @@ export interface LockDetails {
   readonly endAt: number | null
   /** When it is planned to end; null if it does not run, or that is not known. */
   readonly plannedEnd: number | null
-  readonly stretches: readonly LockInterval[]
+  readonly intervals: readonly LockInterval[]
 }
 
 /** One lock session of some accounts; undefined when they have none with this identifier. */
@@ -53,7 +53,7 @@ export async function lockSession(
     rules: rulesOf(row),
     endAt,
     plannedEnd: plannedEnd(row),
-    stretches: lockIntervals(events, endAt, now),
+    intervals: lockIntervals(events, endAt, now),
   }
 }
 
@@ -90,12 +90,12 @@ export async function lockTemplates(store: Store, owners: readonly number[]): Pr
   })
 }
 
-/** Milliseconds under lock and open in all stretches, and the longest under lock. */
-export function totalsOf(stretches: readonly LockInterval[]): { locked: number; open: number; longest: number } {
+/** Milliseconds under lock and open in all intervals, and the longest under lock. */
+export function totalsOf(intervals: readonly LockInterval[]): { locked: number; open: number; longest: number } {
   let locked = 0
   let open = 0
   let longest = 0
-  for (const { start, end, locked: isLocked } of stretches) {
+  for (const { start, end, locked: isLocked } of intervals) {
     if (isLocked) {
       locked += end - start
       longest = Math.max(longest, end - start)

@@ -49,13 +49,13 @@ export function groupByPeriod<Item extends { readonly at: number }>(
   return groups
 }
 
-/** How many milliseconds of a stretch lie in each of the periods. */
+/** How many milliseconds of a interval lie in each of the periods. */
 export function timeByPeriod(
-  stretches: readonly { readonly start: number; readonly end: number }[],
+  intervals: readonly { readonly start: number; readonly end: number }[],
   periods: Periods,
 ): number[] {
   const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => 0)
-  for (const { start, end } of stretches) {
+  for (const { start, end } of intervals) {
     let index = periodOf(Math.max(start, periods[0] ?? Infinity), periods)
     while (index >= 0 && index < sums.length && (periods[index] ?? Infinity) < end) {
       const from = Math.max(start, periods[index] ?? 0)

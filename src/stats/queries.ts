@@ -98,7 +98,7 @@ export interface LockFigures {
   /** When it is planned to end; null if it does not run, or that is not known. */
   readonly plannedEnd: number | null
   readonly events: readonly LockEvent[]
-  readonly stretches: readonly LockInterval[]
+  readonly intervals: readonly LockInterval[]
 }
 
 /** The lock sessions of an account that reach into a time, the oldest first. */
@@ -270,7 +270,7 @@ function lockFigures(row: LockRow, now: number): LockFigures {
     endAt,
     plannedEnd: plannedEnd(row),
     events,
-    stretches: lockIntervals(events, endAt, now),
+    intervals: lockIntervals(events, endAt, now),
   }
 }
 

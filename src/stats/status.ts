@@ -5,11 +5,11 @@ import { streaksOf } from './streaks.ts'
 import type { SessionFigures } from './training.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'
 
-/** How a lock stands. */
+/** The present state of a lock. */
 export interface LockStatus {
   readonly locked: boolean
   readonly state: string
-  /** When the session started, and its present stretch. */
+  /** When the session started, and its present interval. */
   readonly lockedSince: number | null
   readonly stateSince: number | null
   readonly plannedEnd: number | null
@@ -20,7 +20,7 @@ export interface LockStatus {
   readonly remaining: number | null
 }
 
-/** A state that is known for longer is told with its age, and its durations stop counting. */
+/** If the records are older than this, durations end at the time up to which they are known. */
 const MAX_FRESH_MS = 3_600_000
 
 /** The instant up to which durations count. */
@@ -43,7 +43,7 @@ export function lockStatus(
   const timeHidden = hidesTime(lock.rules, isOwner)
   const plannedEnd = timeHidden ? null : lock.plannedEnd
   return {
-    // Without events, all that is known is the state.
+    // Without events, only the state is known.
     locked: current?.locked ?? lock.state === 'locked',
     state: lock.state,
     lockedSince: lock.at,
@@ -68,7 +68,7 @@ const IDLE: LockStatus = {
   remaining: null,
 }
 
-/** How training stands. */
+/** The present state of training. */
 export interface TrainingStatus {
   readonly last: SessionFigures | undefined
   readonly sessionsToday: number
@@ -81,7 +81,7 @@ export interface TrainingStatus {
   readonly bestGrade: number | null
 }
 
-/** How training stands after all these sessions, the oldest first. Weeks start on Monday. */
+/** The state after all these sessions, the oldest first. Weeks start on Monday. */
 export function trainingStatus(sessions: readonly SessionFigures[], timeZone: string, now: number): TrainingStatus {
   const clock = zoneClock(timeZone)
   const today = clock.dayOf(now)
@@ -117,7 +117,7 @@ function sessionsBetween(sessions: readonly SessionFigures[], start: number, end
   return sessions.slice(firstFrom(sessions, start), firstFrom(sessions, end))
 }
 
-/** The place of the first session at or after an instant. */
+/** The index of the first session at or after an instant. */
 function firstFrom(sessions: readonly SessionFigures[], at: number): number {
   let low = 0
   let high = sessions.length

@@ -49,8 +49,8 @@ for (const { kind, name, path, device } of devices) {
   })
 }
 
-testSharing({ path: '/api/v1/lkbx', noun: 'Lock device', record: lockDevice, isMixed: false })
-testSharing({ path: '/api/v1/dtt', noun: 'Training device', record: trainingDevice, isMixed: false })
+testSharing({ path: '/api/v1/lkbx', resourceName: 'Lock device', record: lockDevice, isMixed: false })
+testSharing({ path: '/api/v1/dtt', resourceName: 'Training device', record: trainingDevice, isMixed: false })
 
 test('a training device has the time of its last log only where its source had one', async () => {
   const { lastLogAt: _, ...rest } = trainer

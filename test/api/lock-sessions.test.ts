@@ -110,7 +110,11 @@ test('the validator of a lock session with its template changes with the templat
   for (const [index, etag] of after.entries()) assert.notEqual(etag, before[index])
 })
 
-testSharing({ path: '/api/v1/lkbx/sessions', noun: 'Lock session', record: (id, owner) => lockSession(id, owner) })
+testSharing({
+  path: '/api/v1/lkbx/sessions',
+  resourceName: 'Lock session',
+  record: (id, owner) => lockSession(id, owner),
+})
 
 const on = (id: number, owner: number, startDate: string, isActive = false) =>
   lockSession(id, owner, { startDate, isActive })

@@ -51,7 +51,11 @@ test('the shortest and longest duration are null when the duration is not random
   assertData(answer, { ...weekend, isRandomDuration: false, minDuration: null, maxDuration: null })
 })
 
-testSharing({ path: '/api/v1/lkbx/templates', noun: 'Lock template', record: (id, owner) => lockTemplate(id, owner) })
+testSharing({
+  path: '/api/v1/lkbx/templates',
+  resourceName: 'Lock template',
+  record: (id, owner) => lockTemplate(id, owner),
+})
 
 test('a lock template that is marked public opens nothing to strangers', async () => {
   const open = lockTemplate(7, 1, { isPublic: true, isPubliclyListed: true })

@@ -125,7 +125,7 @@ test('only a training session of the legacy upload path says that its distance i
 
 testSharing({
   path: '/api/v1/dtt/sessions',
-  noun: 'Training session',
+  resourceName: 'Training session',
   record: (id, owner) => trainingSession(id, owner),
 })
 

@@ -97,7 +97,7 @@ test('segments without an order stay as they were given', async () => {
 
 testSharing({
   path: '/api/v1/dtt/templates',
-  noun: 'Training template',
+  resourceName: 'Training template',
   record: (id, owner) => trainingTemplate(id, owner),
 })
 

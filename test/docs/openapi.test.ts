@@ -109,14 +109,14 @@ test('refusals look as their examples show', async () => {
     assert.match(requestId, /^[A-Za-z0-9._-]{16,}$/)
   }
 
-  for (const [name, { path: pattern, query, resourceName: noun }] of endpoints) {
+  for (const [name, { path: pattern, query, resourceName }] of endpoints) {
     const path = pattern.replace(':id', '1')
     const [first] = Object.keys(query)
     await check(`${name} unknown_parameter`, `${path}?nonsense=1`, token)
     if (pattern.endsWith(':id')) await check(`${name} invalid_parameter`, pattern.replace(':id', 'x'), token)
     else if (first !== undefined) await check(`${name} invalid_parameter`, `${path}?${first}=-1`, token)
     if (first !== undefined) await check(`${name} repeated_parameter`, `${path}?${repeated(pattern, first)}`, token)
-    if (noun !== undefined) await check(`${name} not_found`, pattern.replace(':id', '9007199254740991'), token)
+    if (resourceName !== undefined) await check(`${name} not_found`, pattern.replace(':id', '9007199254740991'), token)
   }
   const path = '/api/v1/lkbx/templates'
   await check('missing_token', path, undefined)

@@ -195,13 +195,13 @@ test('time under lock counts once, as locked before a break and a break before o
     {
       at: hour(1),
       endAt: hour(10),
-      stretches: [
+      intervals: [
         { start: hour(2), end: hour(4), locked: true, kind: 'start' },
         { start: hour(4), end: hour(6), locked: false, kind: 'break' },
         { start: hour(6), end: hour(10), locked: false, kind: 'unlocked' },
       ],
     },
-    { at: hour(3), endAt: null, stretches: [{ start: hour(3), end: hour(5), locked: true, kind: 'start' }] },
+    { at: hour(3), endAt: null, intervals: [{ start: hour(3), end: hour(5), locked: true, kind: 'start' }] },
   ]
   const { total } = lockStatistics(sessions, bucketsOf(days('2026-03-02', '2026-03-02'), clock, 0), hour(10))
   assert.deepEqual(total, {
@@ -215,11 +215,11 @@ test('time under lock counts once, as locked before a break and a break before o
   })
 })
 
-test('the longest stretch is cut to its bucket, and the longest of all buckets is no sum', () => {
+test('the longest interval is cut to its bucket, and the longest of all buckets is no sum', () => {
   const clock = zoneClock('UTC')
   const start = at('2026-03-02T20:00:00Z')
   const end = at('2026-03-03T03:00:00Z')
-  const session = { at: start, endAt: end, stretches: [{ start, end, locked: true, kind: 'start' }] }
+  const session = { at: start, endAt: end, intervals: [{ start, end, locked: true, kind: 'start' }] }
   const now = at('2026-03-03T06:00:00Z')
   const { total, buckets } = lockStatistics([session], bucketsOf(days('2026-03-02', '2026-03-04'), clock, now), now)
   assert.deepEqual(

@@ -30,8 +30,8 @@ const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe'
 const zone = fc.constantFrom(...zones)
 const instant = fc.integer({ min: at('2010-01-01T00:00:00Z'), max: at('2030-01-01T00:00:00Z') })
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
-const length = (stretches: readonly { start: number; end: number }[]) =>
-  sum(stretches.map(({ start, end }) => end - start))
+const length = (intervals: readonly { start: number; end: number }[]) =>
+  sum(intervals.map(({ start, end }) => end - start))
 
 const events = fc
   .uniqueArray(fc.integer({ min: 0, max: 1000 }), { maxLength: 30 })
@@ -49,23 +49,23 @@ const events = fc
 const end = fc.option(fc.integer({ min: 0, max: 1200 }), { nil: null })
 const now = fc.integer({ min: 0, max: 1200 })
 
-test('the stretches of a lock session follow each other without a gap and sum to the whole', () => {
+test('the intervals of a lock session follow each other without a gap and sum to the whole', () => {
   fc.assert(
     fc.property(events, end, now, (events, end, now) => {
-      const stretches = lockIntervals(events, end, now)
+      const intervals = lockIntervals(events, end, now)
       const stop = Math.min(end ?? now, now)
       const first = Math.min(...events.map(([time]) => time), stop)
-      assert.equal(length(stretches), stop - first)
-      for (const [index, stretch] of stretches.entries()) {
-        assert.ok(stretch.end > stretch.start)
-        assert.equal(stretch.start, index === 0 ? first : stretches[index - 1]?.end)
+      assert.equal(length(intervals), stop - first)
+      for (const [index, interval] of intervals.entries()) {
+        assert.ok(interval.end > interval.start)
+        assert.equal(interval.start, index === 0 ? first : intervals[index - 1]?.end)
       }
-      if (stretches.length > 0) assert.equal(stretches.at(-1)?.end, stop)
+      if (intervals.length > 0) assert.equal(intervals.at(-1)?.end, stop)
     }),
   )
 })
 
-test('neither the order of events nor one that comes twice changes the stretches', () => {
+test('neither the order of events nor one that comes twice changes the intervals', () => {
   const disordered = events.chain(events =>
     fc.tuple(fc.constant(events), fc.shuffledSubarray([...events, ...events], { minLength: events.length * 2 })),
   )
@@ -164,29 +164,29 @@ test('the hours of a day with 23 and of one with 25 are all counted, in their we
   const zone = 'Europe/Berlin'
   const spring = { start: at('2026-03-28T23:00:00Z'), end: at('2026-03-29T22:00:00Z') }
   const autumn = { start: at('2026-10-24T22:00:00Z'), end: at('2026-10-25T23:00:00Z') }
-  for (const [stretch, hours] of [
+  for (const [interval, hours] of [
     [spring, 23],
     [autumn, 25],
   ] as const) {
-    const days = periodsBetween('day', stretch.start - HOUR, stretch.end, zone)
+    const days = periodsBetween('day', interval.start - HOUR, interval.end, zone)
     assert.deepEqual(
-      timeByPeriod([stretch], days).map(time => time / HOUR),
+      timeByPeriod([interval], days).map(time => time / HOUR),
       [0, hours, 0],
     )
-    const week = periodsBetween('week', stretch.start, stretch.start, zone)
+    const week = periodsBetween('week', interval.start, interval.start, zone)
     assert.equal(((week[1] ?? 0) - (week[0] ?? 0)) / HOUR, 144 + hours)
-    assert.deepEqual(timeByPeriod([stretch], week), [hours * HOUR])
+    assert.deepEqual(timeByPeriod([interval], week), [hours * HOUR])
   }
 })
 
 test('time by days, weeks or months sums to the whole time', () => {
-  const stretch = fc
+  const interval = fc
     .tuple(instant, fc.integer({ min: 0, max: 90 * 24 * HOUR }))
     .map(([start, long]) => ({ start, end: start + long }))
   const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
   fc.assert(
-    fc.property(fc.array(stretch, { minLength: 1, maxLength: 3 }), unit, zone, (stretches, unit, zone) => {
-      const near = stretches.filter(({ start }) => Math.abs(start - (stretches[0]?.start ?? 0)) < 400 * 24 * HOUR)
+    fc.property(fc.array(interval, { minLength: 1, maxLength: 3 }), unit, zone, (intervals, unit, zone) => {
+      const near = intervals.filter(({ start }) => Math.abs(start - (intervals[0]?.start ?? 0)) < 400 * 24 * HOUR)
       const from = Math.min(...near.map(({ start }) => start))
       const to = Math.max(...near.map(({ end }) => end))
       assert.equal(sum(timeByPeriod(near, periodsBetween(unit, from, to, zone))), length(near))

@@ -16,7 +16,7 @@ import { createToken } from '../../src/accounts/tokens.ts'
 import { addresses } from '../support/addresses.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startPostgres, testOnPostgres } from '../support/postgres.ts'
-import { type Asked, connectAsReader, nodesOf, type Plan, planOf, watch } from '../support/query-plans.ts'
+import { type RecordedRead, connectAsReader, nodesOf, type Plan, planOf, watch } from '../support/query-plans.ts'
 import { startProxy } from '../support/proxy.ts'
 import {
   account,
@@ -205,7 +205,7 @@ async function startAll() {
   return {
     store,
     proxy,
-    plan: (one: Asked) => planOf(client, store, one),
+    plan: (one: RecordedRead) => planOf(client, store, one),
     asked,
     watched,
     newToken,

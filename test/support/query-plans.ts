@@ -6,14 +6,14 @@ import { compile, type Query } from '../../src/store/query.ts'
 
 /** What a store was asked, and how PostgreSQL goes about it. */
 
-export interface Asked {
+export interface RecordedRead {
   readonly query: Query<never, unknown>
   readonly values: object
 }
 
 /** A store that notes each compiled read in `asked`. */
-export function watch(store: Store): { watched: Store; asked: Asked[] } {
-  const asked: Asked[] = []
+export function watch(store: Store): { watched: Store; asked: RecordedRead[] } {
+  const asked: RecordedRead[] = []
   const watched: Store = {
     ...store,
     read(query, values) {
@@ -42,7 +42,7 @@ export interface Plan {
 }
 
 /** Runs a read, and tells how it went. */
-export async function planOf(client: pg.Client, { db }: Store, { query, values }: Asked): Promise<Plan> {
+export async function planOf(client: pg.Client, { db }: Store, { query, values }: RecordedRead): Promise<Plan> {
   const { sql: text, parameters } = compile(db, 'postgres', query)
   const given = parameters(values).map(value => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)))
   await client.query(`prepare asked as ${text}`)

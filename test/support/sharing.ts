@@ -31,15 +31,15 @@ interface Shared {
   /** The path of the list; below it is each record by its identifier. */
   readonly path: string
   /** What a 404 says was not found. */
-  readonly noun: string
+  readonly resourceName: string
   readonly record: (id: number, ownerId: number) => object
   /** Whether the list without `ownerId` holds the records of everybody readable, or the caller's own alone. */
   readonly isMixed?: boolean
 }
 
 /** Registers the tests of who sees a record: the same promises for every kind. */
-export function testSharing({ path, noun, record, isMixed = true }: Shared) {
-  const name = noun.toLowerCase()
+export function testSharing({ path, resourceName, record, isMixed = true }: Shared) {
+  const name = resourceName.toLowerCase()
   const lines = [...people, ...owners.map(owner => record(owner * 11, owner))]
 
   test(`a ${name} is read by its owner and the owner's partners; to everybody else it does not exist`, async () => {
@@ -49,9 +49,9 @@ export function testSharing({ path, noun, record, isMixed = true }: Shared) {
       for (const owner of owners) {
         const answer = await service.fetch(`${path}/${owner * 11}`, token)
         if (owned.includes(owner)) assert.equal(answer.body.data?.id, owner * 11, `${username} reads ${owner}`)
-        else assertRefused(answer, 404, 'not_found', { error: `${noun} not found` })
+        else assertRefused(answer, 404, 'not_found', { error: `${resourceName} not found` })
       }
-      assertRefused(await service.fetch(`${path}/1`, token), 404, 'not_found', { error: `${noun} not found` })
+      assertRefused(await service.fetch(`${path}/1`, token), 404, 'not_found', { error: `${resourceName} not found` })
     }
   })
 

@@ -127,7 +127,7 @@ function lockSessionsAround(at: number, span: number, random: Random, now: numbe
       const locked = random() < 0.5
       return [minute(start, span), locked ? 1 : 0, locked ? 'locked' : random() < 0.5 ? 'break' : 'unlocked']
     }).toSorted(([a], [b]) => a - b)
-    return { at: start, endAt: end, stretches: lockIntervals(events, end, now) }
+    return { at: start, endAt: end, intervals: lockIntervals(events, end, now) }
   })
 }
 
@@ -161,7 +161,7 @@ export function checkLocksByMinute(at: number, zone: string, random: Random) {
 
 function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break' | 'open' | undefined {
   const running = sessions.filter(session => session.at <= at && at < (session.endAt ?? Infinity))
-  const early = sessions.flatMap(({ stretches }) => stretches).filter(({ start, end }) => start <= at && at < end)
+  const early = sessions.flatMap(({ intervals }) => intervals).filter(({ start, end }) => start <= at && at < end)
   if (early.some(({ locked }) => locked)) return 'locked'
   if (early.some(({ locked, kind }) => !locked && kind === 'break')) return 'break'
   return running.length > 0 || early.length > 0 ? 'open' : undefined

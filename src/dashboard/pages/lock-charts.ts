@@ -117,8 +117,8 @@ export function lockCalendar(viewer: Viewer, history: readonly LockFigures[], { 
       <div class="card-head"><h2>Days</h2></div>
       <p class="summary">${countText(under, 'day')} with time under lock in ${WEEKS} weeks.</p>
       ${calendarTable('Days under lock', weeks, ({ date, start, end, locked }) => {
-        const session = history.findLast(({ stretches }) =>
-          stretches.some(one => one.locked && one.start < end && one.end > start),
+        const session = history.findLast(({ intervals }) =>
+          intervals.some(one => one.locked && one.start < end && one.end > start),
         )
         const isWhole = locked >= (Math.min(end, now) - start) * WHOLE_DAY_SHARE
         return {

@@ -20,9 +20,9 @@ async function showSession(visit: Visit) {
   const until = countedUntil(viewer.asOf, now)
   const session = await lockSession(store, owners, id, until)
   if (session === undefined) throw notFound('Lock session')
-  const { owner, record, document, stretches, endAt, template } = session
-  const { locked, open, longest } = totalsOf(stretches)
-  const breaks = stretches.filter(stretch => !stretch.locked).length
+  const { owner, record, document, intervals, endAt, template } = session
+  const { locked, open, longest } = totalsOf(intervals)
+  const breaks = intervals.filter(interval => !interval.locked).length
   const started = Date.parse(record.startDate)
   const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
   const all = template === null ? [] : await lockTemplates(store, owners)
@@ -81,12 +81,12 @@ function plannedEndStat(
   return stat('Planned end', inTime(plannedEnd, until), dateTimeText(viewer, plannedEnd))
 }
 
-function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number): Html {
+function timeline(viewer: Viewer, { intervals, endAt }: LockDetails, now: number): Html {
   const { timeZone } = viewer
-  return chart<(typeof stretches)[number]>({
+  return chart<(typeof intervals)[number]>({
     chartType: 'timeline',
     title: 'Locked and open',
-    summary: timelineSummary(viewer, stretches),
+    summary: timelineSummary(viewer, intervals),
     empty: 'No events, so nothing is known of this session',
     wide: true,
     data: { events: 'events', now: endAt === null ? wallClock(now, timeZone) : undefined },
@@ -122,12 +122,12 @@ function timeline(viewer: Viewer, { stretches, endAt }: LockDetails, now: number
         cell: ({ start, end }) => durationText((end - start) / 1000),
       },
     ],
-    rows: stretches,
+    rows: intervals,
   })
 }
 
-function timelineSummary(viewer: Viewer, stretches: LockDetails['stretches']): string {
-  const locked = stretches.filter(stretch => stretch.locked)
+function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
+  const locked = intervals.filter(interval => interval.locked)
   const [first] = locked
   if (first === undefined) return 'Nothing is known of a time under lock.'
   const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)

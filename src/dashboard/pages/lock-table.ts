@@ -26,7 +26,7 @@ export async function lockTable({ store, viewer, query }: Visit, history: readon
   )
   const rows = paged.rows.map(session => ({
     ...session,
-    ...totalsOf(session.stretches),
+    ...totalsOf(session.intervals),
     record: recordOf(records, session.id),
   }))
   const suffix = state === '' ? '' : `?${new URLSearchParams({ state })}`
@@ -99,7 +99,7 @@ function columns(viewer: Viewer): Column<LockRow>[] {
     {
       title: 'Breaks',
       numeric: true,
-      cell: ({ stretches }) => numberText(stretches.filter(stretch => !stretch.locked).length),
+      cell: ({ intervals }) => numberText(intervals.filter(interval => !interval.locked).length),
     },
     { title: 'Longest stretch', numeric: true, cell: ({ longest }) => durationText(longest / 1000) },
   ]
@@ -109,10 +109,10 @@ export async function downloadCsv(visit: Visit) {
   const { sessions, records } = await filteredSessions(visit)
   const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
   const rows = sessions.map(session => {
-    const { id, at, state, endAt, stretches } = session
+    const { id, at, state, endAt, intervals } = session
     const record = recordOf(records, id)
     const isHidden = isTimeHidden(visit.viewer, visit.viewer.subject.id, session)
-    const { locked, open } = totalsOf(stretches)
+    const { locked, open } = totalsOf(intervals)
     return [
       id,
       recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
@@ -122,7 +122,7 @@ export async function downloadCsv(visit: Visit) {
       isHidden ? null : (record?.duration ?? null),
       Math.round(locked / 1000),
       Math.round(open / 1000),
-      stretches.filter(stretch => !stretch.locked).length,
+      intervals.filter(interval => !interval.locked).length,
     ]
   })
   return download({ file: datedFile('locks', visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })

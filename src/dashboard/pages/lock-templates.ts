@@ -153,11 +153,11 @@ function sessionTable(viewer: Viewer, sessions: Awaited<ReturnType<typeof lockHi
         cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
       },
       { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
-      { title: 'Locked', numeric: true, cell: ({ stretches }) => durationText(totalsOf(stretches).locked / 1000) },
+      { title: 'Locked', numeric: true, cell: ({ intervals }) => durationText(totalsOf(intervals).locked / 1000) },
       {
         title: 'Longest stretch',
         numeric: true,
-        cell: ({ stretches }) => durationText(totalsOf(stretches).longest / 1000),
+        cell: ({ intervals }) => durationText(totalsOf(intervals).longest / 1000),
       },
     ],
     sessions,

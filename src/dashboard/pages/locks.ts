@@ -72,7 +72,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockF
   }
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
-  const current = active.stretches.at(-1)
+  const current = active.intervals.at(-1)
   const isHidden = isTimeHidden(viewer, viewer.subject.id, active)
   const until = countedUntil(viewer.asOf, now)
   return html`

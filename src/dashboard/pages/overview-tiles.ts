@@ -81,7 +81,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
   if (current !== undefined) {
     // The archive wrote it in the form of the contract.
     const { id, name } = JSON.parse(current.document) as LockSession
-    const changed = current.stretches.at(-1)?.start ?? current.at
+    const changed = current.intervals.at(-1)?.start ?? current.at
     const until = countedUntil(viewer.asOf, now)
     const { plannedEnd } = current
     const planned = plannedEnd === null ? 'Not set' : dateTime(viewer, plannedEnd)

@@ -104,8 +104,8 @@ function lookOf(
   const look = `${total === 0 ? 'none' : total === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`
   if (total > 1) return { look, text, to: `/training?day=${date}` }
   if (first !== undefined) return { look, text, to: `/training/${first.id}` }
-  const lock = locks.findLast(({ stretches }) =>
-    stretches.some(one => one.locked && one.start < end && one.end > start),
+  const lock = locks.findLast(({ intervals }) =>
+    intervals.some(one => one.locked && one.start < end && one.end > start),
   )
   return { look, text, ...(lock === undefined ? {} : { to: `/locks/${lock.id}` }) }
 }
