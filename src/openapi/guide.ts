@@ -8,7 +8,8 @@ nothing that carries a token can change a record.
 
 Send \`Authorization: Bearer <token>\` with every request. A token is made for one account and grants what that account can
 read: its own records, and the records of the accounts that gave it access. It has the scopes it was made with
-(\`lkbx:read\`, \`dtt:read\`), and its account needs a subscription tier. A token in a URL is refused.
+(\`lkbx:read\`, \`dtt:read\`; \`status:read\` alone reaches the status, the statistics and \`/me\`), and its account needs a
+subscription tier. A token in a URL is refused.
 
 \`\`\`sh
 curl -H "Authorization: Bearer $TOKEN" \\

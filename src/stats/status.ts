@@ -2,7 +2,7 @@ import { bucketStart } from '../contract/calendar.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
 import type { LockFigures } from './queries.ts'
 import { streaksOf } from './streaks.ts'
-import type { SessionFigures } from './training.ts'
+import { type SessionFigures, SessionSums } from './training.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'
 
 /** The present state of a lock. */
@@ -88,13 +88,15 @@ export function trainingStatus(sessions: readonly SessionFigures[], timeZone: st
   const monday = bucketStart('week', 'monday', today)
   const week = sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7))
   const { current, longest } = streaksOf(daysOf(sessions, clock), today, clock)
-  const distances = week.map(({ distance }) => distance).filter(distance => distance !== null)
+  const sums = new SessionSums()
+  for (const session of week) sums.add(session)
+  const isUnknown = sums.sessions > 0 && sums.unknownDistances === sums.sessions
   return {
     last: sessions.at(-1),
     sessionsToday: sessionsBetween(week, clock.startOf(today), clock.startOf(today + 1)).length,
-    sessionsThisWeek: week.length,
-    repsThisWeek: sum(week.map(({ reps }) => reps)),
-    distanceThisWeek: week.length > 0 && distances.length === 0 ? null : sum(distances),
+    sessionsThisWeek: sums.sessions,
+    repsThisWeek: sums.reps,
+    distanceThisWeek: isUnknown ? null : sums.measured + sums.approximate,
     streakDays: current,
     longestStreakDays: longest,
     bestGrade: bestGrade(sessions),
@@ -127,8 +129,4 @@ function firstFrom(sessions: readonly SessionFigures[], at: number): number {
     else high = middle
   }
   return low
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

@@ -1,6 +1,6 @@
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
-import type { SessionFigures } from './training.ts'
+import { type SessionFigures, SessionSums } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** What statistics need to know of a training session. */
@@ -66,12 +66,7 @@ export function ofKind<Session extends TrainingResults>(session: Session, kind: 
 }
 
 class TrainingSums {
-  #sessions = 0
-  #passed = 0
-  #reps = 0
-  #distance = 0
-  #approximateDistance = 0
-  #unknownDistances = 0
+  readonly #sums = new SessionSums()
   #duration = 0
   #points = 0
   #ungraded = 0
@@ -80,14 +75,9 @@ class TrainingSums {
   readonly #grades = new Map<string, { readonly counts: GradeCounts; passed: number }>()
 
   add(session: TrainingResults, day: number) {
-    this.#sessions += 1
-    this.#passed += session.passed ? 1 : 0
+    this.#sums.add(session)
     if (day !== this.#lastDay) this.#days += 1
     this.#lastDay = day
-    this.#reps += session.reps
-    if (session.distance === null) this.#unknownDistances += 1
-    else if (session.approximate) this.#approximateDistance += session.distance
-    else this.#distance += session.distance
     for (const { kind, segments, grades, gradedPassed, duration, points } of session.kinds) {
       this.#duration += duration
       this.#points += points
@@ -100,14 +90,9 @@ class TrainingSums {
   }
 
   merge(other: TrainingSums) {
-    this.#sessions += other.#sessions
-    this.#passed += other.#passed
+    this.#sums.merge(other.#sums)
     // A day lies in one bucket.
     this.#days += other.#days
-    this.#reps += other.#reps
-    this.#distance += other.#distance
-    this.#approximateDistance += other.#approximateDistance
-    this.#unknownDistances += other.#unknownDistances
     this.#duration += other.#duration
     this.#points += other.#points
     this.#ungraded += other.#ungraded
@@ -120,13 +105,13 @@ class TrainingSums {
 
   statistics(): TrainingStatistics {
     return {
-      sessions: this.#sessions,
-      passed: this.#passed,
+      sessions: this.#sums.sessions,
+      passed: this.#sums.passed,
       days: this.#days,
-      reps: this.#reps,
-      distance: this.#distance,
-      approximateDistance: this.#approximateDistance,
-      unknownDistances: this.#unknownDistances,
+      reps: this.#sums.reps,
+      distance: this.#sums.measured,
+      approximateDistance: this.#sums.approximate,
+      unknownDistances: this.#sums.unknownDistances,
       duration: this.#duration,
       points: this.#points,
       grades: [...this.#grades].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(gradeStatistics),

@@ -106,24 +106,56 @@ export interface Totals {
 }
 
 export function totalsOf(sessions: readonly SessionFigures[]): Totals {
-  let passed = 0
+  const sums = new SessionSums()
   let segments = 0
-  let reps = 0
-  let measured = 0
-  let approximate = 0
   let grades = 0
   let graded = 0
   for (const session of sessions) {
-    passed += session.passed ? 1 : 0
+    sums.add(session)
     segments += session.segments
-    reps += session.reps
-    if (session.approximate) approximate += session.distance ?? 0
-    else measured += session.distance ?? 0
     if (session.grade === null) continue
     grades += session.grade
     graded += 1
   }
-  return { sessions: sessions.length, passed, segments, reps, measured, approximate, grade: mean(grades, graded) }
+  return {
+    sessions: sums.sessions,
+    passed: sums.passed,
+    segments,
+    reps: sums.reps,
+    measured: sums.measured,
+    approximate: sums.approximate,
+    grade: mean(grades, graded),
+  }
+}
+
+/** Sums over sessions. Distances are micrometres. */
+export class SessionSums {
+  sessions = 0
+  passed = 0
+  reps = 0
+  measured = 0
+  /** Of distances that may be estimated. */
+  approximate = 0
+  /** Sessions whose distance is unknown. */
+  unknownDistances = 0
+
+  add({ passed, reps, distance, approximate }: Pick<SessionFigures, 'passed' | 'reps' | 'distance' | 'approximate'>) {
+    this.sessions += 1
+    this.passed += passed ? 1 : 0
+    this.reps += reps
+    if (distance === null) this.unknownDistances += 1
+    else if (approximate) this.approximate += distance
+    else this.measured += distance
+  }
+
+  merge(other: SessionSums) {
+    this.sessions += other.sessions
+    this.passed += other.passed
+    this.reps += other.reps
+    this.measured += other.measured
+    this.approximate += other.approximate
+    this.unknownDistances += other.unknownDistances
+  }
 }
 
 /** What was done in each of the periods. */

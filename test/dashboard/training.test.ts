@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { allowSignIn, type Seen, visitor } from '../support/dashboard.ts'
+import { allowSignIn, sampleService, type Seen, visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -343,3 +343,23 @@ test('days are those of the zone of the account', async () => {
 
 // What the processor did, reading the answer included: on a machine with other work, the clock says little.
 // bench/pages.ts has the times.
+
+test('the week on the overview is the one of the status and of the statistics', async () => {
+  await using service = await sampleService()
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  const token = await service.token('alex', { scopes: ['status:read'] })
+  const status = (await service.fetch('/api/v1/status', token)).body.data
+  const { buckets } = (await service.fetch('/api/v1/dtt/stats', token)).body.data
+  const { text } = await alex.get('/')
+  const shown = (name: string) =>
+    new RegExp(`<th scope="row">${name}</th><td class="number strong">([\\d,.]+)`).exec(text)?.[1]
+  const week = buckets.at(-1)
+  assert.equal(shown('Sessions'), String(week.sessions))
+  assert.equal(shown('Repetitions')?.replaceAll(',', ''), String(week.repsMeasured))
+  assert.equal(
+    Number(shown('Distance')?.replaceAll(',', '')),
+    Math.round((week.distanceMeters + week.distanceApproximateMeters) * 10) / 10,
+  )
+  assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
+})
