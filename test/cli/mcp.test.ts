@@ -111,6 +111,27 @@ test('what the server refuses is an error that names its code', async () => {
   assert.equal((await mcp.call('status', { ownerId: 999 })).content.error.code, 'owner_not_accessible')
 })
 
+test('whatever is sent to a tool, the result says that it is refused, and which fields are wrong', async () => {
+  await using mcp = await connect()
+  const wrong: readonly (readonly [tool: string, given: object, field: string])[] = [
+    ['list_lock_sessions', { limit: 500 }, 'limit'],
+    ['list_lock_sessions', { limit: 1.5 }, 'limit'],
+    ['list_training_sessions', { cursor: 'x' }, 'cursor'],
+    ['training_stats', { bucket: 'year' }, 'bucket'],
+    ['lock_stats', { tz: { a: 1 } }, 'tz'],
+    ['status', { name: 'x' }, 'query'],
+    ['status', { id: 1 }, 'id'],
+    ['get_lock_session', {}, 'id'],
+    ['get_lock_session', { id: '7/../../../me' }, 'id'],
+    ['get_lock_session', { id: 0 }, 'id'],
+  ]
+  for (const [name, given, field] of wrong) {
+    const { isError, content } = await mcp.call(name, given)
+    assert.deepEqual([isError, content.complete, content.timeZone], [true, false, null], name)
+    assert.equal(content.error.fieldErrors[0].field, field, name)
+  }
+})
+
 test('a wrong key is refused in each tool, and the key is in no answer', async () => {
   const wrong = `lks_${'x'.repeat(36)}`
   await using mcp = await connect({ env: { LOCKSTEP_TOKEN: wrong } })
