@@ -44,7 +44,8 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   const { cwd = process.cwd(), env = {}, input = '' } = options
   const isSetting = (name: string) => name.startsWith('LOCKSTEP_')
   // These stay, and Node reads its own settings at the start.
-  if (['serve', 'demo'].includes(args[0] ?? '') || !Object.keys(env).every(isSetting)) return launch(args, options)
+  if (['serve', 'demo', 'mcp'].includes(args[0] ?? '') || !Object.keys(env).every(isSetting))
+    return launch(args, options)
   const worker = idle.pop() ?? startWorker()
   const ended = await order(worker, { args, cwd, env: environment(env), input })
   idle.push(worker)
