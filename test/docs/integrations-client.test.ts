@@ -10,7 +10,7 @@ import type { Endpoints } from '../../src/contract/index.ts'
 import type { ErrorCode, FieldError } from '../../src/contract/errors.ts'
 import type * as served from '../../src/openapi/client.js'
 import { sampleArchive } from '../../src/demo/sample.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -23,7 +23,7 @@ let project: string
 before(async () => {
   service = await startService(
     [...sampleArchive(Date.now())].map(line => JSON.parse(line)),
-    { LOCKSTEP_PUBLIC_URL: PUBLIC_URL },
+    { ...unlimited, LOCKSTEP_PUBLIC_URL: PUBLIC_URL },
   )
   env = { ...process.env, LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: await service.token('alex') }
   project = mkdtempSync(join(tmpdir(), 'lockstep-test-'))

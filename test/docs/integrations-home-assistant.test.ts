@@ -1,14 +1,15 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { settings } from '../../src/config.ts'
 import { api } from '../../src/contract/index.ts'
 import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const source = readFileSync(join(import.meta.dirname, '../../examples/home-assistant/lockstep.yaml'), 'utf8')
 const secret = { tag: '!secret', resolve: (name: string) => `secret ${name}` }
@@ -71,7 +72,7 @@ before(async () => {
     ),
     trainingSession(index + 1, index + 1, { created_at: at(1), distanceTravelled: 12.5 }),
   ])
-  service = await startService([...states.flat(), account(9, 'who-idle')])
+  service = await startService([...states.flat(), account(9, 'who-idle')], unlimited)
   for (const state of [...Object.keys(events), 'idle']) {
     const { status, text } = await service.fetch(pathOf(resource.resource), await service.token(`who-${state}`))
     assert.equal(status, 200)
@@ -107,8 +108,8 @@ test('every entity has a unique_id of its own, and reads an attribute that the s
   }
 })
 
-test('a break, an open lock, a locked one and none are told apart', needsJinja, () => {
-  const rendered = render([...answers.values()])
+test('a break, an open lock, a locked one and none are told apart', needsJinja, async () => {
+  const rendered = await render([...answers.values()])
   assert.deepEqual(
     rendered.map(({ main }) => main),
     [...answers.keys()],
@@ -118,9 +119,9 @@ test('a break, an open lock, a locked one and none are told apart', needsJinja, 
 test(
   'each entity shows the value of the status where there is one, and is unavailable where there is none',
   needsJinja,
-  () => {
+  async () => {
     const bodies = [...answers.values()]
-    for (const [index, shown] of render(bodies).entries()) {
+    for (const [index, shown] of (await render(bodies)).entries()) {
       const { data } = JSON.parse(bodies[index] ?? '')
       for (const [place, entity] of entities.entries()) check(entity, shown.entities[place], data[keyOf(entity)])
     }
@@ -129,7 +130,7 @@ test(
   },
 )
 
-test('no field that is null, empty or absent breaks an entity, in any state', needsJinja, () => {
+test('no field that is null, empty or absent breaks an entity, in any state', needsJinja, async () => {
   const cases = [...answers].flatMap(([state, text]) =>
     Object.keys(JSON.parse(text).data).flatMap(key =>
       [null, '', undefined].map(value => {
@@ -140,7 +141,7 @@ test('no field that is null, empty or absent breaks an entity, in any state', ne
     ),
   )
   assert.ok(cases.length > 250)
-  const rendered = render(cases.map(({ body }) => JSON.stringify(body)))
+  const rendered = await render(cases.map(({ body }) => JSON.stringify(body)))
   for (const [index, { state, key, body }] of cases.entries()) {
     const { main, entities: shown } = rendered[index] ?? assert.fail()
     // A lock that is closed is closed whatever the session says; else both fields are needed.
@@ -159,7 +160,7 @@ test('an answer that is no status breaks nothing: all is unknown or unavailable'
   const { text } = await service.fetch('/api/v1/status', 'none')
   const bodies = [text, '', 'Bad Gateway', 'null', '""', '[]', '[1]', '"x"', '1', '{}', '{"ok":true}']
   const data = ['null', '""', '[]', '{}', '"x"', '0', 'false'].map(value => `{"ok":true,"data":${value}}`)
-  for (const { main, entities: shown } of render([...bodies, ...data])) {
+  for (const { main, entities: shown } of await render([...bodies, ...data])) {
     assert.equal(main, 'unknown')
     assert.ok(shown.every(({ available }) => available === 'False'))
   }
@@ -181,19 +182,17 @@ function pathOf(url: string): string {
 }
 
 /** Renders the templates for each body as Home Assistant does, but with an error for any undefined value that is used. */
-function render(bodies: readonly string[]): Rendered[] {
-  const { status, stdout, stderr } = spawnSync(python ?? '', ['-c', RENDER], {
-    input: JSON.stringify({
+async function render(bodies: readonly string[]): Promise<Rendered[]> {
+  const running = promisify(execFile)(python ?? '', ['-c', RENDER], { maxBuffer: 64 * 1024 * 1024 })
+  running.child.stdin?.end(
+    JSON.stringify({
       bodies,
       main: sensor.value_template,
       attributes: sensor.json_attributes,
       entities: entities.map(({ availability, state }) => ({ available: availability, state })),
     }),
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  })
-  assert.equal(status, 0, stderr)
-  return JSON.parse(stdout)
+  )
+  return JSON.parse((await running).stdout)
 }
 
 const RENDER = `

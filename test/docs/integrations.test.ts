@@ -12,7 +12,7 @@ import { makeMetrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { startSecondServer } from '../support/second-server.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const run = promisify(execFile)
 const examples = join(import.meta.dirname, '../../examples')
@@ -24,7 +24,10 @@ let folder: string
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  service = await startService([...sampleArchive(Date.now())].map(line => JSON.parse(line)))
+  service = await startService(
+    [...sampleArchive(Date.now())].map(line => JSON.parse(line)),
+    unlimited,
+  )
   token = await service.token('alex')
 })
 
