@@ -48,6 +48,12 @@ async function measure(sessions: number) {
   }
 }
 
+/** As the launcher starts it. */
+function startPull(job: string): ChildProcess {
+  const env = { ...process.env, MALLOC_ARENA_MAX: '2', NODE_COMPILE_CACHE: join(tmpdir(), 'lockstep-bench-compiled') }
+  return fork(import.meta.filename, ['pull', job], { execArgv: heapOptions(), env })
+}
+
 async function serveSource(sessions: number) {
   const world = new SourceWorld().add(account(1, 'ann'))
   const start = Date.UTC(2025, 0, 1)

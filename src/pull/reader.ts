@@ -23,11 +23,23 @@ export class SourceReader {
     this.#owner = owner
   }
 
-  /** Throws MissingListError when the source has no such list, else as Source.get. */
-  async readPage(list: SourceList, position: Position): Promise<SourcePage> {
+  /**
+   * A page of a list; with `owner`, of the rows of somebody else, for which hasListOf must be true. Throws MissingListError
+   * when the source has no such list, else as Source.get.
+   */
+  async readPage(list: SourceList, position: Position, owner?: number): Promise<SourcePage> {
+    if (owner !== undefined) {
+      return this.#pageOf(list, await this.#source.get(list.path, { limit: PAGE_SIZE, ...position, ownerId: owner }))
+    }
     if ('offset' in position && position.offset === 0) return this.#readFirstPage(list)
     const response = await this.#source.get(list.path, { ...this.#query(list, this.#known(list)), ...position })
     return this.#pageOf(list, response)
+  }
+
+  /** Whether the source lists the rows of one owner when it is asked to. */
+  async hasListOf(list: SourceList, owner: number): Promise<boolean> {
+    const { data } = await this.#source.get(list.path, { limit: 1, offset: 0, ownerId: owner })
+    return (rowsOf(data) ?? []).every(row => isObject(row) && row['ownerId'] === owner) && data !== undefined
   }
 
   /** A record by its id: its data, or undefined when the source has none. */

@@ -3,7 +3,14 @@ import type { Store } from '../store/index.ts'
 import { PulledAccounts } from './accounts.ts'
 import { markGone } from './gone.ts'
 import { checkApi, identify, type Identity, type IdentityPath } from './identity.ts'
-import { lockSessions, type SourceList, sourceLists, trainingSessions, trainingTemplates } from './lists.ts'
+import {
+  deviceLists,
+  lockSessions,
+  type SourceList,
+  sourceLists,
+  trainingSessions,
+  trainingTemplates,
+} from './lists.ts'
 import { ListOrder } from './order.ts'
 import { Ownership } from './ownership.ts'
 import { readPeople } from './people.ts'
@@ -123,6 +130,7 @@ class Round {
         if (list === lockSessions) await this.#pullCurrentLock()
         if (list === lockSessions || list === trainingSessions) await this.#pullOpenRows(list)
       }
+      for (const list of deviceLists) await this.#pullDevicesOfPartners(list)
       await this.#finish()
     } finally {
       await this.#accounts.close()
@@ -158,7 +166,10 @@ class Round {
           return visit
         },
       )
-      if (!walk.stoppedEarly && !walk.steppedBack) await this.#markGone(list, seen)
+      if (!walk.stoppedEarly && !walk.steppedBack) {
+        // Lists of devices may hold those of the caller alone.
+        await this.#markGone(list, seen, deviceLists.includes(list) ? [this.#accounts.me] : this.#accounts.ids)
+      }
     } catch (error) {
       if (!(error instanceof MissingListError)) throw error
       this.#report.missingLists.push(list.title)
@@ -166,10 +177,27 @@ class Round {
     }
   }
 
+  /** Lists of devices need not hold those of others unless they are asked for by their owner. */
+  async #pullDevicesOfPartners(list: SourceList) {
+    if (!this.#isFull) return
+    for (const owner of this.#accounts.ids.slice(1)) {
+      const seen = new Set<number>()
+      const isListed = await this.#reader.hasListOf(list, owner)
+      if (!isListed) return
+      const walk = await walkList(
+        position => this.#reader.readPage(list, position, owner),
+        rows => this.#visit(list, rows, seen, new ListOrder(undefined)),
+      )
+      if (!walk.steppedBack) await this.#markGone(list, seen, [owner])
+    }
+  }
+
   async #visit(list: SourceList, page: readonly SourceRow[], seen: Set<number>, order: ListOrder): Promise<Visit> {
     const rows = [...new Map(page.map(row => [row.id ?? row.form, row])).values()]
     this.#ownership.note(list, rows)
     const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
+    // What a walk shows twice is stored once, unless it has changed meanwhile.
+    const again = new Set(ids.filter(id => seen.has(id)))
     for (const id of ids) seen.add(id)
     if (this.#reader.isPartial(list) === undefined) await this.#reader.samplePartial(list, rows)
     const known = await this.#findRows(list, ids)
@@ -178,7 +206,7 @@ class Round {
     const readsAgain = this.#options.full === true || (this.#isFull && this.#reader.isPartial(list) === false)
     const stored = await this.#store(
       list,
-      offered.filter(row => readsAgain || isNew(row)),
+      offered.filter(row => isNew(row) || (readsAgain && !again.has(row.row.id ?? 0))),
       [...known.values()].filter(row => row.missing_at !== null || row.gone_at !== null),
     )
     const hasNews = stored.isChanged || stored.prepared.some(row => isNew(row.offered))
@@ -266,11 +294,10 @@ class Round {
     if (data !== undefined) await this.#storeAgain(trainingTemplates, [rowOf(data)])
   }
 
-  async #markGone(list: SourceList, seen: ReadonlySet<number>) {
+  async #markGone(list: SourceList, seen: ReadonlySet<number>, owners: readonly number[]) {
     const source = this.#accounts.source
     if (source === undefined) return
     const { store } = this.#options
-    const owners = this.#accounts.ids
     const { gone, found } = await markGone({
       store,
       source,
