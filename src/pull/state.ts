@@ -1,4 +1,4 @@
-import type { Insertable, Kysely, Selectable } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import type { IdentityPath } from './identity.ts'
@@ -76,23 +76,33 @@ export async function findRows(
   return new Map(rows.map(row => [row.id, row]))
 }
 
-/** Remembers rows that the source has shown: they are not missing. */
-export async function saveRows(db: Kysely<Tables>, rows: readonly NewPullRow[]): Promise<void> {
+/** Remembers rows that the source has shown. As one value: a statement with hundreds of them costs more than the rows. */
+export async function saveRows(
+  store: Pick<Store, 'engine'>,
+  db: Kysely<Tables>,
+  rows: readonly NewPullRow[],
+): Promise<void> {
   if (rows.length === 0) return
-  await db
-    .insertInto('pull_row')
-    .values([...rows])
-    .onConflict(conflict =>
-      conflict.columns(['source_id', 'kind', 'id']).doUpdateSet(({ ref }) => ({
-        owner_id: ref('excluded.owner_id'),
-        form: ref('excluded.form'),
-        open_at: ref('excluded.open_at'),
-        missing_at: ref('excluded.missing_at'),
-        gone_at: ref('excluded.gone_at'),
-      })),
-    )
-    .execute()
+  const columns = sql.raw(ROW_COLUMNS.join(', '))
+  const updates = sql.raw(
+    ROW_COLUMNS.slice(3)
+      .map(column => `${column} = excluded.${column}`)
+      .join(', '),
+  )
+  const json = JSON.stringify(rows.map(row => ROW_COLUMNS.map(column => row[column] ?? null)))
+  const cells = ROW_COLUMNS.map((column, index) =>
+    store.engine === 'sqlite'
+      ? `value ->> ${index}`
+      : `(value ->> ${index})::${TEXT_COLUMNS.has(column) ? 'text' : 'bigint'}`,
+  )
+  const source = store.engine === 'sqlite' ? sql`json_each(${json})` : sql`json_array_elements(${json}::json)`
+  // Without a condition SQLite takes the conflict for a part of the join.
+  await sql`insert into pull_row (${columns}) select ${sql.raw(cells.join(', '))} from ${source} where true
+    on conflict (source_id, kind, id) do update set ${updates}`.execute(db)
 }
+
+const ROW_COLUMNS = ['source_id', 'kind', 'id', 'owner_id', 'form', 'open_at', 'missing_at', 'gone_at'] as const
+const TEXT_COLUMNS: ReadonlySet<string> = new Set(['kind', 'form'])
 
 /** Unfinished sessions that began at this instant or later. */
 export function openRows(store: Store, sourceId: number, kind: string, since: number): Promise<PullRow[]> {

@@ -145,7 +145,7 @@ export class RowStore {
     const { store, accounts, report, source } = this.#options
     const present = shown.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
-      await saveRows(store.db, present)
+      await saveRows(store, store.db, present)
       return false
     }
     const { intake, source: pulled } = await accounts.open()
@@ -171,7 +171,7 @@ export class RowStore {
       within: async (db, { outcomes }) => {
         const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
         const ids = new Set(remembered.map(({ id }) => id))
-        await saveRows(db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
+        await saveRows(store, db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
       },
     })
     report.add(records, batch)

@@ -9,6 +9,7 @@ import {
   Kysely,
   SqliteAdapter,
   type SqliteDatabase,
+  type SqliteStatement,
   SqliteDriver,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -196,21 +197,33 @@ async function copy(path: string, file: string) {
 }
 
 function adapt(database: DatabaseSync): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>()
   return {
     close: () => database.close(),
     prepare: text => {
-      const statement = database.prepare(text)
-      const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
-      return {
-        reader: statement.columns().length > 0,
-        all: parameters => statement.all(...bind(parameters)),
-        run: parameters => {
-          const { changes, lastInsertRowid } = statement.run(...bind(parameters))
-          return { changes, lastInsertRowid }
-        },
-        iterate: parameters => statement.iterate(...bind(parameters)),
-      }
+      const known = statements.get(text)
+      if (known !== undefined) return known
+      const statement = adaptStatement(database.prepare(text))
+      if (statements.size >= MAX_STATEMENTS) statements.clear()
+      statements.set(text, statement)
+      return statement
     },
+  }
+}
+
+/** What a batch of records needs many times over. Texts of statements with values in them are few beside. */
+const MAX_STATEMENTS = 200
+
+function adaptStatement(statement: StatementSync): SqliteStatement {
+  const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+  return {
+    reader: statement.columns().length > 0,
+    all: parameters => statement.all(...bind(parameters)),
+    run: parameters => {
+      const { changes, lastInsertRowid } = statement.run(...bind(parameters))
+      return { changes, lastInsertRowid }
+    },
+    iterate: parameters => statement.iterate(...bind(parameters)),
   }
 }
 
