@@ -4,7 +4,7 @@ import type { Notes } from './notes.ts'
 
 /** Why a value cannot be taken: each `reason` completes "<path> …", and never holds the value. */
 export class InvalidError extends Error {
-  override readonly name = 'Invalid'
+  override readonly name = 'InvalidError'
   readonly faults: readonly Fault[]
 
   constructor(reason: string | readonly Fault[], path = '') {
@@ -28,7 +28,7 @@ interface Fault {
   readonly path: string
 }
 
-/** Collects what is wrong with the parts of a value, so that all of it is told at once. */
+/** Collects what is wrong with the parts of a value, so that all of it is reported at once. */
 export class Faults {
   readonly #faults: Fault[] = []
 
@@ -58,7 +58,7 @@ export class Faults {
   }
 }
 
-/** How many faults of a line are told. */
+/** The most faults of a line that are reported. */
 const MAX_FAULTS = 20
 
 function textOf(faults: readonly Fault[]): string {
@@ -66,7 +66,7 @@ function textOf(faults: readonly Fault[]): string {
   return texts.length > MAX_FAULTS ? `${texts.slice(0, MAX_FAULTS).join('; ')}; and more` : texts.join('; ')
 }
 
-/** Checks a value against its schema and writes it as canonical JSON text. Throws Invalid. */
+/** Checks a value against its schema and writes it as canonical JSON text. Throws InvalidError. */
 export type Serialize = (value: unknown, notes: Notes) => string
 
 /** The order in which the (checked) items of a list are written, as indexes; undefined to keep the order given. */
@@ -81,7 +81,7 @@ export interface WriterOptions {
   readonly ignored?: readonly string[]
   /** Fields, at any depth, whose null is 0. */
   readonly nullIsZero?: readonly string[]
-  /** Fields whose null is noted as extra, so that it can be told from 0. */
+  /** Fields whose null is noted as extra, to distinguish it from 0. */
   readonly nullIsNoted?: readonly string[]
   /** Instants that are planned, and say nothing of what is known. */
   readonly planned?: readonly string[]
@@ -155,7 +155,7 @@ function checkText(text: string): string {
   return text
 }
 
-/** An integer within its bounds, if any, that every reader holds exactly. `path` is where it stands. Throws Invalid. */
+/** An integer within its bounds, if any, that every reader holds exactly. `path` is where it stands. Throws InvalidError. */
 export function checkInteger(value: unknown, { minimum = LEAST, maximum = MOST }: Bounds = {}, path = ''): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value
   if (typeof value === 'number' && Math.abs(value) > MOST) throw new InvalidError(TOO_LARGE, path)
@@ -308,7 +308,7 @@ function writeTimestamp(value: unknown, notes: Notes): string {
   return `"${formatTimestamp(instant)}"`
 }
 
-/** An instant as sources write it: finer than milliseconds, or without a zone, which is UTC. Throws Invalid. */
+/** An instant as sources write it: finer than milliseconds, or without a zone, which is UTC. Throws InvalidError. */
 export function readInstant(value: unknown, notes?: Notes): number {
   const text = typeof value === 'string' ? value : ''
   const exact = parseTimestamp(text)
@@ -356,7 +356,7 @@ function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?
   }
 }
 
-/** Refuses what no reader should get, at any depth. Throws Invalid. */
+/** Refuses what no reader should get, at any depth. Throws InvalidError. */
 export function checkUnknown(name: string, value: unknown, depth: number) {
   if (name === '__proto__') throw new InvalidError('must not have a field named __proto__')
   checkText(name)

@@ -61,7 +61,7 @@ async function update(
     where ${sql.ref(`${table}.owner_id`)} = made.owner_id and ${sql.ref(`${table}.id`)} = made.id`.execute(db)
 }
 
-/** PostgreSQL takes parameters for text unless it is told. */
+/** PostgreSQL treats parameters as text unless they are cast. */
 function typed(name: string, cell: Cell) {
   return name === 'kinds' ? sql`cast(${cell} as text)` : sql`cast(${cell} as bigint)`
 }

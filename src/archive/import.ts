@@ -111,7 +111,7 @@ interface Reading {
   readonly rejects: Errors | SetAside
 }
 
-/** Throws Unfinished. */
+/** Throws UnfinishedError. */
 function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: Reading) {
   let envelope: unknown
   try {

@@ -49,7 +49,7 @@ export interface Kind {
   readonly isOwned: boolean
   /** How a row takes over from the stored one what its line does not tell. */
   readonly merge?: Merge
-  /** Makes the row of a line. Throws Invalid, or Unfinished for a session that is not to be stored. */
+  /** Makes the row of a line. Throws InvalidError, or UnfinishedError for a session that is not to be stored. */
   readonly read: (data: JsonObject, beside: JsonObject, notes: Notes) => Row
   /** Writes the line of a row, without the newline. */
   readonly write: (row: Row) => string
@@ -73,7 +73,7 @@ export interface Merge {
 
 /** A session that has not started, or has no result yet. It is no error, and it is not stored. */
 export class UnfinishedError extends Error {
-  override readonly name = 'Unfinished'
+  override readonly name = 'UnfinishedError'
   readonly kind: string
   readonly id: number
   constructor(kind: string, id: number) {
@@ -152,7 +152,7 @@ const lockTemplate = record('lock-template', {
         faults.add(new InvalidError('is required when the duration is random', field))
       } else if (!random) faults.collect(() => optionalInteger(data, field))
     }
-    // What is missing here is told above.
+    // Missing fields were reported above.
     const bounds = random ? { minDuration: data['minDuration'] ?? 0, maxDuration: data['maxDuration'] ?? 0 } : NO_BOUNDS
     const document = faults.collect(() => writers.lockTemplate({ ...data, ...bounds }, notes)) ?? ''
     faults.throwIfAny()
@@ -299,7 +299,7 @@ export const kinds: readonly Kind[] = [
   trainingSession,
 ]
 
-/** Makes the row of an account from what is known of it: its id and username at least. Throws Invalid. */
+/** Makes the row of an account from what is known of it: its id and username at least. Throws InvalidError. */
 export function readAccount(data: JsonObject, notes = new Notes()) {
   const tier = data['subscriptionTier'] ?? null
   const user = {

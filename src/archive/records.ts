@@ -11,7 +11,7 @@ export interface ArchiveRecord {
   readonly envelope: JsonObject
 }
 
-/** The JSON of a line. Throws Invalid. */
+/** The JSON of a line. Throws InvalidError. */
 export function parseLine({ text, fault }: Line): unknown {
   if (text === undefined) throw new InvalidError(fault ?? 'cannot be read')
   try {
@@ -22,7 +22,7 @@ export function parseLine({ text, fault }: Line): unknown {
   }
 }
 
-/** Throws Invalid. */
+/** Throws InvalidError. */
 export function recordOf(envelope: unknown): ArchiveRecord {
   if (!isObject(envelope)) throw new InvalidError('must be an object with kind and data')
   const kind = typeof envelope['kind'] === 'string' ? kindsByName.get(envelope['kind']) : undefined
@@ -32,7 +32,7 @@ export function recordOf(envelope: unknown): ArchiveRecord {
   return { kind, data, envelope }
 }
 
-/** Makes the row of a record. Throws Invalid, or Unfinished for a session that is not to be stored. */
+/** Makes the row of a record. Throws InvalidError, or UnfinishedError for a session that is not to be stored. */
 export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): Row {
   const faults = new Faults()
   const keys = ['kind', 'data', ...kind.beside, 'extra']
@@ -68,7 +68,7 @@ export function writeLine(kind: Kind, row: Row): string {
   return JSON.stringify({ ...record, data })
 }
 
-/** What is known of a record that cannot be stored: its kind, identifier and owner, if they can be told. */
+/** What is known of a record that cannot be stored: its kind, identifier and owner, if they can be read. */
 export function identityOf(envelope: unknown): { kind: string; recordId: number | null; ownerId: number | null } {
   const { kind, data, ownerId } = isObject(envelope) ? envelope : {}
   const known = typeof kind === 'string' ? kindsByName.get(kind) : undefined
@@ -80,7 +80,7 @@ export function identityOf(envelope: unknown): { kind: string; recordId: number 
 
 export const kindsByName: ReadonlyMap<string, Kind> = new Map(kinds.map(kind => [kind.name, kind]))
 
-/** The extra fields that a line has beside its data. Throws Invalid. */
+/** The extra fields that a line has beside its data. Throws InvalidError. */
 function givenExtra({ extra = {} }: JsonObject): JsonObject {
   if (!isObject(extra)) throw new InvalidError('must be an object', 'extra')
   for (const [pointer, value] of Object.entries(extra)) {

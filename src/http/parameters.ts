@@ -82,7 +82,7 @@ function defaultsOf(parameters: Parameters): Record<string, unknown> {
 const NOTHING: Query = []
 const PATH_ID = idParameter('')
 
-/** The worst code speaks for all; each field is told once for each reason. */
+/** The code of highest precedence is sent; each field is listed once for each reason. */
 class Findings {
   readonly #errors: FieldError[] = []
   #code: (typeof PRECEDENCE)[number] | undefined

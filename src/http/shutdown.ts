@@ -6,7 +6,7 @@ import { stopListening } from './node-internals.ts'
 
 /** How far a server has come in stopping. */
 export class Shutdown {
-  /** Told at /readyz; the server still serves. */
+  /** /readyz reports it; the server still serves. */
   isDraining = false
   /** The server listens no more, and the last response of each connection says that it is the last. */
   isClosing = false
