@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
@@ -154,16 +154,35 @@ function openReader(path: string): DatabaseSync {
 
 /** The lock is one on an empty file beside the database, which the system releases when the process ends. */
 function holdLock(path: string): (() => Promise<void>) | undefined {
-  closeSync(openSync(path, 'a', 0o600))
-  const lock = new DatabaseSync(path, { timeout: 0 })
-  try {
-    lock.exec('begin exclusive')
-  } catch (error) {
+  for (;;) {
+    closeSync(openSync(path, 'a', 0o600))
+    const file = inodeOf(path)
+    const lock = new DatabaseSync(path, { timeout: 0 })
+    try {
+      lock.exec('begin exclusive')
+    } catch (error) {
+      lock.close()
+      if (isBusy(error)) return undefined
+      throw error
+    }
+    if (file !== undefined && file === inodeOf(path)) return async () => releaseLock(lock, path)
+    // Whoever had the lock has removed the file meanwhile: nobody else would see a lock on it.
     lock.close()
-    if (isBusy(error)) return undefined
-    throw error
   }
-  return async () => lock.close()
+}
+
+/** The file is removed while nobody else can have the lock. A file that a killed process left is used again. */
+function releaseLock(lock: DatabaseSync, path: string) {
+  try {
+    rmSync(path, { force: true })
+  } catch {
+    // Windows does not remove open files.
+  }
+  lock.close()
+}
+
+function inodeOf(path: string): bigint | undefined {
+  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino
 }
 
 async function copy(path: string, file: string) {

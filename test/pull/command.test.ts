@@ -62,6 +62,7 @@ test('a pull fills an empty folder, says what it did, and leaves the token nowhe
   const accounts = await folder.run(['account', 'list'])
   assert.match(accounts.stdout, /ann +ultra/)
   checkNoToken(folder, first, second, status)
+  assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
 })
 
 test('whatever is wrong with the source is said in one line, ends with 4, and nothing is made', async () => {
@@ -197,6 +198,8 @@ test('one pull for an account at a time: a second ends with 3', async () => {
   assert.match(second.stderr, /another pull for account 1 is under way/)
   assert.equal(second.code, 3)
   await release?.()
+  // What a pull leaves that was killed is no obstacle.
+  writeFileSync(folder.file('data/lockstep.db.pull-1'), '')
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
 })
 
