@@ -176,7 +176,7 @@ testOnPostgres('a database of another encoding than UTF8 is refused, and stays e
   const { url } = await sharedServer()
   await ask(url, "create database latin encoding 'LATIN1' template template0")
   const latin = url.replace(/postgres$/, 'latin')
-  await assert.rejects(opened(latin), /has the encoding LATIN1: make one with UTF8/)
+  await assert.rejects(opened(latin), /has the encoding LATIN1: create one with UTF8/)
   assert.deepEqual(await tables(latin), [])
 })
 
