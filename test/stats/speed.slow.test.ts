@@ -6,23 +6,35 @@ import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 import { DAY, dayOf, seeded, trainingSessionsWithin } from '../support/statistics.ts'
 
-test('20,000 sessions by week over seven years take under 20 milliseconds of processor time', () => {
+/** On an idle core of 2026 both take about 20 milliseconds. */
+test('20,000 sessions by week over seven years take hardly more processor time than parsing them from JSON', () => {
   const to = Date.parse('2026-11-20T00:00:00Z')
   const sessions = trainingSessionsWithin(to - 7 * 365 * DAY, to, 20_000, seeded(1))
   const range = { unit: 'week', weekStart: 'monday', from: dayOf('2019-11-22'), to: dayOf('2026-11-20') } as const
-  const measure = () => {
+  const text = JSON.stringify(sessions)
+  const computeStatistics = () => {
     const clock = zoneClock('Europe/Berlin')
-    const before = process.cpuUsage()
     const { total } = trainingStatistics(sessions, bucketsOf(range, clock, to), clock)
     streaksOf(
       sessions.map(({ at }) => clock.dayOf(at)),
       dayOf('2026-11-20'),
       clock,
     )
-    const { user, system } = process.cpuUsage(before)
     assert.ok(total.sessions > 19_900)
-    return (user + system) / 1000
   }
-  // Other work on the machine makes single runs slower.
-  assert.ok(Math.min(...Array.from({ length: 30 }, measure)) < 20)
+  // In turns, and the best of each: other work on the machine makes single runs slower.
+  const times = Array.from({ length: 30 }, () => [
+    processorTime(computeStatistics),
+    processorTime(() => void JSON.parse(text)),
+  ])
+  const [statistics = 0, parsing = 0] = [0, 1].map(index => Math.min(...times.map(pair => pair[index] ?? 0)))
+  assert.ok(statistics < 1.25 * parsing, `${statistics} against ${parsing} microseconds`)
 })
+
+/** Microseconds. */
+function processorTime(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return user + system
+}
