@@ -185,8 +185,14 @@ class IntakeBatch {
   }
 }
 
-/** Why a row is set aside that is of no account that is read, and that is not to be tried again. */
-export const FOREIGN = 'is not of an account that is read here'
+/** Why a row is set aside that is of no account that is read. */
+const FOREIGN = 'is not of an account that is read here'
+
+/** Why a row is set aside whose owner has the id of somebody else here, whose rows it must never become. */
+export const OWNER_REFUSED = 'the id of its owner is another account here'
+
+/** Whose rows a source may change is known to a pull alone. */
+export const NOT_RETRIED: readonly string[] = [FOREIGN, OWNER_REFUSED]
 
 function envelopeOf(record: IncomingRecord | undefined): unknown {
   return { kind: record?.kind, data: record?.data, ...record?.beside }

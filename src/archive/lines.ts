@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 
 export const MAX_LINE_BYTES = 1024 * 1024
 
-/** Whether a text would be too long for a line. */
-export function isTooLong(text: string): boolean {
+/** Whether a text, or bytes, would be too long for a line. */
+export function isTooLong(text: string | Buffer): boolean {
   // A character takes at most three bytes.
   return text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../store/index.ts'
 import { isObject } from './canonical.ts'
-import { FOREIGN, type IncomingRecord, openIntake } from './intake.ts'
+import { type IncomingRecord, NOT_RETRIED, openIntake } from './intake.ts'
 
 export interface RetryReport {
   readonly tried: number
@@ -21,8 +21,7 @@ export async function retrySetAside(store: Store): Promise<RetryReport> {
       .select(['id', 'source', 'raw'])
       .where('id', '>', after)
       .where('encoding', '=', 'utf-8')
-      // Whose rows a source may change is not known here.
-      .where('reason', '<>', FOREIGN)
+      .where('reason', 'not in', NOT_RETRIED)
       .orderBy('id')
       .limit(ROWS_AT_ONCE)
       .execute()

@@ -5,6 +5,7 @@ import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Cell, Kind } from './kinds.ts'
+import { isTooLong } from './lines.ts'
 import { MAX_LISTED, type SetAsideReport } from './report.ts'
 
 /** How many rows are kept for one source; those beyond are only counted. */
@@ -57,7 +58,7 @@ export class SetAside {
     this.#count += 1
     this.#onReject?.(row.line)
     if (this.#listed.length < MAX_LISTED) this.#listed.push({ ...row, raw: undefined })
-    if (row.raw === undefined || this.#staged + this.#pending.length >= MAX_SET_ASIDE) {
+    if (row.raw === undefined || isTooLong(row.raw) || this.#staged + this.#pending.length >= MAX_SET_ASIDE) {
       this.#notKept += 1
       return
     }

@@ -75,7 +75,9 @@ export class PulledAccounts {
       return false
     }
     const isFree = isUsable(told) && accounts.every(({ id, username }) => id === ownerId || username !== told)
-    this.#partners.set(ownerId, stored?.username ?? (isFree ? told : `account-${ownerId}`))
+    const username = stored?.username ?? (isFree ? told : `account-${ownerId}`)
+    if (stored === undefined && !isFree) this.#report.noteName(told, username)
+    this.#partners.set(ownerId, username)
     await this.#intake?.close()
     this.#intake = await this.#openIntake()
     await this.#storeAccount(this.#intake, ownerId)
@@ -105,6 +107,25 @@ export class PulledAccounts {
         .where('owner_id', '=', ownerId)
         .execute()
     }
+  }
+
+  /** Takes in everybody whose records were pulled before, unless access to them has ended. */
+  async admitKnown(): Promise<void> {
+    if (this.#source === undefined) return
+    const owners = await this.#store.db
+      .selectFrom('pull_row')
+      .leftJoin('pull_access', access =>
+        access
+          .onRef('pull_access.source_id', '=', 'pull_row.source_id')
+          .onRef('pull_access.owner_id', '=', 'pull_row.owner_id'),
+      )
+      .select('pull_row.owner_id')
+      .distinct()
+      .where('pull_row.source_id', '=', this.#source.id)
+      .where('pull_access.ended_at', 'is', null)
+      .orderBy('pull_row.owner_id')
+      .execute()
+    for (const { owner_id: ownerId } of owners) if (ownerId !== null) await this.admit(ownerId)
   }
 
   /** Stores up to when the accounts are known, and what the source was found to be. */
@@ -147,6 +168,8 @@ export class PulledAccounts {
         full_at: null,
       })
     }
+    const told = nameOf(this.#people.get(this.me)) ?? ''
+    if (this.#target.isNew && told !== this.#target.username) this.#report.noteName(told, this.#target.username)
     await this.#storeAccount(intake, this.me, remember)
     if (this.#source === undefined) throw new SourceError(`the account ${this.me} of the source cannot be stored`)
     return this.#source

@@ -4,7 +4,6 @@ import type { Store } from '../store/index.ts'
 import type { SourceList } from './lists.ts'
 import type { SourceReader } from './reader.ts'
 import type { SourceData } from './rows.ts'
-import { SourceUnavailableError } from './source.ts'
 import { type PullRow, type PullSource, rowsOfOwners } from './state.ts'
 
 export interface WalkedList {
@@ -24,7 +23,7 @@ export interface WalkedList {
  * record of this id either. Returns how many are newly gone, and the records that the source still has.
  */
 export async function markGone(walked: WalkedList): Promise<{ gone: number; found: readonly SourceData[] }> {
-  const { store, source, list, seen, owners, at } = walked
+  const { store, source, list, seen, owners, at, reader } = walked
   let gone = 0
   const found: SourceData[] = []
   for await (const rows of rowsOfOwners(store, source.id, list.kind, owners)) {
@@ -35,7 +34,7 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
         continue
       }
       if (at - row.missing_at < DAY_MS) continue
-      const record = await readRecord(walked, row.id)
+      const record = await reader.tryRecord(list, row.id)
       if (record === 'unanswered') continue
       if (record === undefined) {
         if (await isStored(walked, row)) {
@@ -50,15 +49,6 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
     }
   }
   return { gone, found }
-}
-
-async function readRecord({ reader, list }: WalkedList, id: number): Promise<SourceData | 'unanswered' | undefined> {
-  try {
-    return await reader.readRecord(list, id)
-  } catch (error) {
-    if (error instanceof SourceUnavailableError) return 'unanswered'
-    throw error
-  }
 }
 
 async function mark(

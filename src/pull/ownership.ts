@@ -39,7 +39,7 @@ export class Ownership {
   }
 
   /** The owner of a record; undefined where the source does not tell. */
-  async ownerOf(list: SourceList, data: SourceData): Promise<number | undefined> {
+  async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
     const told = idOf(data['ownerId'])
     if (told !== undefined || list !== trainingSessions) return told
     const device = idOf(data['trainer_id'])
@@ -50,7 +50,7 @@ export class Ownership {
     return ofProgram ?? ((await this.#isAlone()) ? this.#me : undefined)
   }
 
-  async #ownerOfProgram(id: number): Promise<number | undefined> {
+  async #ownerOfProgram(id: number): Promise<number | 'unanswered' | undefined> {
     if (!this.#programs.has(id)) {
       const [stored] = await this.#store.db
         .selectFrom('training_template')
@@ -58,10 +58,9 @@ export class Ownership {
         .where('id', '=', id)
         .limit(1)
         .execute()
-      this.#programs.set(
-        id,
-        stored?.owner_id ?? idOf((await this.#reader.readRecord(trainingTemplates, id))?.['ownerId']),
-      )
+      const read = stored === undefined ? await this.#reader.tryRecord(trainingTemplates, id) : undefined
+      if (read === 'unanswered') return read
+      this.#programs.set(id, stored?.owner_id ?? idOf(read?.['ownerId']))
     }
     return this.#programs.get(id)
   }

@@ -1,6 +1,6 @@
-import { rowsOf } from './identity.ts'
-import { isObject, rowOf, type SourceData } from './rows.ts'
-import type { Source } from './source.ts'
+import { PAGE_SIZE, toPage } from './reader.ts'
+import type { SourceData } from './rows.ts'
+import { type Source, SourceError } from './source.ts'
 import { walkList } from './walk.ts'
 
 /** The people that the source shows to the token; none where it has no such list. */
@@ -8,9 +8,14 @@ export async function readPeople(source: Source): Promise<readonly SourceData[]>
   const people = new Map<number | string, SourceData>()
   await walkList(
     async position => {
-      const { data } = await source.get('/users', { limit: PAGE_SIZE, ...position })
-      const rows = (rowsOf(data) ?? []).filter(isObject).map(rowOf)
-      return { rows, limit: PAGE_SIZE, nextCursor: undefined }
+      const { status, data } = await source.get('/users', { limit: PAGE_SIZE, ...position })
+      const page = toPage(data)
+      if (page !== undefined) return { ...page, nextCursor: undefined }
+      // Who is not shown loses access: half a list is none.
+      if (!('offset' in position) || position.offset > 0) {
+        throw new SourceError(`${source.address} answers a part of /users with no list (${status})`)
+      }
+      return { rows: [], limit: PAGE_SIZE, nextCursor: undefined }
     },
     async rows => {
       for (const { id, form, data } of rows) people.set(id ?? form, data)
@@ -19,5 +24,3 @@ export async function readPeople(source: Source): Promise<readonly SourceData[]>
   )
   return [...people.values()]
 }
-
-const PAGE_SIZE = 100

@@ -50,11 +50,13 @@ export async function prune(store: Store): Promise<number> {
 
 /**
  * Whether a record may be removed: it is gone where it was pulled from, or its owner's access was ended by a pull. Where a
- * source does not tell whose token it is, nothing that it fails to show says that a record is gone.
+ * source does not tell whose token it is, nothing that it fails to show says that a record is gone, and nothing that was
+ * found in a round counts before a round has ended well.
  */
 function prunable(kind: string) {
   return sql`exists (select 1 from pull_row join pull_source on pull_source.id = pull_row.source_id
     left join pull_access on pull_access.source_id = pull_row.source_id and pull_access.owner_id = pull_row.owner_id
     where pull_row.kind = ${kind} and pull_row.id = record.id and pull_row.owner_id = record.owner_id
-      and pull_source.knows_me = 1 and (pull_row.gone_at is not null or pull_access.ended_at is not null))`
+      and pull_source.knows_me = 1
+      and (pull_row.gone_at <= pull_source.completed_at or pull_access.ended_at <= pull_source.completed_at))`
 }

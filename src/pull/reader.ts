@@ -51,6 +51,16 @@ export class SourceReader {
     throw new SourceUnavailableError(`${this.#source.address} answers ${path}/${id} with status ${status}`)
   }
 
+  /** As readRecord, but a source that does not answer for this one record ends nothing. */
+  async tryRecord(list: SourceList, id: number): Promise<SourceData | 'unanswered' | undefined> {
+    try {
+      return await this.readRecord(list, id)
+    } catch (error) {
+      if (error instanceof SourceUnavailableError) return 'unanswered'
+      throw error
+    }
+  }
+
   /** Whether rows of the list lack fields that their records have; undefined while that is not known. */
   isPartial(list: SourceList): boolean | undefined {
     if (list.isSummary === true) return true
@@ -65,7 +75,9 @@ export class SourceReader {
     let isPartial = false
     for (const row of new Set([rows.at(0), rows.at(-1)])) {
       if (row?.id === undefined || isPartial) continue
-      const record = await this.readRecord(list, row.id)
+      const record = await this.tryRecord(list, row.id)
+      // Another page will tell.
+      if (record === 'unanswered') return false
       isPartial = record !== undefined && hasMore(record, row.data)
     }
     const { partialKinds = [], completeKinds = [] } = this.capabilities
@@ -140,16 +152,10 @@ export class SourceReader {
   }
 
   #pageOf(list: SourceList, { status, data }: SourceResponse): SourcePage {
-    const rows = rowsOf(data)
-    if (rows === undefined)
+    const page = toPage(data)
+    if (page === undefined)
       throw new SourceError(`${this.#source.address} answers ${list.path} with no list (${status})`)
-    const pagination = isObject(data) && isObject(data['pagination']) ? data['pagination'] : {}
-    const { limit, nextCursor } = pagination
-    return {
-      rows: rows.map(rowOf),
-      limit: typeof limit === 'number' && limit >= 1 && limit < PAGE_SIZE ? limit : PAGE_SIZE,
-      nextCursor: typeof nextCursor === 'string' || nextCursor === null ? nextCursor : undefined,
-    }
+    return page
   }
 
   #remember({ path, include }: SourceList, asked: Asked, page: SourcePage) {
@@ -179,10 +185,23 @@ interface Asked {
   readonly include: boolean
 }
 
-const PAGE_SIZE = 100
+export const PAGE_SIZE = 100
 const MAX_ATTEMPTS = 8
 /** How servers refuse parameters that they do not know. */
 const REFUSED: ReadonlySet<number> = new Set([400, 422])
+
+/** A page of a list as the source sends it; undefined where it is none. */
+export function toPage(data: unknown): SourcePage | undefined {
+  const rows = rowsOf(data)
+  if (rows === undefined) return undefined
+  const pagination = isObject(data) && isObject(data['pagination']) ? data['pagination'] : {}
+  const { limit, nextCursor } = pagination
+  return {
+    rows: rows.map(rowOf),
+    limit: typeof limit === 'number' && limit >= 1 && limit < PAGE_SIZE ? limit : PAGE_SIZE,
+    nextCursor: typeof nextCursor === 'string' || nextCursor === null ? nextCursor : undefined,
+  }
+}
 
 /** Whether each row has the field that was asked for: a source may ignore what it does not know. */
 function tellsAll({ rows }: SourcePage, field: string): boolean {

@@ -60,6 +60,11 @@ export class ReportBuilder {
   readonly notes: string[] = []
   gone = 0
 
+  noteName(told: string, used: string) {
+    const why = told === '' ? 'the source tells no name of it' : `the name ${JSON.stringify(told)} cannot be used here`
+    this.notes.push(`${used} is called so because ${why}`)
+  }
+
   add(records: readonly IncomingRecord[], report: BatchReport) {
     for (const [index, outcome] of report.outcomes.entries()) {
       const { kind = '' } = records[index] ?? {}

@@ -17,7 +17,7 @@ import { readPeople } from './people.ts'
 import { MissingListError, SourceReader } from './reader.ts'
 import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
 import { idOf, isObject, rowOf, type SourceRow } from './rows.ts'
-import type { Source } from './source.ts'
+import { type Source, SourceUnavailableError } from './source.ts'
 import {
   activeLocks,
   capabilitiesOf,
@@ -28,7 +28,7 @@ import {
   type PullSource,
   readCapabilities,
 } from './state.ts'
-import { type OfferedRow, RowStore } from './storing.ts'
+import { type OfferedRow, RowStore, UNANSWERED } from './storing.ts'
 import { findTarget, nameOf, type Target } from './target.ts'
 import { type Visit, walkList } from './walk.ts'
 
@@ -127,7 +127,7 @@ class Round {
       if (partners) await this.#pullPeople()
       for (const list of sourceLists) {
         await this.#pullList(list)
-        if (list === lockSessions) await this.#pullCurrentLock()
+        if (list === lockSessions) await this.#tryCurrentLock()
         if (list === lockSessions || list === trainingSessions) await this.#pullOpenRows(list)
       }
       for (const list of deviceLists) await this.#pullDevicesOfPartners(list)
@@ -149,6 +149,7 @@ class Round {
     }
     const shown = new Set(people.flatMap(user => idOf(user['id']) ?? []))
     if (people.length > 0) await this.#accounts.followPeople(shown, this.#startedAt)
+    await this.#accounts.admitKnown()
   }
 
   async #pullList(list: SourceList) {
@@ -236,6 +237,16 @@ class Round {
     return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
   }
 
+  /** The current lock is a single record: without an answer for it, the round goes on. */
+  async #tryCurrentLock() {
+    try {
+      await this.#pullCurrentLock()
+    } catch (error) {
+      if (!(error instanceof SourceUnavailableError)) throw error
+      this.#report.notes.push('the source does not answer for the current lock: it is asked again in the next round')
+    }
+  }
+
   /** The lock that is active now, and the template that it was started from: only now a source tells which one it is. */
   async #pullCurrentLock() {
     const { source } = this.#options
@@ -246,7 +257,7 @@ class Round {
     const { data: template } = await source.get('/lkbx/templates/active')
     const templateId = isObject(template) ? idOf(template['id']) : undefined
     const row = rowOf(session)
-    await this.#storeAgain(list, [{ ...row, id: row.id }], templateId)
+    await this.#storeAgain(list, [row], templateId === undefined ? {} : { templateId })
   }
 
   /** Reads again what may have ended since. */
@@ -258,13 +269,23 @@ class Round {
     const active = list === lockSessions ? await activeLocks(store, source.id, this.#accounts.ids) : []
     const ids = [...new Set([...unfinished, ...active].map(({ id }) => id))].filter(id => !this.#rows.hasRead(list, id))
     for (const id of ids) {
-      const data = await this.#reader.readRecord(list, id)
-      if (data !== undefined) await this.#storeAgain(list, [rowOf(data)])
+      await this.#readAgain(list, id)
     }
   }
 
+  /** Reads a record by its id; one that the source does not answer for is set aside. */
+  async #readAgain(list: SourceList, id: number) {
+    const data = await this.#reader.tryRecord(list, id)
+    if (data === 'unanswered') await this.#storeAgain(list, [rowOf({ id })], { fault: UNANSWERED })
+    else if (data !== undefined) await this.#storeAgain(list, [rowOf(data)])
+  }
+
   /** Stores records that were read by themselves; what is remembered of their rows in lists stays. */
-  async #storeAgain(list: SourceList, records: readonly SourceRow[], templateId?: number) {
+  async #storeAgain(
+    list: SourceList,
+    records: readonly SourceRow[],
+    told: Pick<OfferedRow, 'templateId' | 'fault'> = {},
+  ) {
     const known = await this.#findRows(
       list,
       records.flatMap(({ id }) => (id === undefined ? [] : [id])),
@@ -272,7 +293,7 @@ class Round {
     const rows = records.map(record => {
       const before = record.id === undefined ? undefined : known.get(record.id)
       const row = { ...record, form: before?.form ?? '' }
-      return { row, known: before, isRecord: true, ...(templateId === undefined ? {} : { templateId }) }
+      return { row, known: before, isRecord: true, ...told }
     })
     await this.#store(list, rows, [])
   }
@@ -289,9 +310,9 @@ class Round {
     if (id === undefined || this.#programsRead.has(id)) return
     this.#programsRead.add(id)
     const known = await this.#findRows(trainingTemplates, [id])
-    if (known.has(id) && !this.#isFull) return
-    const data = await this.#reader.readRecord(trainingTemplates, id)
-    if (data !== undefined) await this.#storeAgain(trainingTemplates, [rowOf(data)])
+    // A program without an owner was never read.
+    if (known.get(id)?.owner_id != null && !this.#isFull) return
+    await this.#readAgain(trainingTemplates, id)
   }
 
   async #markGone(list: SourceList, seen: ReadonlySet<number>, owners: readonly number[]) {

@@ -109,8 +109,9 @@ export class Source {
     const code = codeOf(error)
     if (CERTIFICATE_ERROR.test(code))
       throw new SourceError(`the certificate of ${this.address} is not accepted (${code})`)
+    if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is never used for HTTP`)
     if (code === 'TimeoutError') return { failure: `did not answer within ${REQUEST_TIMEOUT_MS / 1000} seconds` }
-    return { failure: `cannot be reached (${code})` }
+    return { failure: `cannot be reached (${MEANINGS[code] ?? code})` }
   }
 
   #read(response: Response, body: string, path: string): Attempt {
@@ -191,7 +192,16 @@ function codeOf(error: unknown): string {
   const { cause } = error
   const reason: unknown = cause instanceof AggregateError ? cause.errors[0] : cause
   if (reason instanceof Error && 'code' in reason) return String(reason.code)
-  return 'the connection was cut'
+  return reason instanceof Error && reason.message === BAD_PORT ? BAD_PORT : 'the connection was cut'
+}
+
+/** What `fetch` says of ports that it refuses. */
+const BAD_PORT = 'bad port'
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: ECONNREFUSED',
+  ENOTFOUND: 'there is no server of this name: ENOTFOUND',
+  ECONNRESET: 'the connection was cut: ECONNRESET',
 }
 
 /** The code that a refusal carries, where it is plain enough to be shown. */

@@ -1,4 +1,4 @@
-import type { BatchReport, IncomingRecord } from '../archive/intake.ts'
+import { type BatchReport, type IncomingRecord, OWNER_REFUSED } from '../archive/intake.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
 import { lacksFields, type SourceList, trainingSessions } from './lists.ts'
@@ -7,7 +7,7 @@ import type { SourceReader } from './reader.ts'
 import { toRecord } from './records.ts'
 import type { ReportBuilder } from './report.ts'
 import { instantOf, type SourceData, type SourceRow } from './rows.ts'
-import { type Source, SourceUnavailableError, StoppedError } from './source.ts'
+import { type Source, StoppedError } from './source.ts'
 import { type NewPullRow, type PullRow, saveRows } from './state.ts'
 
 /** A row of the source and what is remembered of it. */
@@ -18,6 +18,8 @@ export interface OfferedRow {
   readonly templateId?: number
   /** Whether the row is the record itself, and not a row of a list. */
   readonly isRecord?: boolean
+  /** Why it is set aside, whatever else it is. */
+  readonly fault?: string
 }
 
 /** A row that is about to be stored. */
@@ -36,9 +38,8 @@ export interface StoredRows {
   readonly isChanged: boolean
 }
 
-const UNANSWERED = 'the source does not answer for it'
+export const UNANSWERED = 'the source does not answer for it'
 const OWNER_UNKNOWN = 'the source does not tell whose it is'
-const OWNER_REFUSED = 'the id of its owner is another account here'
 
 export interface RowStoreOptions {
   readonly store: Store
@@ -86,6 +87,7 @@ export class RowStore {
   async #prepare(list: SourceList, offered: OfferedRow): Promise<PreparedRow | undefined> {
     const { row, known } = offered
     const { ownership, reader } = this.#options
+    if (offered.fault !== undefined) return this.#faulty(list, offered, offered.fault)
     if (list !== trainingSessions) {
       // Somebody else's record need not be read to be passed over.
       const told = await ownership.ownerOf(list, row.data)
@@ -94,7 +96,7 @@ export class RowStore {
     let { data } = row
     const isPartial = reader.isPartial(list) === true || lacksFields(list, data)
     if (isPartial && offered.isRecord !== true && row.id !== undefined) {
-      const read = await this.#readRecord(list, row.id)
+      const read = await reader.tryRecord(list, row.id)
       if (read === 'unanswered') return this.#faulty(list, offered, UNANSWERED)
       // Even a bare source has records of these kinds: what is not there was removed meanwhile.
       if (read === undefined && list.hasRecords) return undefined
@@ -103,6 +105,7 @@ export class RowStore {
     }
     if (offered.isRecord === true) this.#read.add(`${list.kind} ${row.id}`)
     const owner = await ownership.ownerOf(list, data)
+    if (owner === 'unanswered') return this.#faulty(list, { row: { ...row, data }, known }, UNANSWERED)
     if (owner === undefined && list === trainingSessions) {
       return this.#faulty(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
     }
@@ -122,15 +125,6 @@ export class RowStore {
   get #tellsLegacy(): boolean {
     const { reader } = this.#options
     return reader.hasCursors && reader.tells(trainingSessions)
-  }
-
-  async #readRecord(list: SourceList, id: number): Promise<SourceData | 'unanswered' | undefined> {
-    try {
-      return await this.#options.reader.readRecord(list, id)
-    } catch (error) {
-      if (error instanceof SourceUnavailableError) return 'unanswered'
-      throw error
-    }
   }
 
   #faulty(list: SourceList, offered: OfferedRow, fault: string, form = ''): PreparedRow {
@@ -153,7 +147,8 @@ export class RowStore {
     const remember = (row: PreparedRow, outcome: BatchReport['outcomes'][number] | undefined): NewPullRow[] => {
       const { known } = row.offered
       const { id } = row.offered.row
-      if (id === undefined) return []
+      // What is known of a row that was asked for again, without an answer, stays.
+      if (id === undefined || (row.offered.fault !== undefined && known !== undefined)) return []
       const openAt = instantOf(row.data[list.order ?? '']) ?? instantOf(row.data['createdAt']) ?? source.clock.now()
       const next = {
         source_id: pulled.id,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BatchReport, type IncomingRecord, openIntake } from '../../src/archive/intake.ts'
+import { type BatchReport, type IncomingRecord, openIntake, OWNER_REFUSED } from '../../src/archive/intake.ts'
+import { retrySetAside } from '../../src/archive/retry.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
-import { account, lockSession, trainingSession, world } from '../support/records.ts'
+import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 
 const incoming = ({ kind, data, ...beside }: { kind: string; data: object }): IncomingRecord => ({ kind, data, beside })
 
@@ -130,4 +131,20 @@ test('what runs within a batch is stored with it, or neither is', async () => {
     .where('id', '=', 1)
     .executeTakeFirstOrThrow()
   assert.equal(as_of, 5)
+})
+
+test('a row whose owner is somebody else here never becomes theirs, however often it is tried again', async () => {
+  await using store = await openStore(world)
+  const before = await store.export(2)
+  await intakeOf(store).storeBatch([{ ...incoming(lockTemplate(7, 2)), fault: OWNER_REFUSED }])
+  assert.deepEqual(await retrySetAside(store.store), { tried: 0, stored: 0 })
+  assert.equal(await store.export(2), before)
+})
+
+test('a row of more than 1 MiB is counted, and not kept', async () => {
+  await using store = await openStore(world)
+  const record = incoming(trainingSession(1, 1, { name: 'x'.repeat(1024 * 1024) }))
+  const { setAside: report } = await intakeOf(store).storeBatch([record])
+  assert.deepEqual([report.count, report.notKept], [1, 1])
+  assert.deepEqual(await setAside(store), [])
 })

@@ -230,3 +230,97 @@ test('a record that the source does not answer for is set aside, and stored when
   assert.ok(linesOf(await here.export()).some(({ kind, data }) => kind === 'training-template' && data.id === 2))
   assert.equal((await here.store.db.selectFrom('set_aside').selectAll().execute()).length, 0)
 })
+
+test('a single record that the source does not answer for never ends the round', async () => {
+  const world = history(2).add(
+    lockSession(1, 1, { isActive: true, lockState: 'locked', startDate: at(60) }),
+    lockSession(2, 1, { startDate: at(59) }),
+    trainingSession(9, 1, { created_at: at(20), passed: null }),
+  )
+  await using source = await startSource({
+    world,
+    identity: '/users/me',
+    withoutLists: ['/dtt/templates'],
+    listsWithout: { '/dtt/sessions': ['TrainerSegment'] },
+  })
+  source.fault = path => (path === '/dtt/templates/1' ? { status: 500 } : undefined)
+  await using here = await openStore()
+  const clock = makeClock(now)
+  const first = await pull(here.store, source.url, { clock })
+  assert.deepEqual(first.setAside.rows, [
+    { kind: 'training-template', id: 1, reason: 'the source does not answer for it' },
+  ])
+  const before = await here.export()
+  source.fault = path => (/current$|\/\d+$/.test(path) ? { status: 500 } : undefined)
+  const second = await pull(here.store, source.url, { clock })
+  assert.deepEqual(
+    second.setAside.rows.map(({ kind, id }) => `${kind} ${id}`),
+    ['lock-session 1', 'training-session 9'],
+  )
+  assert.match(second.notes.join(), /current lock/)
+  assert.deepEqual(linesOf(await here.export()).slice(1), linesOf(before).slice(1))
+  source.fault = undefined
+  world.add(trainingSession(9, 1, { created_at: at(20) }), trainingSession(10, 1, { created_at: at(0) }))
+  await pull(here.store, source.url, { clock })
+  const stored = linesOf(await here.export()).map(({ kind, data }) => `${kind} ${data.id}`)
+  for (const name of ['training-session 9', 'training-template 1']) assert.ok(stored.includes(name), name)
+  assert.equal((await here.store.db.selectFrom('set_aside').selectAll().execute()).length, 0)
+})
+
+test('records of others are known up to the end of each round, also if nothing has changed', async () => {
+  const world = history(1).add(lockTemplate(2, 2), trainingDevice(2, 2), trainingSession(50, 2, { trainer_id: 2 }))
+  await using source = await startSource({ world, identity: '/users/me', others: [2] })
+  await using here = await openStore()
+  const clock = makeClock(now)
+  await pull(here.store, source.url, { clock, partners: true })
+  clock.time += HOUR
+  await pull(here.store, source.url, { clock, partners: true })
+  const accounts = await here.store.db.selectFrom('account').select(['id', 'as_of']).orderBy('id').execute()
+  assert.deepEqual(
+    accounts.map(({ as_of }) => as_of),
+    [clock.time, clock.time],
+  )
+})
+
+test('access stays while the owner is on any page of the people, however few a page has', async () => {
+  const ids = Array.from({ length: 30 }, (_, index) => index + 3)
+  const world = history(1).add(...ids.map(id => account(id, `person${id}`)), lockTemplate(90, 32))
+  await using source = await startSource({ world, identity: '/users/me', others: ids, maxLimit: 12 })
+  await using here = await openStore()
+  const clock = makeClock(now)
+  for (let round = 0; round < 2; round += 1) await pull(here.store, source.url, { clock, partners: true })
+  assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
+  source.fault = path => (/^\/users\?.*offset=[1-9]/.test(source.requests.at(-1) ?? path) ? { status: 400 } : undefined)
+  await assert.rejects(pull(here.store, source.url, { clock, partners: true }), /a part of \/users/)
+  assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
+})
+
+test('what a round that failed calls gone cannot be pruned before a round has ended well', async () => {
+  const world = history(3).add(...Array.from({ length: 20 }, (_, index) => lockTemplate(100 + index, 1)))
+  await using source = await startSource({ world, identity: '/users/me' })
+  await using here = await openStore()
+  const clock = makeClock(now)
+  await pull(here.store, source.url, { clock })
+  world.remove('lock-template', 100)
+  clock.time += DAY + HOUR
+  await pull(here.store, source.url, { clock, full: true })
+  clock.time += DAY + HOUR
+  source.fault = path => (path === '/dtt/sessions' ? { status: 503 } : undefined)
+  await assert.rejects(pull(here.store, source.url, { clock, full: true }))
+  assert.deepEqual(await findPrunable(here.store), [])
+  source.fault = undefined
+  await pull(here.store, source.url, { clock, full: true })
+  assert.deepEqual(
+    (await findPrunable(here.store)).map(({ kind, count }) => [kind, count]),
+    [['lock-template', 1]],
+  )
+})
+
+test('a name that cannot be used here is replaced, and that is said', async () => {
+  const world = new SourceWorld().add(account(1, '4711'), lockTemplate(1, 1))
+  await using source = await startSource({ world, identity: '/users/me' })
+  await using here = await openStore()
+  const { username, notes } = await pull(here.store, source.url, { clock: makeClock(now) })
+  assert.equal(username, 'account-1')
+  assert.deepEqual(notes, ['account-1 is called so because the name "4711" cannot be used here'])
+})

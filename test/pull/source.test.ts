@@ -86,12 +86,19 @@ for (const { title, spoil } of failures) {
   })
 }
 
+test('a port that HTTP never uses is named as such, and not tried again', async () => {
+  const clock = makeClock()
+  const failure = await failureOf(makeSource('http://127.0.0.1:9', { clock }))
+  assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is never used for HTTP')
+  assert.deepEqual(clock.waits, [])
+})
+
 test('a server that is not there is tried six times, and named', async () => {
   const server = await answering(() => {})
   await server[Symbol.asyncDispose]()
   const clock = makeClock()
   const error = await failureOf(makeSource(server.url, { clock }))
-  assert.equal(error.message, `${server.url} cannot be reached (ECONNREFUSED)`)
+  assert.equal(error.message, `${server.url} cannot be reached (nothing listens there: ECONNREFUSED)`)
   assert.equal(clock.waits.length, 4)
 })
 
