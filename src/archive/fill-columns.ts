@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
-import type { FillColumns } from '../store/index.ts'
+import type { RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { JsonObject } from './canonical.ts'
 import { gradedFigures, templateRules } from './derived-columns.ts'
 
 /** Makes columns again from the records that are stored. */
-export const fillColumns: FillColumns = async (db, table) => {
+export const fillColumns: RecordSteps['fillColumns'] = async (db, table) => {
   const derive = derived[table]
   if (derive === undefined) return
   let last = { owner_id: 0, id: 0 }

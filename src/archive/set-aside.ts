@@ -158,6 +158,14 @@ export function listSetAside({ db }: Store) {
 }
 
 /** A row that is set aside, as it came; undefined if there is none. */
+export async function countSetAside({ db }: Store): Promise<number> {
+  const { count } = await db
+    .selectFrom('set_aside')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export function findSetAside({ db }: Store, id: number) {
   return db.selectFrom('set_aside').select(['raw', 'encoding', 'reason']).where('id', '=', id).executeTakeFirst()
 }

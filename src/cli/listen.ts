@@ -24,6 +24,7 @@ export async function runService(
 ): Promise<Service> {
   const log = makeLog(writeToStderr, config.accessLog)
   const metrics = config.metricsPort === undefined ? undefined : (await loadMetrics()).makeMetrics()
+  metrics?.watchIntake(store)
   let listener: MetricsListener | undefined
   let service: Service
   try {

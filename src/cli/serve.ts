@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { fillColumns } from '../archive/fill-columns.ts'
+import { recordSteps } from '../archive/schema-steps.ts'
 import { retrySetAside } from '../archive/retry.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
@@ -50,7 +50,7 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
-          const steps = await migrate(store, Date.now(), fillColumns)
+          const steps = await migrate(store, Date.now(), recordSteps)
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
           const { tried, stored } = await retrySetAside(store)

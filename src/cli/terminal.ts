@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
-import { fillColumns } from '../archive/fill-columns.ts'
+import { recordSteps } from '../archive/schema-steps.ts'
 import { readConfig, settings } from '../config.ts'
 import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
 
@@ -54,7 +54,7 @@ export async function withStore<Result>(
 /** Opens a store. Throws StoreError that says what to do. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   try {
-    return await open(url, { fillColumns, ...options })
+    return await open(url, { recordSteps, ...options })
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
+import { countSetAside } from '../archive/set-aside.ts'
+import { oldestCompleteRound } from '../pull/status.ts'
 import type { Store } from '../store/index.ts'
 import type { RequestSummary } from './request-context.ts'
 
@@ -12,6 +14,8 @@ export interface Metrics {
   request(summary: RequestSummary): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
+  /** Adds what the store tells of imports and pulls, read whenever the metrics are asked for. */
+  watchIntake(store: Store): void
   /** All metrics, in the format of Prometheus. */
   text(): Promise<string>
   /** Sends the metrics of a worker that exits to its supervisor, so that counters never decrease. */
@@ -27,6 +31,7 @@ export function makeMetrics(): Metrics {
   const { durations, authentications, limited, reads } = registerMetrics(registry)
 
   return {
+    watchIntake: store => registerIntakeMetrics(registry, store),
     text: () => registry.metrics(),
     async handOver() {
       // Not in its types.
@@ -90,6 +95,40 @@ function registerMetrics(registry: Registry) {
     registers,
   }).set({ version: packageJson.version, node: process.version }, 1)
   return { durations, authentications, limited, reads }
+}
+
+function registerIntakeMetrics(registry: Registry, store: Store) {
+  const gauge = (name: string, help: string, read: () => Promise<number | undefined>) =>
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        // Every worker reads the same store.
+        aggregator: 'max',
+        registers: [],
+        async collect() {
+          await setFrom(this, read)
+        },
+      }),
+    )
+  gauge('lockstep_set_aside_rows', 'Rows that imports and pulls could not store, kept for another try.', () =>
+    countSetAside(store),
+  )
+  gauge(
+    'lockstep_pull_completed_timestamp_seconds',
+    'End of the last complete round of a pull; of several sources the one that is furthest behind.',
+    async () => {
+      const oldest = await oldestCompleteRound(store)
+      return oldest === null ? undefined : oldest / 1000
+    },
+  )
+}
+
+/** A gauge without a value has no sample: none is known, or the store is away. */
+async function setFrom(gauge: Gauge, read: () => Promise<number | undefined>) {
+  gauge.remove()
+  const value = await read().catch(() => undefined)
+  if (value !== undefined) gauge.set(value)
 }
 
 /** The metrics of all workers of this process, added up. */

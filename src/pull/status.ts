@@ -53,3 +53,12 @@ export async function pullStatus(store: Store): Promise<SourceStatus[]> {
   }
   return statuses
 }
+
+/** When the last complete round of the source that is furthest behind ended; null without a complete round. */
+export async function oldestCompleteRound(store: Store): Promise<number | null> {
+  const { oldest } = await store.db
+    .selectFrom('pull_source')
+    .select(({ fn }) => fn.min('completed_at').as('oldest'))
+    .executeTakeFirstOrThrow()
+  return oldest
+}

@@ -1,10 +1,10 @@
 import { currentVersion, migrate, SchemaError, schemaVersion } from './migrations.ts'
 import { openSqlite } from './sqlite.ts'
-import { type FillColumns, type OpenOptions, type Store, StoreError } from './store.ts'
+import { type RecordSteps, type OpenOptions, type Store, StoreError } from './store.ts'
 
 export type { Engine } from './engine.ts'
 export {
-  type FillColumns,
+  type RecordSteps,
   type OpenOptions,
   type PrimaryHealth,
   type Store,
@@ -25,7 +25,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
     if (schema === 'current') {
       throw new SchemaError('the schema of the database is out of date: run `lockstep migrate` first')
     }
-    await bringUpToDate(store, url, options.fillColumns)
+    await bringUpToDate(store, url, options.recordSteps)
     return store
   } catch (error) {
     await store.close()
@@ -33,12 +33,12 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
   }
 }
 
-async function bringUpToDate(store: Store, url: string, fillColumns: FillColumns | undefined) {
-  if (store.engine === 'sqlite') return migrate(store, Date.now(), fillColumns)
+async function bringUpToDate(store: Store, url: string, recordSteps: RecordSteps | undefined) {
+  if (store.engine === 'sqlite') return migrate(store, Date.now(), recordSteps)
   // A migration must not be cut off by the timeouts of this store, so it runs on one without them.
   const unlimited = await openEngine(url, { busyTimeoutMs: 0 })
   try {
-    await migrate(unlimited, Date.now(), fillColumns)
+    await migrate(unlimited, Date.now(), recordSteps)
   } finally {
     await unlimited.close()
   }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { query } from './query.ts'
-import { type Rewrite, rewriteSessions } from './rewrites.ts'
 import type { Engine } from './engine.ts'
-import { type FillColumns, type Store, StoreUnavailableError } from './store.ts'
+import { type RecordSteps, type Store, StoreUnavailableError } from './store.ts'
 import type { RecordName, Tables } from './tables.ts'
 
 /** A step of the schema. A released step is never edited, because its checksum is stored in every database. */
@@ -16,7 +15,7 @@ interface Migration {
   /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
   /** Runs after the statements and does what SQL cannot. */
-  readonly rewrite?: Rewrite
+  readonly rewrite?: Exclude<keyof RecordSteps, 'fillColumns'>
 }
 
 // Part of a released step, like its statements.
@@ -211,7 +210,7 @@ const migrations: readonly Migration[] = [
   {
     name: 'unknown distances left out, newest instants',
     statements: [],
-    rewrite: rewriteSessions,
+    rewrite: 'leaveOutUnknownDistances',
   },
 ]
 
@@ -256,13 +255,13 @@ export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
 }
 
 /**
- * Brings the schema up to date in one transaction and returns the names of the steps it applied. `fillColumns` fills new
- * columns of stored records.
+ * Brings the schema up to date in one transaction and returns the names of the steps it applied. `recordSteps`
+ * changes stored records; without it only a database without records can be brought up to date.
  */
 export async function migrate(
   { db, engine }: Pick<Store, 'db' | 'engine'>,
   now: number,
-  fillColumns?: FillColumns,
+  recordSteps?: RecordSteps,
 ): Promise<string[]> {
   if ((await schemaVersion({ db, engine })) === currentVersion) return []
   return db.transaction().execute(async transaction => {
@@ -278,7 +277,12 @@ export async function migrate(
     for (const [index, migration] of pending.entries()) {
       if ((migration.only ?? engine) === engine) {
         for (const statement of migration.statements) await run(transaction, engine, statement)
-        await migration.rewrite?.(transaction, engine, now)
+        const { rewrite } = migration
+        if (rewrite !== undefined) {
+          await withRecordSteps(transaction, 'training_session', recordSteps, steps =>
+            steps[rewrite](transaction, engine, now),
+          )
+        }
       }
       await transaction
         .insertInto('migration')
@@ -292,14 +296,20 @@ export async function migrate(
     }
     // After the last step, because filling needs the current schema.
     for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
-      await fill(transaction, table, fillColumns)
+      await withRecordSteps(transaction, table, recordSteps, steps => steps.fillColumns(transaction, table))
     }
     return pending.map(migration => migration.name)
   })
 }
 
-async function fill(db: Transaction<Tables>, table: RecordName, fillColumns: FillColumns | undefined) {
-  if (fillColumns !== undefined) return fillColumns(db, table)
+/** Throws SchemaError if a table has records and nobody said what is to be done with them. */
+async function withRecordSteps(
+  db: Transaction<Tables>,
+  table: RecordName,
+  recordSteps: RecordSteps | undefined,
+  run: (steps: RecordSteps) => Promise<void>,
+) {
+  if (recordSteps !== undefined) return run(recordSteps)
   const row = await db.selectFrom(table).select('id').limit(1).executeTakeFirst()
   if (row !== undefined) throw new SchemaError('the database has records: bring it up to date with `lockstep migrate`')
 }

@@ -54,8 +54,13 @@ export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
 
-/** Fills the columns of a table that follow from its records. Runs within a transaction. */
-export type FillColumns = (db: Kysely<Tables>, table: RecordName) => Promise<void>
+/** What steps of the schema do with records, which the store does not know. Each runs within the transaction of its step. */
+export interface RecordSteps {
+  /** Fills the columns of a table that follow from its records. */
+  readonly fillColumns: (db: Kysely<Tables>, table: RecordName) => Promise<void>
+  /** Leaves distances that are not known out of training sessions, and stores the newest instant of each account. */
+  readonly leaveOutUnknownDistances: (db: Kysely<Tables>, engine: Engine, now: number) => Promise<void>
+}
 
 export interface OpenOptions {
   /** How long a writer waits for another one. */
@@ -64,8 +69,8 @@ export interface OpenOptions {
   readonly statementTimeoutMs?: number
   /** What to do with an old schema: bring it up to date (the default), refuse it (`current`) or leave it (`any`). */
   readonly schema?: 'migrate' | 'current' | 'any'
-  /** Fills columns that a step of the schema added, from the records. */
-  readonly fillColumns?: FillColumns
+  /** Needed to bring a database that has records up to date. */
+  readonly recordSteps?: RecordSteps
   /** Replicas that records may be read from. */
   readonly readUrls?: readonly string[]
   /** Whether to create the database if it does not exist. */

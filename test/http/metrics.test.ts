@@ -5,9 +5,11 @@ import { test } from 'node:test'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
+import { importArchive } from '../../src/archive/import.ts'
 import { makeMetrics, type Metrics, serveMetrics } from '../../src/http/metrics.ts'
 import { readConfig } from '../../src/config.ts'
 import { mintToken } from '../../src/accounts/tokens.ts'
+import { cut } from '../support/archives.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { exchange } from '../support/raw.ts'
@@ -62,6 +64,30 @@ const sum = (family: Family | undefined, name: string, labels: Readonly<Record<s
       sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
     )
     .reduce((total, { value }) => total + value, 0)
+
+test('rows set aside and the last complete round of the pull that is furthest behind are told', async () => {
+  await using service = await startService(cast)
+  const metrics = makeMetrics()
+  metrics.watchIntake(service.store)
+  const values = async () => {
+    const families = parse(await metrics.text())
+    return ['lockstep_set_aside_rows', 'lockstep_pull_completed_timestamp_seconds'].map(
+      name => families.get(name)?.samples[0]?.value,
+    )
+  }
+  assert.deepEqual(await values(), [0, undefined])
+  const unknownKind = Buffer.from(JSON.stringify({ kind: 'x', data: {} }))
+  await importArchive(service.store, cut(unknownKind, []), { onError: 'set-aside', source: 'history.ndjson' })
+  for (const completed_at of [60_000, 30_000]) {
+    const origin = `https://${completed_at}.example`
+    const source = { account_id: 1, origin, username: null, knows_me: 1, capabilities: '{}', full_at: null }
+    await service.store.db
+      .insertInto('pull_source')
+      .values({ ...source, completed_at })
+      .execute()
+  }
+  assert.deepEqual(await values(), [1, 30])
+})
 
 test('there are no metrics without a port for them', async () => {
   assert.equal(readConfig({}).metricsPort, undefined)

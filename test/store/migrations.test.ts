@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
-import { fillColumns } from '../../src/archive/fill-columns.ts'
+import { recordSteps } from '../../src/archive/schema-steps.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
@@ -326,7 +326,7 @@ function statementsOf(text: string): string[] {
 }
 
 function opened(url: string, schema: OpenOptions['schema'] = 'migrate'): Promise<Store> {
-  return open(url, { busyTimeoutMs: 10_000, schema, fillColumns })
+  return open(url, { busyTimeoutMs: 10_000, schema, recordSteps })
 }
 
 /** Runs a statement on a database, brought up to date before if not said otherwise. */

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
-import { sql, type Transaction } from 'kysely'
-import type { Engine } from './engine.ts'
-import type { Tables } from './tables.ts'
+import { type Kysely, sql } from 'kysely'
+import type { Engine, RecordSteps } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { fillColumns } from './fill-columns.ts'
 
-/** Steps of the schema that change rows in ways SQL cannot. A released one is never edited. */
-
-export type Rewrite = (db: Transaction<Tables>, engine: Engine, now: number) => Promise<void>
+/** What steps of the schema change in records. A released step is never edited. */
+export const recordSteps: RecordSteps = { fillColumns, leaveOutUnknownDistances }
 
 /** Leaves distances that are not known out of training sessions, and stores the newest instant of each account. */
-export async function rewriteSessions(db: Transaction<Tables>, engine: Engine, now: number) {
+async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now: number) {
   let after = { id: 0, owner_id: 0 }
   for (;;) {
     const rows = await db
@@ -42,7 +42,7 @@ const UNKNOWN_DISTANCE = ',"distanceTravelled":null'
 /** A row can take a megabyte. */
 const ROWS_AT_ONCE = 50
 
-async function storeNewestInstants(db: Transaction<Tables>, engine: Engine, now: number) {
+async function storeNewestInstants(db: Kysely<Tables>, engine: Engine, now: number) {
   const lastEvent =
     engine === 'sqlite' ? "json_extract(events, '$[#-1][0]')" : 'cast(cast(events as json) -> -1 ->> 0 as bigint)'
   const sources: readonly (readonly [instant: string, table: string])[] = [
