@@ -143,7 +143,7 @@ export function sourceOf({ env, fallback }: { readonly env: string; readonly fal
   return `${env}, else ${fallback}`
 }
 
-const STORE_HINT = `(--database or ${settings.databaseUrl.env} set the location; serve, import and account add create a new one)`
+const STORE_HINT = `(--database or ${settings.databaseUrl.env} set the location; serve, import, pull and account add create a new one)`
 
 async function firstLine(): Promise<string> {
   try {
