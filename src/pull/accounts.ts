@@ -18,6 +18,7 @@ export class PulledAccounts {
   readonly #people = new Map<number, SourceData>()
   readonly #partners = new Map<number, string>()
   readonly #refused = new Set<number>()
+  readonly #added = new Set<number>()
   #intake: Intake | undefined
   #source: PullSource | undefined
 
@@ -142,7 +143,10 @@ export class PulledAccounts {
           .execute()
       },
     })
-    this.#report.add(records, report)
+    // An account that this round has added is not unchanged, too.
+    const isCounted = (_: unknown, index: number) =>
+      report.outcomes[index] !== 'unchanged' || !this.#added.has(this.ids[index] ?? 0)
+    this.#report.add(records.filter(isCounted), { ...report, outcomes: report.outcomes.filter(isCounted) })
     const faulty = this.ids.filter((_, index) => report.outcomes[index] === 'set-aside')
     if (faulty.length > 0) await intake.storeBatch(faulty.map(id => ({ ...this.#recordOf(id, true), beside })))
   }
@@ -180,12 +184,16 @@ export class PulledAccounts {
     let isStored = false
     for (const isMinimal of [false, true]) {
       if (isStored) return
-      await intake.storeBatch([this.#recordOf(id, isMinimal)], {
+      const records = [this.#recordOf(id, isMinimal)]
+      const report = await intake.storeBatch(records, {
         within: async (db, { outcomes }) => {
           isStored = outcomes[0] !== 'set-aside'
           if (isStored) await then(db)
         },
       })
+      if (report.added === 0) continue
+      this.#added.add(id)
+      this.#report.add(records, { ...report, extra: [], leniencies: [] })
     }
   }
 

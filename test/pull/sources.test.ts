@@ -43,6 +43,11 @@ test('everything of an account is pulled from another service, and a second roun
   const clock = makeClock(today)
   const report = await pull(here.store, service.url, { token, clock })
   assert.deepEqual([report.accountId, report.username, report.setAside.count], [alex, 'alex', 0])
+  assert.ok(report.kinds.every(({ added, unchanged }) => added > 0 && unchanged <= 1))
+  assert.deepEqual(
+    report.kinds.filter(({ kind }) => kind === 'account').map(({ added, unchanged }) => [added, unchanged]),
+    [[1, 0]],
+  )
   await using there = await openStore(sample)
   assert.equal(withoutAsOf(await here.export(alex)), withoutAsOf(await there.export(alex)))
 
