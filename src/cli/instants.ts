@@ -18,9 +18,8 @@ export function parseUntil(text: string): number {
  */
 export function parseExpiry(text: string): (now: number) => number | null {
   if (text === 'never') return () => null
-  const span = /^([1-9][0-9]{0,8})([smhdwy])$/.exec(text)
-  if (span !== null) {
-    const length = Number(span[1]) * (UNITS_MS[span[2] ?? ''] ?? 0)
+  const length = spanOf(text)
+  if (length !== undefined) {
     return now => {
       if (now + length <= LATEST) return now + length
       throw new UsageError(`--expires ends beyond ${formatTimestamp(LATEST)}: give an earlier end, or never`)
@@ -31,6 +30,20 @@ export function parseExpiry(text: string): (now: number) => number | null {
   throw new InvalidArgumentError(
     'It must be a span such as 30d (s, m, h, d, w, y), never, or an RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31.',
   )
+}
+
+/** A span such as `30s` or `5m`, in milliseconds. Longer ones than three weeks do not fit a timer. */
+export function parseSpan(text: string): number {
+  const length = spanOf(text)
+  if (length === undefined || length > 21 * DAY_MS) {
+    throw new InvalidArgumentError('It must be a span such as 30s, 5m, 1h or 1d, up to 3w.')
+  }
+  return length
+}
+
+function spanOf(text: string): number | undefined {
+  const [, count, unit = ''] = /^([1-9][0-9]{0,8})([smhdwy])$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * (UNITS_MS[unit] ?? 0)
 }
 
 function instantOf(text: string): number | undefined {

@@ -14,6 +14,7 @@ import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
 import { pullStatus } from '../pull/status.ts'
 import type { Store } from '../store/index.ts'
+import { parseSpan } from './instants.ts'
 import { startPullProgress } from './pull-progress.ts'
 import {
   requireConfirmation,
@@ -210,14 +211,6 @@ function stopSignals() {
   })
   return { signal: controller.signal, isInterrupted: () => interrupted }
 }
-
-function parseSpan(text: string): number {
-  const [, count = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? []
-  if (count === '') throw new InvalidArgumentError('It must be a span such as 30s, 5m, 1h or 1d.')
-  return Number(count) * (SPAN_UNITS[unit] ?? 0)
-}
-
-const SPAN_UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 function printReport(report: PullReport, json: boolean | undefined, isRepeated = false) {
   if (json === true) return print(JSON.stringify(report))

@@ -4,6 +4,7 @@ import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
+import { knownTimeZone } from '../contract/time-zones.ts'
 
 /** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */
 export async function viewerOf(
@@ -23,7 +24,7 @@ export async function viewerOf(
     readable,
     subject,
     asOf,
-    timeZone: isTimeZone(session.timeZone) ? session.timeZone : 'UTC',
+    timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
   }
 }
@@ -33,22 +34,3 @@ export const unitNames: Readonly<Record<Units, string>> = { metric: 'Metres', im
 export function isUnits(text: string): text is Units {
   return Object.hasOwn(unitNames, text)
 }
-
-const known = new Map<string, boolean>()
-
-export function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z0-9_+/-]{1,64}$/.test(name)) return false
-  let is = known.get(name)
-  if (is === undefined) {
-    try {
-      // Offsets such as +02:00 are refused, as they have no summer time.
-      is = /^[A-Z]/i.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }).format(0) !== ''
-    } catch {
-      is = false
-    }
-    if (known.size < MAX_CACHED_ZONES) known.set(name, is)
-  }
-  return is
-}
-
-const MAX_CACHED_ZONES = 1000

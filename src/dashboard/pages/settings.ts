@@ -9,7 +9,8 @@ import { Attempts, tooManyAttempts } from '../attempts.ts'
 import { card } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
-import { isTimeZone, isUnits } from '../viewer.ts'
+import { knownTimeZone } from '../../contract/time-zones.ts'
+import { isUnits } from '../viewer.ts'
 import { accountForm, lookForms, passwordForm } from './settings-forms.ts'
 import { sessionTable } from './settings-sessions.ts'
 
@@ -24,7 +25,7 @@ export const settingsPages: readonly Page[] = [
       const units = form.get('units') ?? ''
       // In discreet mode the form has no field for the name, which stays as it is.
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
-      if (!isTimeZone(timeZone) || !isUnits(units) || !(displayName === '' || isName(displayName))) {
+      if (knownTimeZone(timeZone) === undefined || !isUnits(units) || !(displayName === '' || isName(displayName))) {
         return showSettings(visit, {
           account: `That cannot be saved: choose a time zone and units, and a name of at most ${MAX_NAME_LENGTH} characters.`,
         })

@@ -15,7 +15,7 @@ import type { DashboardOptions } from '../options.ts'
 import { plainPage } from '../layout.ts'
 import { type SiteOrigin, siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
-import { isTimeZone } from '../viewer.ts'
+import { knownTimeZone } from '../../contract/time-zones.ts'
 
 /** The name of the session cookie. Browsers accept the prefix only over TLS. */
 export function sessionCookieName({ secure }: Pick<SiteOrigin, 'secure'>): string {
@@ -53,7 +53,7 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     const before = await sessionOf(store, request, site)
     if (before !== undefined) await endSession(store, before.id)
     const timeZone = form.get('timeZone') ?? ''
-    if (isTimeZone(timeZone)) await suggestTimeZone(store, accountId, timeZone)
+    if (knownTimeZone(timeZone) !== undefined) await suggestTimeZone(store, accountId, timeZone)
     const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', request.context.now)
     const { secure } = site
     return reply
