@@ -99,19 +99,33 @@ function readFrom(replicas: Replicas, readPrimary: Reader): Reader {
   }
 }
 
-/** The lock belongs to the session of a connection, which is kept for it. */
+/** The lock belongs to a transaction that stays open on a connection of its own. */
 async function holdLock(pool: pg.Pool, name: string): Promise<(() => Promise<void>) | undefined> {
   const client = await pool.connect()
-  const { rows } = await client.query<{ held: boolean }>(
-    'select pg_try_advisory_lock(hashtextextended($1, 0)) as held',
-    [`lockstep ${name}`],
-  )
-  if (rows[0]?.held !== true) {
-    client.release()
-    return undefined
+  try {
+    // A lock of the session would stay behind where a pooler gives its connection to others.
+    await client.query('begin')
+    await client.query('set local idle_in_transaction_session_timeout = 0')
+    const { rows } = await client.query<{ held: boolean }>(
+      'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as held',
+      [`lockstep ${name}`],
+    )
+    if (rows[0]?.held === true) return () => endTransaction(client)
+  } catch (error) {
+    client.release(true)
+    throw error
   }
-  // Ending the connection releases the lock, too.
-  return async () => client.release(true)
+  await endTransaction(client)
+  return undefined
+}
+
+/** A connection that is lost has released its locks already. */
+async function endTransaction(client: pg.PoolClient) {
+  const isLost = await client.query('rollback').then(
+    () => false,
+    () => true,
+  )
+  client.release(isLost)
 }
 
 const WRITE_LOCK = 5625_002
