@@ -13,6 +13,7 @@ import {
   trainingTemplate,
   world,
 } from '../support/records.ts'
+import { postgresUrl } from '../support/databases.ts'
 import { type Answer, startService, type TestService, unlimited } from '../support/service.ts'
 
 // Order
@@ -471,7 +472,7 @@ test('pages, links and cursors show what a plain sort of the records shows', asy
   }
 
   // Many more in the slow tests.
-  await fc.assert(property, { numRuns: Number(process.env['PAGING_RUNS'] ?? 40) })
+  await fc.assert(property, { numRuns: Number(process.env['PAGING_RUNS'] ?? (postgresUrl === undefined ? 40 : 15)) })
 })
 
 /** Identifiers on all pages from an address on, as the links lead; `between` runs before the next page is fetched. */

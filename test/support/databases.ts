@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import pg from 'pg'
 import type { Engine } from '../../src/store/index.ts'
 
@@ -16,7 +16,7 @@ export interface TestDatabase {
 export const postgresUrl = process.env['TEST_POSTGRES_URL']
 
 /** Registers a test of what one engine alone does: in the run on the other engine there is no such test. */
-export function testOn(engine: Engine, title: string, work: () => Promise<void>) {
+export function testOn(engine: Engine, title: string, work: (t: TestContext) => Promise<void>) {
   if ((engine === 'postgres') === (postgresUrl !== undefined)) test(title, work)
 }
 
