@@ -104,7 +104,7 @@ const archives: readonly {
 ]
 
 test('the steps of the README import records, whatever the id of their account', async t => {
-  const [, section = ''] = read('README.md').split('## With your own records\n')
+  const [, section = ''] = read('README.md').split('## Records from an archive\n')
   const steps = blocks(section, 'sh')[0]?.split('\n') ?? []
   assert.equal(steps.at(-1), 'npm start')
   for (const { what, records, extra, says } of archives) {
