@@ -81,10 +81,29 @@ export interface TrainingStatus {
   readonly bestGrade: number | null
 }
 
-/** The state after all these sessions, the oldest first. Weeks start on Monday. */
+/**
+ * The state after all these sessions, the oldest first. Weeks start on Monday. It depends on the day, not on the time of day, so
+ * what was computed for a list of sessions is used again.
+ */
 export function trainingStatus(sessions: readonly SessionFigures[], timeZone: string, now: number): TrainingStatus {
   const clock = zoneClock(timeZone)
   const today = clock.dayOf(now)
+  const last = computed.get(sessions)
+  if (last?.timeZone === timeZone && last.today === today) return last.status
+  const status = computeTrainingStatus(sessions, clock, today)
+  computed.set(sessions, { timeZone, today, status })
+  return status
+}
+
+interface ComputedStatus {
+  readonly timeZone: string
+  readonly today: number
+  readonly status: TrainingStatus
+}
+
+const computed = new WeakMap<readonly SessionFigures[], ComputedStatus>()
+
+function computeTrainingStatus(sessions: readonly SessionFigures[], clock: ZoneClock, today: number): TrainingStatus {
   const monday = bucketStart('week', 'monday', today)
   const week = sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7))
   const { current, longest } = streaksOf(daysOf(sessions, clock), today, clock)
