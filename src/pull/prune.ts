@@ -39,9 +39,10 @@ export async function prune(store: Store): Promise<number> {
         db,
       )
       removed += Number(numAffectedRows ?? 0)
-      await sql`delete from pull_row where kind = ${kind} and (gone_at is not null and not exists (
+      // What is remembered of a record that stays is needed to remove it later.
+      await sql`delete from pull_row where kind = ${kind} and not exists (
           select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
-        or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
+        and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
           and pull_access.owner_id = pull_row.owner_id and pull_access.ended_at is not null))`.execute(db)
     }
     return removed

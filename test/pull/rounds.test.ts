@@ -211,6 +211,15 @@ test('the records of others are stored only with --partners, with access that en
     prunable.map(({ username, kind, count }) => `${username} ${kind} ${count}`),
     ['ben lock-device 1', 'ben lock-template 1', 'ben training-session 1'],
   )
+  // As if the round that ended the access had failed later on.
+  const { completed_at } = await here.store.db
+    .selectFrom('pull_source')
+    .select('completed_at')
+    .executeTakeFirstOrThrow()
+  await here.store.db.updateTable('pull_source').set({ completed_at: 0 }).execute()
+  assert.equal(await prune(here.store), 0)
+  await here.store.db.updateTable('pull_source').set({ completed_at }).execute()
+  assert.deepEqual(await findPrunable(here.store), prunable, 'what was not removed can be removed later')
   await service.import([partnership(2, 1)])
   await pull(here.store, service.url, { token: await service.token('ann'), clock, partners: true })
   assert.ok((await here.export()).includes('"partnership"'))
