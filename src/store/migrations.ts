@@ -212,6 +212,38 @@ const migrations: readonly Migration[] = [
     statements: [],
     rewrite: 'leaveOutUnknownDistances',
   },
+  {
+    name: 'invitations, sign-ins, removed accounts',
+    statements: [
+      'alter table browser_session add column confirmed_at integer',
+      `create table invitation (
+        account_id integer primary key references account (id) on delete cascade,
+        hash text not null unique,
+        created_at integer not null
+      ) strict`,
+      `create table sign_in (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        at integer not null,
+        way text not null,
+        browser text not null
+      ) strict`,
+      'create index sign_in_by_account on sign_in (account_id, id)',
+      `create table removed_account (
+        id integer primary key,
+        removed_at integer not null
+      ) strict`,
+    ],
+  },
+  {
+    // What was deleted earlier is still in the pages of a database that is not new.
+    name: 'deleted rows overwritten',
+    only: 'sqlite',
+    statements: [
+      `insert or ignore into note (name, value) select 'deleted-rows', 'overwritten'
+        where not exists (select 1 from account) and (select freelist_count from pragma_freelist_count) = 0`,
+    ],
+  },
 ]
 
 /** The schema version of this program. */

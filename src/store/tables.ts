@@ -18,6 +18,9 @@ export interface Tables {
   note: NoteTable
   browser_session: BrowserSessionTable
   preference: PreferenceTable
+  invitation: InvitationTable
+  sign_in: SignInTable
+  removed_account: RemovedAccountTable
   set_aside: SetAsideTable
   pull_source: PullSourceTable
   pull_row: PullRowTable
@@ -132,6 +135,31 @@ interface BrowserSessionTable {
   browser: string
   created_at: number
   seen_at: number
+  /** When the password was last asked for again; null if it was not. */
+  confirmed_at: Generated<number | null>
+}
+
+/** A link with which an account chooses a password, once. */
+interface InvitationTable {
+  account_id: number
+  hash: string
+  created_at: number
+}
+
+/** How somebody got into an account, and when. */
+interface SignInTable {
+  id: Generated<number>
+  account_id: number
+  at: number
+  way: 'password' | 'invitation-made' | 'invitation-used'
+  /** The user agent; empty for the command line. */
+  browser: string
+}
+
+/** An account that was removed. Its id is not used again unless somebody asks for it. */
+interface RemovedAccountTable {
+  id: number
+  removed_at: number
 }
 
 /** Dashboard settings of an account. */

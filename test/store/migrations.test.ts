@@ -338,7 +338,9 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
 
 /** Makes the database as the program left it before there was a sixth step. */
 async function toFifthVersion(url: string) {
-  for (const table of ['pull_access', 'pull_row', 'pull_source']) await change(url, `drop table ${table}`, 'any')
+  await change(url, 'alter table browser_session drop column confirmed_at', 'any')
+  const added = ['invitation', 'sign_in', 'removed_account', 'pull_access', 'pull_row', 'pull_source']
+  for (const table of added) await change(url, `drop table ${table}`, 'any')
   await change(url, 'delete from migration where version > 5', 'any')
 }
 
