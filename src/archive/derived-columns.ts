@@ -1,7 +1,8 @@
+import { mean, sum } from '../contract/numbers.ts'
 import { type JsonObject, readInstant } from './canonical.ts'
 
-/** The columns that figures are made from. They follow from the record alone, and can be made again from it. */
-export const SESSION_FIGURES = [
+/** The columns of a training session that statistics read. They are derived from the record alone. */
+export const SESSION_COLUMNS = [
   'settings_id',
   'segments',
   'grade',
@@ -11,8 +12,8 @@ export const SESSION_FIGURES = [
   'kinds',
 ] as const
 
-/** What figures need to know of a lock template whose fields have been checked. */
-export function templateRules(template: JsonObject) {
+/** The derived columns of a lock template whose fields have been checked. */
+export function templateColumns(template: JsonObject) {
   return {
     is_test_lock: template['isTestLock'] === true ? 1 : 0,
     is_time_displayed: template['isTimeDisplayed'] === false ? 0 : 1,
@@ -20,41 +21,41 @@ export function templateRules(template: JsonObject) {
 }
 
 /**
- * The figures of a training session whose fields have been checked. `isGraded` tells whether the segment at a place was:
- * a grade that the source did not give is sent as 0.
+ * The derived columns of a training session whose fields have been checked. `isGraded` says whether the segment at an
+ * index has a grade: one that the source did not grade has the grade 0 in the record.
  */
-export function sessionFigures(session: JsonObject, isGraded: (place: number) => boolean = () => true) {
+export function sessionColumns(session: JsonObject, isGraded: (index: number) => boolean = () => true) {
   // Checked: each segment is a result with these fields.
   const segments = session['TrainerSegment'] as Result[]
   const kinds = new Map<string, KindSums>()
   const grades: number[] = []
-  for (const [place, segment] of segments.entries()) {
+  for (const [index, segment] of segments.entries()) {
     const kind = segment.type ?? ''
     const sums = kinds.get(kind) ?? new KindSums()
     kinds.set(kind, sums)
-    const graded = isGraded(place)
+    const graded = isGraded(index)
     sums.add(segment, graded)
     if (graded) grades.push(segment.percentGrade)
   }
   return {
     settings_id: Number(session['settings_id']),
     segments: segments.length,
-    grade: grades.length === 0 ? null : Math.floor(sum(grades) / grades.length + 0.5),
+    grade: mean(sum(grades), grades.length),
     reps: Number(session['repsMeasured']),
     distance_um: micrometres(session['distanceTravelled']),
     approximate: session['distanceApproximate'] === true ? 1 : 0,
-    // By name, so that they do not depend on the order in which a source had its segments.
+    // Sorted by name: the order of segments depends on the source.
     kinds: JSON.stringify([...kinds].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([kind, sums]) => sums.cells(kind))),
   }
 }
 
-/** The figures of a session, of which `noted` are the pointers of extra fields: a grade of 0 among them is none. */
-export function gradedFigures(session: JsonObject, noted: ReadonlySet<string>) {
+/** The derived columns of a session; a grade of 0 whose pointer is among those of the extra fields counts as no grade. */
+export function gradedColumns(session: JsonObject, extraPointers: ReadonlySet<string>) {
   // A session in canonical form has a list of results.
   const segments = session['TrainerSegment'] as readonly JsonObject[]
-  return sessionFigures(
+  return sessionColumns(
     session,
-    place => segments[place]?.['percentGrade'] !== 0 || !noted.has(`/TrainerSegment/${place}/percentGrade`),
+    index => segments[index]?.['percentGrade'] !== 0 || !extraPointers.has(`/TrainerSegment/${index}/percentGrade`),
   )
 }
 
@@ -68,7 +69,7 @@ interface Result {
   readonly distanceTravelled?: number
 }
 
-/** What the segments of one kind sum up to. */
+/** Sums over the segments of one kind. */
 class KindSums {
   #segments = 0
   #passed = 0
@@ -109,14 +110,10 @@ class KindSums {
   }
 }
 
-/** A distance that no integer can hold is none that was travelled. */
+/** Null for a distance too large for an integer: nobody travelled it. */
 function micrometres(metres: unknown): number | null {
   const distance = typeof metres === 'number' ? Math.round(metres * 1_000_000) : null
   return Number.isSafeInteger(distance) ? distance : null
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }
 
 /** The events of a lock session whose fields have been checked, in the order they happened. */

@@ -2,9 +2,9 @@ import { type Kysely, sql } from 'kysely'
 import type { RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { JsonObject } from './canonical.ts'
-import { gradedFigures, templateRules } from './derived-columns.ts'
+import { gradedColumns, templateColumns } from './derived-columns.ts'
 
-/** Makes columns again from the records that are stored. */
+/** Recomputes the derived columns of all stored records of a table. */
 export const fillColumns: RecordSteps['fillColumns'] = async (db, table) => {
   const derive = derived[table]
   if (derive === undefined) return
@@ -32,9 +32,9 @@ export const fillColumns: RecordSteps['fillColumns'] = async (db, table) => {
 const derived: Partial<
   Record<keyof Tables, (record: JsonObject, extra: JsonObject) => Readonly<Record<string, Cell>>>
 > = {
-  lock_template: templateRules,
+  lock_template: templateColumns,
   training_session: (record, extra) => {
-    const { grade, kinds } = gradedFigures(record, new Set(Object.keys(extra)))
+    const { grade, kinds } = gradedColumns(record, new Set(Object.keys(extra)))
     return { grade, kinds }
   },
 }

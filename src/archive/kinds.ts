@@ -20,7 +20,7 @@ import {
   roundHalfAway,
   type Serialize,
 } from './canonical.ts'
-import { gradedFigures, lockEvents, SESSION_FIGURES, sessionFigures, templateRules } from './derived-columns.ts'
+import { gradedColumns, lockEvents, SESSION_COLUMNS, sessionColumns, templateColumns } from './derived-columns.ts'
 import { type Leniency, Notes } from './notes.ts'
 
 export type Cell = string | number | null
@@ -156,7 +156,7 @@ const lockTemplate = record('lock-template', {
     const bounds = random ? { minDuration: data['minDuration'] ?? 0, maxDuration: data['maxDuration'] ?? 0 } : NO_BOUNDS
     const document = faults.collect(() => writers.lockTemplate({ ...data, ...bounds }, notes)) ?? ''
     faults.throwIfAny()
-    return { ...owned(data), at: instant(data, 'createdAt'), ...templateRules(data), ...stored(document) }
+    return { ...owned(data), at: instant(data, 'createdAt'), ...templateColumns(data), ...stored(document) }
   },
 })
 
@@ -234,7 +234,7 @@ const lockSession = record('lock-session', {
 
 const trainingSession = record('training-session', {
   beside: ['ownerId', 'legacyUpload'],
-  columns: ['at', 'passed', ...SESSION_FIGURES],
+  columns: ['at', 'passed', ...SESSION_COLUMNS],
   // The owner is not in the document.
   identity: ['etag', 'owner_id'],
   staged: { tells_upload: 'integer' },
@@ -268,10 +268,10 @@ const trainingSession = record('training-session', {
 /** The figures of a session, from the fields as they came if they are as they were written. */
 function figuresOf(session: JsonObject, document: string, beside: JsonObject, notes: Notes) {
   const extra = isObject(beside['extra']) ? beside['extra'] : {}
-  if (notes.leniencies.length === 0 && Object.keys(extra).length === 0) return sessionFigures(session)
+  if (notes.leniencies.length === 0 && Object.keys(extra).length === 0) return sessionColumns(session)
   const noted = new Set([...Object.keys(extra), ...notes.extra.map(({ pointer }) => pointer)])
   // What was just written is JSON of an object.
-  return gradedFigures(JSON.parse(document) as JsonObject, noted)
+  return gradedColumns(JSON.parse(document) as JsonObject, noted)
 }
 
 /** A session keeps the mark of its upload if its line does not tell it, and which of its grades are none. */
@@ -284,7 +284,7 @@ function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): 
   const extra = incoming['extra'] ?? before['extra'] ?? '{}'
   // A document and extra fields are JSON of an object.
   const noted = new Set(Object.keys(JSON.parse(String(extra)) as JsonObject))
-  return { ...gradedFigures(JSON.parse(document) as JsonObject, noted), ...stored(document) }
+  return { ...gradedColumns(JSON.parse(document) as JsonObject, noted), ...stored(document) }
 }
 
 /** Every kind, in the order of an export: each names only accounts that come before it. */

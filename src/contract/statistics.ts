@@ -14,14 +14,14 @@ const Day = (description: string) => Type.String({ description, format: 'date', 
 const Count = (description: string) => Integer(description, { minimum: 0 })
 
 export type StatisticsSources = Static<typeof StatisticsSources>
-const StatisticsSources = record('What the figures of a range are computed from, and what they leave out.', {
+const StatisticsSources = record('What the statistics of a range are computed from, and what they leave out.', {
   sessions: Count('Sessions that count in the range.'),
   practiceSessions: Count('Practice locks of the range, which do not count.'),
   unknownTemplate: Count('Lock sessions that count although their template is not known: it could be for practice.'),
-  ungradedSegments: Count('Training segments without a grade, which no figure of grades counts.'),
+  ungradedSegments: Count('Training segments without a grade, which `grades` does not count.'),
 })
 
-export const GradeFigures = record('The grades of the graded segments of one kind.', {
+export const GradeStatistics = record('The grades of the graded segments of one kind.', {
   type: OpenText('Kind of the segments.', segmentKinds),
   segments: Count('Graded segments.'),
   passed: Count('Of them, those that were passed.'),
@@ -30,7 +30,7 @@ export const GradeFigures = record('The grades of the graded segments of one kin
   p90: Integer('90th percentile of the grades, by nearest rank.'),
 })
 
-const trainingFigures = {
+const trainingTotals = {
   sessions: Count('Training sessions.'),
   passed: Count('Of them, those that were passed.'),
   days: Count('Days with a training session.'),
@@ -44,11 +44,11 @@ const trainingFigures = {
   points: Integer('Points of segments.'),
   grades: list(
     'Grades by kind of segment, in the order of the names; kinds without graded segments are left out.',
-    GradeFigures,
+    GradeStatistics,
   ),
 }
 
-const lockFigures = {
+const lockTotals = {
   started: Count('Lock sessions that started.'),
   ended: Count('Lock sessions that ended.'),
   lockedSeconds: Count('Seconds in which a lock was closed. Time counts once, however many sessions overlap.'),
@@ -62,7 +62,7 @@ const lockFigures = {
   ),
 }
 
-/** The fields of a bucket before its figures. */
+/** The fields of a bucket before its counts. */
 const bucketFields = {
   date: Day('First day of the whole day, week or month, also where the range cuts it.'),
   start: Timestamp('When it starts, within the range.'),
@@ -70,10 +70,10 @@ const bucketFields = {
   partial: Flag('Whether it is running: there may be more to come.'),
 }
 
-export const TrainingFigures = record('Figures of training.', trainingFigures)
-export const TrainingBucket = record('Figures of training in one bucket.', { ...bucketFields, ...trainingFigures })
-export const LockFigures = record('Figures of locks.', lockFigures)
-export const LockBucket = record('Figures of locks in one bucket.', { ...bucketFields, ...lockFigures })
+export const TrainingTotals = record('Training of the whole range.', trainingTotals)
+export const TrainingBucket = record('Training of one bucket.', { ...bucketFields, ...trainingTotals })
+export const LockTotals = record('Locks of the whole range.', lockTotals)
+export const LockBucket = record('Locks of one bucket.', { ...bucketFields, ...lockTotals })
 
 const Streak = record('Days in a row with a training session, over all time.', {
   currentDays: Count('Up to today; up to yesterday while today has none yet.'),
@@ -82,7 +82,7 @@ const Streak = record('Days in a row with a training session, over all time.', {
   longestTo: nullable(Day('Last day of the longest.')),
 })
 
-/** The fields of statistics before their figures. */
+/** The fields of statistics before their counts. */
 const statisticsFields = {
   timeZone: ZoneName,
   weekStart: Choice('The day that weeks begin with.', [...weekStarts]),
@@ -94,14 +94,14 @@ const statisticsFields = {
 
 export const TrainingStatistics = record('Training by days, weeks or months.', {
   ...statisticsFields,
-  total: TrainingFigures,
+  total: TrainingTotals,
   buckets: list('The buckets of the range, without gaps, the oldest first.', TrainingBucket),
   streak: Streak,
 })
 
 export const LockStatistics = record('Locks by days, weeks or months.', {
   ...statisticsFields,
-  total: LockFigures,
+  total: LockTotals,
   buckets: list('The buckets of the range, without gaps, the oldest first.', LockBucket),
 })
 

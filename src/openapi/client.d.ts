@@ -413,7 +413,7 @@ export interface TrainingStatistics {
     to: string;
     /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
     asOf: string | null;
-    /** What the figures of a range are computed from, and what they leave out. */
+    /** What the statistics of a range are computed from, and what they leave out. */
     sources: {
         /** Sessions that count in the range. */
         sessions: number;
@@ -421,10 +421,10 @@ export interface TrainingStatistics {
         practiceSessions: number;
         /** Lock sessions that count although their template is not known: it could be for practice. */
         unknownTemplate: number;
-        /** Training segments without a grade, which no figure of grades counts. */
+        /** Training segments without a grade, which `grades` does not count. */
         ungradedSegments: number;
     };
-    /** Figures of training. */
+    /** Training of the whole range. */
     total: {
         /** Training sessions. */
         sessions: number;
@@ -445,7 +445,7 @@ export interface TrainingStatistics {
         /** Points of segments. */
         points: number;
         /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
-        grades: (GradeFigures)[];
+        grades: (GradeStatistics)[];
     };
     /** The buckets of the range, without gaps, the oldest first. */
     buckets: (TrainingBucket)[];
@@ -461,7 +461,7 @@ export interface TrainingStatistics {
         longestTo: string | null;
     };
 }
-/** Figures of training in one bucket. */
+/** Training of one bucket. */
 export interface TrainingBucket {
     /** First day of the whole day, week or month, also where the range cuts it. */
     date: string;
@@ -490,7 +490,7 @@ export interface TrainingBucket {
     /** Points of segments. */
     points: number;
     /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
-    grades: (GradeFigures)[];
+    grades: (GradeStatistics)[];
 }
 /** Locks by days, weeks or months. */
 export interface LockStatistics {
@@ -504,7 +504,7 @@ export interface LockStatistics {
     to: string;
     /** Up to when the records are known, rounded down to the full hour; null if that is not known. */
     asOf: string | null;
-    /** What the figures of a range are computed from, and what they leave out. */
+    /** What the statistics of a range are computed from, and what they leave out. */
     sources: {
         /** Sessions that count in the range. */
         sessions: number;
@@ -512,10 +512,10 @@ export interface LockStatistics {
         practiceSessions: number;
         /** Lock sessions that count although their template is not known: it could be for practice. */
         unknownTemplate: number;
-        /** Training segments without a grade, which no figure of grades counts. */
+        /** Training segments without a grade, which `grades` does not count. */
         ungradedSegments: number;
     };
-    /** Figures of locks. */
+    /** Locks of the whole range. */
     total: {
         /** Lock sessions that started. */
         started: number;
@@ -535,7 +535,7 @@ export interface LockStatistics {
     /** The buckets of the range, without gaps, the oldest first. */
     buckets: (LockBucket)[];
 }
-/** Figures of locks in one bucket. */
+/** Locks of one bucket. */
 export interface LockBucket {
     /** First day of the whole day, week or month, also where the range cuts it. */
     date: string;
@@ -561,7 +561,7 @@ export interface LockBucket {
     lockedPercent: number | null;
 }
 /** The grades of the graded segments of one kind. */
-export interface GradeFigures {
+export interface GradeStatistics {
     /** Kind of the segments. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
     /** Graded segments. */

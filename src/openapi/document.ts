@@ -9,7 +9,7 @@ import { id, type Parameter } from '../contract/parameters.ts'
 import { Account, people, Token, User } from '../contract/people.ts'
 import { components, healthResponses, Refusal, responsesOf } from './responses.ts'
 import {
-  GradeFigures,
+  GradeStatistics,
   LockBucket,
   LockStatistics,
   statistics,
@@ -97,10 +97,10 @@ const resources: readonly Resource[] = [
     records: { User, Account, Token },
   },
   {
-    name: 'Figures',
-    description: 'How things stand, and statistics: figures in place of records.',
+    name: 'Statistics',
+    description: 'The present status, and statistics over days, weeks and months.',
     endpoints: { ...status, ...statistics },
-    records: { Status, TrainingStatistics, TrainingBucket, LockStatistics, LockBucket, GradeFigures },
+    records: { Status, TrainingStatistics, TrainingBucket, LockStatistics, LockBucket, GradeStatistics },
   },
 ]
 

@@ -4,10 +4,10 @@ import { LockSessionWithTemplate } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
 import { type Account, people, type Token, User } from '../contract/people.ts'
 import {
-  type LockFigures,
+  type LockTotals,
   LockStatistics,
   type StatisticsSources,
-  type TrainingFigures,
+  type TrainingTotals,
   TrainingStatistics,
 } from '../contract/statistics.ts'
 import { Status } from '../contract/status.ts'
@@ -212,7 +212,7 @@ const status: Static<typeof Status> = {
   bestGradePercent: 99,
 }
 
-const trainingFigures: Static<typeof TrainingFigures> = {
+const trainingTotals: Static<typeof TrainingTotals> = {
   sessions: 1,
   passed: 1,
   days: 1,
@@ -228,7 +228,7 @@ const trainingFigures: Static<typeof TrainingFigures> = {
   ],
 }
 
-const lockFigures: Static<typeof LockFigures> = {
+const lockTotals: Static<typeof LockTotals> = {
   started: 0,
   ended: 1,
   lockedSeconds: 68_400,
@@ -258,16 +258,16 @@ const sources: StatisticsSources = {
 const trainingStatistics: Static<typeof TrainingStatistics> = {
   ...range,
   sources,
-  total: trainingFigures,
-  buckets: [{ ...bucket, ...trainingFigures }],
+  total: trainingTotals,
+  buckets: [{ ...bucket, ...trainingTotals }],
   streak: { currentDays: 4, longestDays: 11, longestFrom: '2026-01-20', longestTo: '2026-01-30' },
 }
 
 const lockStatistics: Static<typeof LockStatistics> = {
   ...range,
   sources,
-  total: lockFigures,
-  buckets: [{ ...bucket, ...lockFigures }],
+  total: lockTotals,
+  buckets: [{ ...bucket, ...lockTotals }],
 }
 
 const examples = new Map<TSchema, unknown>([

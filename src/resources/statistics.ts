@@ -98,7 +98,7 @@ function sourcesOf(counted: Partial<StatisticsSources>): StatisticsSources {
 }
 
 function bucketFields(bucket: Bucket | undefined) {
-  // Figures come in the order of their buckets.
+  // The statistics are in the order of the buckets.
   const { day, start, end, partial } = bucket ?? { day: 0, start: 0, end: 0, partial: false }
   return { date: formatDate(day), start: formatTimestamp(start), end: formatTimestamp(end), partial }
 }

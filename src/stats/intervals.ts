@@ -1,7 +1,7 @@
 /** An event of a lock session as the store holds it: when (milliseconds since 1970), locked from then on, and its kind. */
 export type LockEvent = readonly [at: number, locked: 0 | 1, kind: string]
 
-/** A time in which the lock did not change. `kind` is that of the event which began it. */
+/** A time in which the lock did not change. `kind` is that of the event that started it. */
 export interface LockInterval {
   readonly start: number
   readonly end: number
@@ -32,7 +32,7 @@ export function lockIntervals(events: readonly LockEvent[], endAt: number | null
   return intervals
 }
 
-/** What a template says of the locks that start from it. */
+/** The rules of a template for the locks that start from it. */
 export interface LockRules {
   readonly isPractice: boolean
   readonly showsTime: boolean
@@ -45,8 +45,8 @@ interface Ending {
 }
 
 /**
- * When a lock session ended, null while it is active: then its end is a planned one. Old records do not tell the end: it
- * is that of their last event.
+ * When a lock session ended; null while it is active, because its end is only planned then. Old records have no end: their
+ * last event counts as the end.
  */
 export function lockEnd({ at, ended_at, is_active }: Ending, events: readonly LockEvent[]): number | null {
   if (is_active === 1) return null
@@ -60,6 +60,6 @@ export function plannedEnd({ ended_at, is_active }: Ending): number | null {
 
 /** The events of a lock session from the text that the store holds. */
 export function parseEvents(text: string): LockEvent[] {
-  // Written by the archive, in just this form.
+  // The archive wrote it as a list of these tuples.
   return JSON.parse(text) as LockEvent[]
 }

@@ -3,9 +3,9 @@ import { knownTimeZone } from '../contract/time-zones.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 
-/** What the figures of an account depend on beside its records. */
+/** What the statistics of an account depend on apart from its records. */
 export interface KnownTime {
-  /** The zone that somebody chose for the dashboard; UTC until then. */
+  /** The zone that the reader chose for the dashboard; UTC by default. */
   readonly timeZone: string
   /** Up to when the records of the owner are known; null if that is not known. */
   readonly asOf: number | null

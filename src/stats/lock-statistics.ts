@@ -1,3 +1,4 @@
+import { sum } from '../contract/numbers.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { roundedRatio } from './grades.ts'
 import type { LockInterval, LockRules } from './intervals.ts'
@@ -24,7 +25,7 @@ export interface LockStatistics {
   readonly lockedPercent: number | null
 }
 
-/** What a lock is at some time; of several sessions the first of these counts. */
+/** The states of a lock. If sessions overlap, the first of these counts. */
 const STATES = ['locked', 'break', 'open'] as const
 type State = (typeof STATES)[number]
 
@@ -73,7 +74,7 @@ export function withoutPractice<Session extends { readonly rules: LockRules | un
   return sessions.filter(({ rules }) => rules?.isPractice !== true)
 }
 
-/** What all sessions together make of the time, in order: each second once, as locked, else as a break, else as open. */
+/** The states of all sessions together, in order. Each second counts once: as locked, else as a break, else as open. */
 function stateIntervals(sessions: readonly LockTimes[], now: number): StateInterval[] {
   const edges: { readonly at: number; readonly state: number; readonly change: 1 | -1 }[] = []
   for (const session of sessions) {
@@ -97,7 +98,7 @@ function stateIntervals(sessions: readonly LockTimes[], now: number): StateInter
   return intervals
 }
 
-/** The states of one session, as their places in STATES. Before its first event it is open. */
+/** The states of one session, as indexes of STATES. Before its first event it is open. */
 function* statesOf({ at, endAt, intervals }: LockTimes, now: number) {
   const end = seconds(Math.min(endAt ?? now, now))
   const first = Math.min(seconds(intervals[0]?.start ?? Infinity), end)
@@ -166,8 +167,4 @@ function countByPeriod(instants: readonly number[], periods: Periods): number[] 
 
 function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000)
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

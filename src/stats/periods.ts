@@ -1,4 +1,4 @@
-/** Days, weeks and months as the calendar of a time zone has them. */
+/** Days, weeks and months in the calendar of a time zone. */
 
 /** The instants at which periods begin, in order; each lasts until the next. The last one only ends the one before it. */
 export type Periods = readonly number[]
@@ -7,7 +7,7 @@ type Unit = 'day' | 'week' | 'month'
 
 /**
  * The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. A day has 23 or 25 hours
- * where clocks are changed; one that the zone left out altogether does not appear.
+ * where clocks change; a day that the zone skipped has no period.
  */
 export function periodsBetween(unit: Unit, from: number, to: number, zone: string): Periods {
   const starts: number[] = []
@@ -49,7 +49,7 @@ export function groupByPeriod<Item extends { readonly at: number }>(
   return groups
 }
 
-/** How many milliseconds of a interval lie in each of the periods. */
+/** How many milliseconds of the intervals lie in each of the periods. */
 export function timeByPeriod(
   intervals: readonly { readonly start: number; readonly end: number }[],
   periods: Periods,
@@ -75,7 +75,7 @@ export function wallClock(at: number, zone: string): string {
   return clock.format(at).replace(' ', 'T')
 }
 
-/** Formats are slow to make, and faster than all else. */
+/** A format is slow to make, but the fastest way to get the clock. */
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
 /** The date in a zone, as `YYYY-MM-DD`. */

@@ -12,28 +12,28 @@ import {
   parseEvents,
   plannedEnd,
 } from './intervals.ts'
-import type { KindFigures, SessionFigures } from './training.ts'
+import type { KindStats, SessionStats } from './training.ts'
 
-/** What figures are made from, as the store holds it: columns of the rows of one account, never their records. */
+/** Queries for statistics: they read columns of the rows of one account, not the records. */
 
-/** The training sessions of an account from an instant on, before another, the oldest first. */
+/** The training sessions of an account from one instant to before another, oldest first. */
 export async function trainingHistory(
   store: Store,
   owner: number,
   from = Number.MIN_SAFE_INTEGER,
   to = Number.MAX_SAFE_INTEGER,
-): Promise<SessionFigures[]> {
-  return (await store.read(sessionsBetween, { owner, from, to })).map(figuresOf)
+): Promise<SessionStats[]> {
+  return (await store.read(sessionsBetween, { owner, from, to })).map(statsOf)
 }
 
 /** The newest training sessions of an account, the newest first. */
-export async function newestTrainings(store: Store, owner: number, limit: number): Promise<SessionFigures[]> {
-  return (await store.read(newestSessions, { owner, limit })).map(figuresOf)
+export async function newestTrainings(store: Store, owner: number, limit: number): Promise<SessionStats[]> {
+  return (await store.read(newestSessions, { owner, limit })).map(statsOf)
 }
 
 /** The training sessions of an account that were run with a program, the oldest first. */
-export async function trainingsWith(store: Store, owner: number, program: number): Promise<SessionFigures[]> {
-  return (await store.read(sessionsOfProgram, { owner, program })).map(figuresOf)
+export async function trainingsWith(store: Store, owner: number, program: number): Promise<SessionStats[]> {
+  return (await store.read(sessionsOfProgram, { owner, program })).map(statsOf)
 }
 
 /** The training sessions before and after one, by time. */
@@ -42,16 +42,16 @@ export async function neighboursOf(store: Store, owner: number, { id, at }: { id
     store.read(sessionBefore, { owner, id, at }),
     store.read(sessionAfter, { owner, id, at }),
   ])
-  return { before: before && figuresOf(before), after: after && figuresOf(after) }
+  return { before: before && statsOf(before), after: after && statsOf(after) }
 }
 
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, owners: readonly number[], id: number) {
   const [row] = await store.read(sessionById, { owners, id })
-  return row && { ...figuresOf(row), owner: row.owner_id, document: row.document }
+  return row && { ...statsOf(row), owner: row.owner_id, document: row.document }
 }
 
-/** How often a program was run, and how. */
+/** How often a program was run, and with what result. */
 export interface ProgramUse {
   readonly program: number
   readonly sessions: number
@@ -85,7 +85,7 @@ export async function trainingRecords(
 }
 
 /** A lock session without its record. */
-export interface LockFigures {
+export interface LockStats {
   readonly id: number
   readonly at: number
   readonly state: string
@@ -101,31 +101,31 @@ export interface LockFigures {
   readonly intervals: readonly LockInterval[]
 }
 
-/** The lock sessions of an account that reach into a time, the oldest first. */
+/** The lock sessions of an account that were active at or after `from`, oldest first. */
 export async function lockHistory(
   store: Store,
   owner: number,
   now: number,
   from = Number.MIN_SAFE_INTEGER,
-): Promise<LockFigures[]> {
-  return (await store.read(locksSince, { owner, from })).map(row => lockFigures(row, now))
+): Promise<LockStats[]> {
+  return (await store.read(locksSince, { owner, from })).map(row => lockStats(row, now))
 }
 
 /** The lock sessions of an account that started last, the newest first. */
-export async function newestLocks(store: Store, owner: number, limit: number, now: number): Promise<LockFigures[]> {
-  return (await store.read(newestLockSessions, { owner, limit })).map(row => lockFigures(row, now))
+export async function newestLocks(store: Store, owner: number, limit: number, now: number): Promise<LockStats[]> {
+  return (await store.read(newestLockSessions, { owner, limit })).map(row => lockStats(row, now))
 }
 
 /** The lock session that runs; the newest where there are several. */
-export async function runningLock(store: Store, owner: number, now: number): Promise<LockFigures | undefined> {
+export async function runningLock(store: Store, owner: number, now: number): Promise<LockStats | undefined> {
   const [row] = await store.read(runningLockSession, { owner })
-  return row && lockFigures(row, now)
+  return row && lockStats(row, now)
 }
 
 /** The same, with its record. */
 export async function activeLock(store: Store, owner: number, now: number) {
   const [row] = await store.read(activeLockSession, { owner })
-  return row && { ...lockFigures(row, now), document: row.document }
+  return row && { ...lockStats(row, now), document: row.document }
 }
 
 export interface SessionRow {
@@ -141,9 +141,9 @@ export interface SessionRow {
   readonly kinds: string
 }
 
-/** What is known of a training session from its columns. Its kinds are parsed only if they are asked for. */
-export function figuresOf({ kinds: text, ...row }: SessionRow): SessionFigures {
-  let kinds: KindFigures[] | undefined
+/** The statistics of a training session from its columns. Its kinds are parsed on first use. */
+export function statsOf({ kinds: text, ...row }: SessionRow): SessionStats {
+  let kinds: KindStats[] | undefined
   return {
     id: row.id,
     at: row.at,
@@ -173,8 +173,8 @@ type KindCells = [
   points: number,
 ]
 
-function kindsOf(text: string): KindFigures[] {
-  // Written by the archive, in just this form.
+function kindsOf(text: string): KindStats[] {
+  // The archive wrote it as a list of these tuples.
   const kinds = JSON.parse(text) as KindCells[]
   return kinds.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => {
     return { kind, segments, passed, grades, gradedPassed, reps, distance, duration, points }
@@ -182,32 +182,34 @@ function kindsOf(text: string): KindFigures[] {
 }
 
 /** The columns of SessionRow. */
-export const figures = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
+export const SESSION_STATS = sql.raw(
+  'id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds',
+)
 
 const sessionsBetween = query<{ owner: number; from: number; to: number }, SessionRow>(
   param => sql`
-    select ${figures} from training_session
+    select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)} and at >= ${param('from')} and at < ${param('to')}
     order by at, id`,
 )
 
 const newestSessions = query<{ owner: number; limit: number }, SessionRow>(
   param => sql`
-    select ${figures} from training_session
+    select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
 )
 
 const sessionsOfProgram = query<{ owner: number; program: number }, SessionRow>(
   param => sql`
-    select ${figures} from training_session
+    select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)} and settings_id = ${param('program')}
     order by at, id`,
 )
 
 const sessionById = query<Access & { id: number }, SessionRow & { owner_id: number; document: string }>(
   param => sql`
-    select ${figures}, owner_id, document from training_session
+    select ${SESSION_STATS}, owner_id, document from training_session
     where ${isReadable(param)} and id = ${param('id')}`,
 )
 
@@ -218,7 +220,7 @@ function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
   const direction = sql.raw(order)
   return query<{ owner: number; id: number; at: number }, SessionRow>(
     param => sql`
-      select ${figures} from training_session
+      select ${SESSION_STATS} from training_session
       where ${isReadableOf(param)} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
       order by at ${direction}, id ${direction} limit 1`,
   )
@@ -257,7 +259,7 @@ interface LockRow {
   readonly events: string
 }
 
-function lockFigures(row: LockRow, now: number): LockFigures {
+function lockStats(row: LockRow, now: number): LockStats {
   const events = parseEvents(row.events)
   const endAt = lockEnd(row, events)
   return {
@@ -283,7 +285,7 @@ export function rulesOf({
   return { isPractice: is_test_lock === 1, showsTime: is_time_displayed === 1 }
 }
 
-// The templates of others count, too: who may not read one learns no more of it than what it hides.
+// The templates of other accounts count too: all that a reader learns of them is what they hide.
 export const ruleColumns = sql.raw(
   ['is_test_lock', 'is_time_displayed']
     .map(column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`)

@@ -1,8 +1,8 @@
 import { bucketStart } from '../contract/calendar.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
-import type { LockFigures } from './queries.ts'
+import type { LockStats } from './queries.ts'
 import { streaksOf } from './streaks.ts'
-import { type SessionFigures, SessionSums } from './training.ts'
+import { type SessionStats, SessionSums } from './training.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'
 
 /** The present state of a lock. */
@@ -20,7 +20,7 @@ export interface LockStatus {
   readonly remaining: number | null
 }
 
-/** If the records are older than this, durations end at the time up to which they are known. */
+/** Durations of records older than this end at the time up to which they are known. */
 const MAX_FRESH_MS = 3_600_000
 
 /** The instant up to which durations count. */
@@ -34,7 +34,7 @@ export function hidesTime(rules: LockRules | undefined, isOwner: boolean): boole
 }
 
 export function lockStatus(
-  lock: Pick<LockFigures, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'> | undefined,
+  lock: Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'> | undefined,
   { isOwner, asOf, now }: { readonly isOwner: boolean; readonly asOf: number | null; readonly now: number },
 ): LockStatus {
   if (lock === undefined) return IDLE
@@ -70,7 +70,7 @@ const IDLE: LockStatus = {
 
 /** The present state of training. */
 export interface TrainingStatus {
-  readonly last: SessionFigures | undefined
+  readonly last: SessionStats | undefined
   readonly sessionsToday: number
   readonly sessionsThisWeek: number
   readonly repsThisWeek: number
@@ -85,7 +85,7 @@ export interface TrainingStatus {
  * The state after all these sessions, the oldest first. Weeks start on Monday. It depends on the day, not on the time of day, so
  * what was computed for a list of sessions is used again.
  */
-export function trainingStatus(sessions: readonly SessionFigures[], timeZone: string, now: number): TrainingStatus {
+export function trainingStatus(sessions: readonly SessionStats[], timeZone: string, now: number): TrainingStatus {
   const clock = zoneClock(timeZone)
   const today = clock.dayOf(now)
   const last = computed.get(sessions)
@@ -101,9 +101,9 @@ interface ComputedStatus {
   readonly status: TrainingStatus
 }
 
-const computed = new WeakMap<readonly SessionFigures[], ComputedStatus>()
+const computed = new WeakMap<readonly SessionStats[], ComputedStatus>()
 
-function computeTrainingStatus(sessions: readonly SessionFigures[], clock: ZoneClock, today: number): TrainingStatus {
+function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClock, today: number): TrainingStatus {
   const monday = bucketStart('week', 'monday', today)
   const week = sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7))
   const { current, longest } = streaksOf(daysOf(sessions, clock), today, clock)
@@ -123,23 +123,23 @@ function computeTrainingStatus(sessions: readonly SessionFigures[], clock: ZoneC
 }
 
 /** The days of sessions, in their order. */
-export function daysOf(sessions: readonly Pick<SessionFigures, 'at'>[], clock: ZoneClock): number[] {
+export function daysOf(sessions: readonly Pick<SessionStats, 'at'>[], clock: ZoneClock): number[] {
   return sessions.map(({ at }) => clock.dayOf(at))
 }
 
-function bestGrade(sessions: readonly SessionFigures[]): number | null {
+function bestGrade(sessions: readonly SessionStats[]): number | null {
   let best: number | null = null
   for (const { grade } of sessions) if (grade !== null && (best === null || grade > best)) best = grade
   return best
 }
 
 /** Of sessions in order, those from an instant on, before another. */
-function sessionsBetween(sessions: readonly SessionFigures[], start: number, end: number): readonly SessionFigures[] {
+function sessionsBetween(sessions: readonly SessionStats[], start: number, end: number): readonly SessionStats[] {
   return sessions.slice(firstFrom(sessions, start), firstFrom(sessions, end))
 }
 
 /** The index of the first session at or after an instant. */
-function firstFrom(sessions: readonly SessionFigures[], at: number): number {
+function firstFrom(sessions: readonly SessionStats[], at: number): number {
   let low = 0
   let high = sessions.length
   while (low < high) {

@@ -3,26 +3,26 @@ import { sql } from 'kysely'
 import { isReadableOf } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import { figures, figuresOf, type SessionRow } from './queries.ts'
-import type { SessionFigures } from './training.ts'
+import { SESSION_STATS, statsOf, type SessionRow } from './queries.ts'
+import type { SessionStats } from './training.ts'
 
 /**
  * All training sessions of an account, the oldest first. On SQLite they are kept until the database changes, because
  * streaks and bests need every session each time.
  */
-export async function allTrainings(store: Store, owner: number): Promise<readonly SessionFigures[]> {
+export async function allTrainings(store: Store, owner: number): Promise<readonly SessionStats[]> {
   const version = await versionOf(store)
   if (version === undefined) return readAll(store, owner)
   const cache = caches.getOrInsertComputed(store, () => new SessionCache())
   const known = cache.find(owner, version)
   if (known !== undefined) return known
   const sessions = await readAll(store, owner)
-  // What changed meanwhile may be in them or not.
+  // Changes made meanwhile may or may not be in them.
   if ((await versionOf(store)) === version) cache.keep(owner, sessions)
   return sessions
 }
 
-/** A number that changes with every write of another connection, as all writes are to one that reads. */
+/** A number that changes with every write of another connection. Reading connections never write. */
 async function versionOf(store: Store): Promise<number | undefined> {
   if (store.engine !== 'sqlite') return undefined
   const [row] = await store.read(dataVersion, {})
@@ -31,16 +31,16 @@ async function versionOf(store: Store): Promise<number | undefined> {
 
 const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
-async function readAll(store: Store, owner: number): Promise<SessionFigures[]> {
-  const sessions: SessionFigures[] = []
+async function readAll(store: Store, owner: number): Promise<SessionStats[]> {
+  const sessions: SessionStats[] = []
   let after = { at: Number.MIN_SAFE_INTEGER, id: 0 }
   for (;;) {
     const rows = await store.read(sessionsAfter, { owner, ...after, limit: ROWS_AT_ONCE })
-    for (const row of rows) sessions.push(figuresOf(row))
+    for (const row of rows) sessions.push(statsOf(row))
     const last = rows.at(-1)
     if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
     after = { at: last.at, id: last.id }
-    // The next rows can wait until others had their turn.
+    // Lets other requests run.
     await nextTurn()
   }
 }
@@ -49,20 +49,20 @@ const ROWS_AT_ONCE = 2000
 
 const sessionsAfter = query<{ owner: number; at: number; id: number; limit: number }, SessionRow>(
   param => sql`
-    select ${figures} from training_session
+    select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)} and (at, id) > (${param('at')}, ${param('id')})
     order by at, id limit ${param('limit')}`,
 )
 
 const caches = new WeakMap<Store, SessionCache>()
 
-/** The sessions of the accounts that were asked for last, up to a number of sessions in all. */
+/** The sessions of the accounts that were read last, up to MAX_CACHED sessions in all. */
 class SessionCache {
   #version = NaN
   #size = 0
-  readonly #sessions = new Map<number, readonly SessionFigures[]>()
+  readonly #sessions = new Map<number, readonly SessionStats[]>()
 
-  find(owner: number, version: number): readonly SessionFigures[] | undefined {
+  find(owner: number, version: number): readonly SessionStats[] | undefined {
     if (version !== this.#version) {
       this.#sessions.clear()
       this.#size = 0
@@ -70,16 +70,16 @@ class SessionCache {
     }
     const known = this.#sessions.get(owner)
     if (known === undefined) return undefined
-    // Put last, so that the account that was not asked for longest comes first.
+    // Moved to the end, so that the least recently used account comes first.
     this.#sessions.delete(owner)
     this.#sessions.set(owner, known)
     return known
   }
 
-  keep(owner: number, sessions: readonly SessionFigures[]) {
+  keep(owner: number, sessions: readonly SessionStats[]) {
     if (sessions.length > MAX_CACHED || this.#sessions.has(owner)) return
     this.#sessions.set(owner, sessions)
-    // An account without sessions takes room, too.
+    // An account without sessions takes memory too.
     this.#size += sessions.length + 1
     for (const [oldest, { length }] of this.#sessions) {
       if (this.#size <= MAX_CACHED) return
@@ -89,5 +89,5 @@ class SessionCache {
   }
 }
 
-/** Sessions that a process keeps: about 30 MB. */
+/** About 30 MB in each process. */
 const MAX_CACHED = 50_000

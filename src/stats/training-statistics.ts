@@ -1,10 +1,10 @@
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
-import { type SessionFigures, SessionSums } from './training.ts'
+import { type SessionStats, SessionSums } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** What statistics need to know of a training session. */
-export type TrainingResults = Pick<SessionFigures, 'at' | 'passed' | 'reps' | 'distance' | 'approximate' | 'kinds'>
+export type TrainingResults = Pick<SessionStats, 'at' | 'passed' | 'reps' | 'distance' | 'approximate' | 'kinds'>
 
 export interface TrainingStatistics {
   readonly sessions: number

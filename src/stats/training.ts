@@ -1,11 +1,12 @@
+import { mean, sum } from '../contract/numbers.ts'
 import { groupByPeriod, lastPeriods, type Periods } from './periods.ts'
 
 /** Segments of one kind within a session. */
-export interface KindFigures {
+export interface KindStats {
   readonly kind: string
   readonly segments: number
   readonly passed: number
-  /** The grades of segments that were graded. */
+  /** Grades of the graded segments. */
   readonly grades: readonly number[]
   /** How many of the graded segments were passed. */
   readonly gradedPassed: number
@@ -18,7 +19,7 @@ export interface KindFigures {
 }
 
 /** What is known of a training session without opening its record. */
-export interface SessionFigures {
+export interface SessionStats {
   readonly id: number
   readonly at: number
   readonly passed: boolean
@@ -32,27 +33,21 @@ export interface SessionFigures {
   readonly distance: number | null
   /** Whether the distance may have been estimated. */
   readonly approximate: boolean
-  readonly kinds: readonly KindFigures[]
+  readonly kinds: readonly KindStats[]
 }
 
-/** How many of how many. */
 export interface Rate {
   readonly passed: number
   readonly total: number
 }
 
-/** The mean, rounded half up; null of nothing. */
-export function mean(sum: number, count: number): number | null {
-  return count === 0 ? null : Math.floor(sum / count + 0.5)
-}
-
 /** The mean grade of the graded segments of one kind within a session; null when it has none. */
-export function gradeOfKind({ kinds }: Pick<SessionFigures, 'kinds'>, kind: string): number | null {
-  const figures = kinds.find(one => one.kind === kind)
-  return figures === undefined ? null : mean(sum(figures.grades), figures.grades.length)
+export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string): number | null {
+  const stats = kinds.find(one => one.kind === kind)
+  return stats === undefined ? null : mean(sum(stats.grades), stats.grades.length)
 }
 
-/** For each value the mean of it and the known ones before it, `width` of them at most; null where there is none. */
+/** For each value, the mean of it and the values before it, `width` values at most. Nulls are skipped and stay null. */
 export function movingAverage(values: readonly (number | null)[], width = 7): (number | null)[] {
   const window: number[] = []
   let sum = 0
@@ -65,7 +60,7 @@ export function movingAverage(values: readonly (number | null)[], width = 7): (n
   })
 }
 
-export function passRate(sessions: readonly Pick<SessionFigures, 'passed'>[]): Rate {
+export function passRate(sessions: readonly Pick<SessionStats, 'passed'>[]): Rate {
   return { passed: sessions.filter(({ passed }) => passed).length, total: sessions.length }
 }
 
@@ -75,7 +70,7 @@ export interface KindTotals extends Rate {
 }
 
 /** Segments by kind, the most frequent first. */
-export function totalsByKind(sessions: readonly Pick<SessionFigures, 'kinds'>[]): KindTotals[] {
+export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): KindTotals[] {
   const totals = new Map<string, { passed: number; total: number; grades: number; graded: number }>()
   for (const { kinds } of sessions) {
     for (const { kind, segments, passed, grades } of kinds) {
@@ -92,7 +87,7 @@ export function totalsByKind(sessions: readonly Pick<SessionFigures, 'kinds'>[])
     .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
 }
 
-/** What was done in some time. */
+/** Totals over sessions. */
 export interface Totals {
   readonly sessions: number
   readonly passed: number
@@ -105,7 +100,7 @@ export interface Totals {
   readonly grade: number | null
 }
 
-export function totalsOf(sessions: readonly SessionFigures[]): Totals {
+export function totalsOf(sessions: readonly SessionStats[]): Totals {
   const sums = new SessionSums()
   let segments = 0
   let grades = 0
@@ -139,7 +134,7 @@ export class SessionSums {
   /** Sessions whose distance is unknown. */
   unknownDistances = 0
 
-  add({ passed, reps, distance, approximate }: Pick<SessionFigures, 'passed' | 'reps' | 'distance' | 'approximate'>) {
+  add({ passed, reps, distance, approximate }: Pick<SessionStats, 'passed' | 'reps' | 'distance' | 'approximate'>) {
     this.sessions += 1
     this.passed += passed ? 1 : 0
     this.reps += reps
@@ -158,18 +153,18 @@ export class SessionSums {
   }
 }
 
-/** What was done in each of the periods. */
-export function totalsByPeriod(sessions: readonly SessionFigures[], periods: Periods): Totals[] {
+/** The totals of each period. */
+export function totalsByPeriod(sessions: readonly SessionStats[], periods: Periods): Totals[] {
   return groupByPeriod(sessions, periods).map(totalsOf)
 }
 
-/** This week so far, and a week of the four before it on average; null when nothing is older than this week. */
+/** This week so far, and the average of the four weeks before it; null if there are no sessions before this week. */
 export interface Comparison {
   readonly current: Totals
   readonly before: Totals | null
 }
 
-export function compareWeeks(sessions: readonly SessionFigures[], now: number, zone: string): Comparison {
+export function compareWeeks(sessions: readonly SessionStats[], now: number, zone: string): Comparison {
   const weeks = groupByPeriod(sessions, lastPeriods('week', 5, now, zone))
   const earlier = weeks.slice(0, 4).flat()
   const { grade, ...sums } = totalsOf(earlier)
@@ -196,19 +191,15 @@ export interface Filters {
   readonly passed?: boolean | undefined
 }
 
-/** Sessions that fit; of a kind are those with any segment of it. */
+/** The sessions that match the filters. A session matches a kind if any of its segments is of that kind. */
 export function filtered(
-  sessions: readonly SessionFigures[],
+  sessions: readonly SessionStats[],
   { kind, program, passed }: Filters,
-): readonly SessionFigures[] {
+): readonly SessionStats[] {
   return sessions.filter(
     session =>
-      (kind === undefined || session.kinds.some(figures => figures.kind === kind)) &&
+      (kind === undefined || session.kinds.some(stats => stats.kind === kind)) &&
       (program === undefined || session.program === program) &&
       (passed === undefined || session.passed === passed),
   )
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

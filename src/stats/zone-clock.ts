@@ -11,7 +11,7 @@ export interface ZoneClock {
   startOf(day: number): number
 }
 
-/** The clock of a zone. What is known of a zone is kept: asking for transitions is slow. */
+/** The clock of a zone. Clocks are cached, because finding transitions is slow. */
 export function zoneClock(zone: string): ZoneClock {
   const known = clocks.get(zone)
   if (known !== undefined) return known

@@ -17,7 +17,7 @@ import {
   filtered,
   gradeOfKind,
   movingAverage,
-  type SessionFigures,
+  type SessionStats,
   totalsByKind,
   totalsByPeriod,
   totalsOf,
@@ -223,7 +223,7 @@ test('what lies outside the periods counts nowhere', () => {
 })
 
 /** A session with one segment of each of these kinds. */
-function session(id: number, when: number, more: Partial<SessionFigures> = {}): SessionFigures {
+function session(id: number, when: number, more: Partial<SessionStats> = {}): SessionStats {
   return {
     id,
     at: when,
@@ -324,7 +324,7 @@ test('the moving average is the mean of up to seven known values, the newest of 
   )
 })
 
-test('figures by kind count segments, and a kind keeps the sessions that have any', () => {
+test('statistics by kind count segments, and a kind keeps the sessions that have any', () => {
   const first = session(1, 0, {
     kinds: [kindOf('warmup', [100], 1), kindOf('training', [60, 60, 80], 1)],
   })

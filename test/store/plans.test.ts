@@ -112,7 +112,7 @@ for (const analyzed of [false, true]) {
   })
 }
 
-/** Figures need the time zone of the caller, the sessions, and whether those that are kept still hold. */
+/** Statistics read the time zone of the caller, the sessions, and whether the cached ones are still valid. */
 function mostReads(address: string): number {
   return /\/stat(?:us|s)\?/.test(address) ? 6 : 3
 }

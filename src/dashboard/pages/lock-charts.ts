@@ -3,7 +3,7 @@ import { bucketsOf } from '../../stats/buckets.ts'
 import { calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, lockStatistics } from '../../stats/lock-statistics.ts'
 import { wallClock } from '../../stats/periods.ts'
-import type { LockFigures } from '../../stats/queries.ts'
+import type { LockStats } from '../../stats/queries.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { calendarTable, longDay } from '../calendar.ts'
 import { chart, type Column } from '../charts.ts'
@@ -21,7 +21,7 @@ interface Clock {
   readonly until: number
 }
 
-export function monthChart(viewer: Viewer, history: readonly LockFigures[], { now, until }: Clock): Html {
+export function monthChart(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Html {
   const months = monthsOf(viewer, history, { now, until })
   const whole = months.filter(({ isCurrent }) => !isCurrent)
   const average = whole.reduce((sum, { locked }) => sum + locked, 0) / Math.max(1, whole.length)
@@ -52,7 +52,7 @@ interface Month {
   readonly isCurrent: boolean
 }
 
-function monthsOf({ timeZone }: Viewer, history: readonly LockFigures[], { now, until }: Clock): Month[] {
+function monthsOf({ timeZone }: Viewer, history: readonly LockStats[], { now, until }: Clock): Month[] {
   const clock = zoneClock(timeZone)
   const { from } = rangeBetween(
     { unit: 'month', weekStart: 'monday', from: undefined, to: undefined },
@@ -108,7 +108,7 @@ function monthColumns(viewer: Viewer, now: number): Column<Month>[] {
 
 const WEEKS = 26
 
-export function lockCalendar(viewer: Viewer, history: readonly LockFigures[], { now, until }: Clock): Html {
+export function lockCalendar(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Html {
   const locked = lockedTimes(history, until)
   const weeks = calendarWeeks({ items: history, locked }, now, viewer.timeZone, WEEKS)
   const under = weeks.flat().filter(day => day.locked > 0).length

@@ -1,7 +1,7 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
-import { type LockFigures, lockHistory } from '../../stats/queries.ts'
+import { type LockStats, lockHistory } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type Column, table } from '../components.ts'
 import { csv } from '../csv.ts'
@@ -16,7 +16,7 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
-export async function lockTable({ store, viewer, query }: Visit, history: readonly LockFigures[]): Promise<Html> {
+export async function lockTable({ store, viewer, query }: Visit, history: readonly LockStats[]): Promise<Html> {
   const { state, sessions } = filterByState(query, history)
   const paged = paginate(sessions, readPage(query))
   const records = await lockRecords(
@@ -51,7 +51,7 @@ export async function lockTable({ store, viewer, query }: Visit, history: readon
   `
 }
 
-function stateFilter(history: readonly LockFigures[], state: string): Html {
+function stateFilter(history: readonly LockStats[], state: string): Html {
   const states = [...new Set(history.map(session => session.state))].toSorted()
   return html`
     <form class="filters" action="/locks#sessions" data-submit-on-change>
@@ -67,7 +67,7 @@ function stateFilter(history: readonly LockFigures[], state: string): Html {
   `
 }
 
-interface LockRow extends LockFigures {
+interface LockRow extends LockStats {
   readonly locked: number
   readonly longest: number
   readonly record: LockSession | undefined
@@ -156,7 +156,7 @@ async function filteredSessions({ store, viewer, now, query }: Visit) {
 }
 
 /** The sessions that the address asks for, the newest first. */
-function filterByState(query: URLSearchParams, history: readonly LockFigures[]) {
+function filterByState(query: URLSearchParams, history: readonly LockStats[]) {
   const state = query.get('state') ?? ''
   const newest = history.toReversed()
   return { state, sessions: state === '' ? newest : newest.filter(session => session.state === state) }

@@ -1,6 +1,6 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
-import { activeLock, type LockFigures, lockHistory } from '../../stats/queries.ts'
+import { activeLock, type LockStats, lockHistory } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { emptyState, facts } from '../components.ts'
 import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
@@ -49,7 +49,7 @@ async function showLocks(visit: Visit) {
   })
 }
 
-function leadOf(history: readonly LockFigures[], until: number): string {
+function leadOf(history: readonly LockStats[], until: number): string {
   const year = { day: 0, start: until - YEAR_MS, end: until, partial: false }
   const { lockedSeconds } = lockStatistics(withoutPractice(history), [year], until).total
   return `${countText(history.length, 'session')}, ${durationText(lockedSeconds)} under lock in the last year.`
@@ -60,7 +60,7 @@ const YEAR_MS = 365 * 86_400_000
 type Active = Awaited<ReturnType<typeof activeLock>>
 
 /** The current lock. */
-function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockFigures[]): Html {
+function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockStats[]): Html {
   if (active === undefined) {
     const last = Math.max(...history.map(({ endAt, at }) => endAt ?? at))
     return html`

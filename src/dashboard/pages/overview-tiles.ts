@@ -1,7 +1,7 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import type { LockFigures } from '../../stats/queries.ts'
+import type { LockStats } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { compareWeeks, passRate, type SessionFigures, type Totals } from '../../stats/training.ts'
+import { compareWeeks, passRate, type SessionStats, type Totals } from '../../stats/training.ts'
 import { resultMark } from '../components.ts'
 import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
 import { html, type Html, type Part } from '../html.ts'
@@ -13,7 +13,7 @@ import { ageText, countText, dateTime, distanceText, durationText, NONE, numberT
 import { practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
 
-export function lastSession({ viewer, now }: Visit, newest: readonly SessionFigures[], programs: Programs): Html {
+export function lastSession({ viewer, now }: Visit, newest: readonly SessionStats[], programs: Programs): Html {
   const [last] = newest
   if (last === undefined) {
     return tile('Last session', html`<p class="muted">No training session yet. The newest one will be shown here.</p>`)
@@ -30,7 +30,7 @@ export function lastSession({ viewer, now }: Visit, newest: readonly SessionFigu
   )
 }
 
-export function thisWeek(viewer: Viewer, sessions: readonly SessionFigures[], now: number): Html {
+export function thisWeek(viewer: Viewer, sessions: readonly SessionStats[], now: number): Html {
   const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
   const distance = ({ measured, approximate }: Totals) => distanceText(viewer, measured + approximate)
   const rows: readonly (readonly [string, (totals: Totals) => Part])[] = [
@@ -54,7 +54,7 @@ export function thisWeek(viewer: Viewer, sessions: readonly SessionFigures[], no
   )
 }
 
-export function fourWeeks(sessions: readonly SessionFigures[]): Html {
+export function fourWeeks(sessions: readonly SessionStats[]): Html {
   const { passed, total } = passRate(sessions)
   return tile(
     'Pass rate, four weeks',
@@ -74,9 +74,9 @@ function share(part: number, name: string): Html {
   return html`<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${name}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>`
 }
 
-type Active = LockFigures & { readonly document: string }
+type Active = LockStats & { readonly document: string }
 
-export function lockCard({ viewer, now }: Visit, current: Active | undefined, newest: readonly LockFigures[]): Html {
+export function lockCard({ viewer, now }: Visit, current: Active | undefined, newest: readonly LockStats[]): Html {
   const [last] = newest
   if (current !== undefined) {
     // The archive wrote it in the form of the contract.

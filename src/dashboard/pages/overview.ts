@@ -3,14 +3,14 @@ import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lastPeriods } from '../../stats/periods.ts'
 import {
   activeLock,
-  type LockFigures,
+  type LockStats,
   lockHistory,
   newestLocks,
   newestTrainings,
   trainingHistory,
 } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { passRate, type SessionFigures } from '../../stats/training.ts'
+import { passRate, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
 import { card, emptyState, resultMark } from '../components.ts'
 import { html, type Html } from '../html.ts'
@@ -67,8 +67,8 @@ const nothingYet = emptyState(
 
 function activity(
   viewer: Viewer,
-  sessions: readonly SessionFigures[],
-  locks: readonly LockFigures[],
+  sessions: readonly SessionStats[],
+  locks: readonly LockStats[],
   { now, until }: { readonly now: number; readonly until: number },
 ): Html {
   const locked = lockedTimes(locks, until)
@@ -90,10 +90,7 @@ function activity(
   )
 }
 
-function lookOf(
-  { date, start, end, items, locked }: CalendarDay<SessionFigures>,
-  locks: readonly LockFigures[],
-): DayLook {
+function lookOf({ date, start, end, items, locked }: CalendarDay<SessionStats>, locks: readonly LockStats[]): DayLook {
   const [first] = items
   const { passed, total } = passRate(items)
   const text = [
@@ -118,8 +115,8 @@ interface Event {
 /** The latest sessions of both kinds. */
 function recent(
   { viewer, now }: Visit,
-  trainings: readonly SessionFigures[],
-  locks: readonly LockFigures[],
+  trainings: readonly SessionStats[],
+  locks: readonly LockStats[],
   programs: Programs,
 ): Html {
   const events: Event[] = [

@@ -2,7 +2,7 @@ import { notFound } from '../../contract/errors.ts'
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { recordById } from '../../resources/record-queries.ts'
 import { type ListedProgram, trainingsWith } from '../../stats/queries.ts'
-import { type SessionFigures, totalsOf } from '../../stats/training.ts'
+import { type SessionStats, totalsOf } from '../../stats/training.ts'
 import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
@@ -72,12 +72,7 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 
 const MAX_LISTED_SESSIONS = 10
 
-function sessionsWith(
-  viewer: Viewer,
-  program: TrainingTemplate,
-  sessions: readonly SessionFigures[],
-  now: number,
-): Html {
+function sessionsWith(viewer: Viewer, program: TrainingTemplate, sessions: readonly SessionStats[], now: number): Html {
   const [first] = sessions
   if (first === undefined) {
     return emptyState('No sessions with it yet', 'Sessions that are run with this program will be listed here.')

@@ -1,5 +1,5 @@
 import { wallClock } from '../../stats/periods.ts'
-import { gradeOfKind, type KindTotals, movingAverage, type SessionFigures, totalsByKind } from '../../stats/training.ts'
+import { gradeOfKind, type KindTotals, movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
@@ -11,7 +11,7 @@ import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary }
 
 /** Sessions, the oldest first, and the time that the charts show. */
 export interface Shown {
-  readonly sessions: readonly SessionFigures[]
+  readonly sessions: readonly SessionStats[]
   readonly from: number
   readonly to: number
   readonly now: number
@@ -118,11 +118,11 @@ function rangeData({ timeZone }: Viewer, { from, to }: Shown) {
   return { from: wallClock(from, timeZone), to: wallClock(to, timeZone) }
 }
 
-type IndexedSession = SessionFigures & { readonly index: number }
+type IndexedSession = SessionStats & { readonly index: number }
 
 function kindColumn(
   viewer: Viewer,
-  sessions: readonly SessionFigures[],
+  sessions: readonly SessionStats[],
   kind: string,
   place: number,
 ): Column<IndexedSession> {
@@ -143,7 +143,7 @@ function gradeText(grade: number | null, passed: boolean): Part {
   return grade === null ? NONE : `${passed ? '●' : '○'} ${grade}`
 }
 
-function allPassed({ kinds }: SessionFigures, kind: string): boolean {
+function allPassed({ kinds }: SessionStats, kind: string): boolean {
   const results = kinds.find(one => one.kind === kind)
   return results !== undefined && results.passed === results.segments
 }

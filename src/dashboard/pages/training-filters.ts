@@ -1,6 +1,6 @@
 import { segmentKinds } from '../../contract/training-templates.ts'
 import { dayFrom, lastPeriods } from '../../stats/periods.ts'
-import type { Filters, SessionFigures } from '../../stats/training.ts'
+import type { Filters, SessionStats } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
@@ -91,7 +91,7 @@ export function filterBar(
   viewer: Viewer,
   filters: TrainingQuery,
   programs: Programs,
-  sessions: readonly SessionFigures[],
+  sessions: readonly SessionStats[],
 ): Html {
   const { range, day, kind, program, passed, sort, descending } = filters
   const used = new Set(sessions.map(session => session.program))
@@ -164,7 +164,7 @@ function rangeLink(filters: TrainingQuery, range: Range, title: string, current:
   return html`<a href="${address}"${current ? html` aria-current="true"` : nothing}>${title}</a>`
 }
 
-function kindChoices(sessions: readonly SessionFigures[], chosen: string | undefined, discreet: boolean): string[] {
+function kindChoices(sessions: readonly SessionStats[], chosen: string | undefined, discreet: boolean): string[] {
   const found = new Set(sessions.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)))
   if (chosen !== undefined) found.add(chosen)
   const known = segmentKinds.filter(kind => found.has(kind))

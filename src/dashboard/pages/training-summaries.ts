@@ -1,4 +1,5 @@
-import { type KindTotals, mean, type SessionFigures } from '../../stats/training.ts'
+import { mean, sum } from '../../contract/numbers.ts'
+import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, NONE } from '../text.ts'
@@ -28,7 +29,7 @@ export function weekSummary(
   return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
 }
 
-export function gradeSummary(sessions: readonly SessionFigures[], averages: readonly (number | null)[]): string {
+export function gradeSummary(sessions: readonly SessionStats[], averages: readonly (number | null)[]): string {
   const grades = sessions.flatMap(({ grade }) => (grade === null ? [] : [grade]))
   const [only] = grades
   if (only === undefined) return `${NO_SESSIONS}.`
@@ -36,8 +37,7 @@ export function gradeSummary(sessions: readonly SessionFigures[], averages: read
   const known = averages.filter(average => average !== null)
   const first = Math.round(known[Math.min(6, known.length - 1)] ?? 0)
   const last = Math.round(known.at(-1) ?? 0)
-  const sum = grades.reduce((total, grade) => total + grade, 0)
-  const whole = `The mean of ${grades.length} session grades is ${mean(sum, grades.length) ?? 0}\u00a0%`
+  const whole = `The mean of ${grades.length} session grades is ${mean(sum(grades), grades.length) ?? 0}\u00a0%`
   if (known.length < 14) return `${whole}; each is the mean of the grades of its segments.`
   const change = first === last ? `stayed at ${last}\u00a0%` : `went from ${first} to ${last}\u00a0%`
   return `${whole}; the average over seven ${change}.`

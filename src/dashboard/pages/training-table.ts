@@ -1,4 +1,4 @@
-import type { SessionFigures } from '../../stats/training.ts'
+import type { SessionStats } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { type Column, resultMark, table } from '../components.ts'
@@ -12,7 +12,7 @@ import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 export function sessionsTable(
   { viewer, path, query }: Visit,
   filters: TrainingQuery,
-  sessions: readonly SessionFigures[],
+  sessions: readonly SessionStats[],
   programs: Programs,
 ): Html {
   const paged = paginate(sortedBy(filters, sessions, programs), filters.page)
@@ -42,7 +42,7 @@ export function sessionColumns(
   viewer: Visit['viewer'],
   programs: Programs | undefined,
   filters?: TrainingQuery,
-): Column<SessionFigures>[] {
+): Column<SessionStats>[] {
   const title = (sort: Sort, text: string) => (filters === undefined ? text : sortLink(filters, sort, text))
   return [
     {
@@ -51,7 +51,7 @@ export function sessionColumns(
     },
     ...(programs === undefined
       ? []
-      : [{ title: title('program', 'Program'), cell: ({ program }: SessionFigures) => programs.nameOf(program) }]),
+      : [{ title: title('program', 'Program'), cell: ({ program }: SessionStats) => programs.nameOf(program) }]),
     { title: title('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
     { title: title('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`) },
     { title: title('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
@@ -61,7 +61,7 @@ export function sessionColumns(
 }
 
 /** A distance, marked if it may be an estimate. */
-export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionFigures): string {
+export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionStats): string {
   if (distance === null) return NONE
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
 }
@@ -76,10 +76,10 @@ function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
 
 export function sortedBy(
   { sort, descending }: TrainingQuery,
-  sessions: readonly SessionFigures[],
+  sessions: readonly SessionStats[],
   programs: Programs,
-): SessionFigures[] {
-  const keys: Record<Sort, (session: SessionFigures) => number | string> = {
+): SessionStats[] {
+  const keys: Record<Sort, (session: SessionStats) => number | string> = {
     at: ({ at }) => at,
     program: ({ program }) => programs.nameOf(program).toLowerCase(),
     result: ({ passed }) => (passed ? 1 : 0),

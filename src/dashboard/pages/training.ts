@@ -2,7 +2,7 @@ import { formatTimestamp } from '../../contract/time.ts'
 import { csv } from '../csv.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
-import { filtered, type SessionFigures, totalsByKind, totalsOf } from '../../stats/training.ts'
+import { filtered, type SessionStats, totalsByKind, totalsOf } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
 import { datedFile, download, type Page, view, type Visit } from '../page.ts'
 import { emptyState } from '../components.ts'
@@ -58,16 +58,16 @@ async function isWithout({ store, viewer }: Visit): Promise<boolean> {
   return (await newestTrainings(store, viewer.subject.id, 1)).length === 0
 }
 
-function inside(history: readonly SessionFigures[], span: Span | undefined): readonly SessionFigures[] {
+function inside(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
   return span === undefined ? history : history.filter(({ at }) => at >= span.from && at < span.to)
 }
 
-function earlier(history: readonly SessionFigures[], span: Span | undefined): readonly SessionFigures[] {
+function earlier(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
   return span === undefined ? [] : history.filter(({ at }) => at < span.from)
 }
 
 /** The time that the charts show: the range, or whole weeks from the first session on. */
-function endsOf(sessions: readonly SessionFigures[], span: Span | undefined, now: number, timeZone: string) {
+function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: number, timeZone: string) {
   if (span !== undefined) return span
   const first = sessions[0]?.at ?? now
   return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
@@ -77,8 +77,8 @@ function endsOf(sessions: readonly SessionFigures[], span: Span | undefined, now
 function changeText(
   viewer: Visit['viewer'],
   { range, day }: TrainingQuery,
-  sessions: readonly SessionFigures[],
-  before: readonly SessionFigures[],
+  sessions: readonly SessionStats[],
+  before: readonly SessionStats[],
 ): string {
   const now = totalsOf(sessions)
   const then = totalsOf(before)
