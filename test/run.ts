@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { inspect } from 'node:util'
-import { postgresPrograms, startPostgres } from './support/postgres.ts'
+import { postgresPrograms, type PostgresServer, startPostgres } from './support/postgres.ts'
 
 /**
  * Runs all tests on SQLite, and those that use a service or a store on PostgreSQL too, on a server of their own. Prints one
@@ -36,15 +36,21 @@ const onBoth = files.filter(runsOnBoth)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
 if (!isMissingPostgres) for (const file of onBoth) jobs.push({ engine: 'PostgreSQL', file })
 
-const server = jobs.length > files.length ? await startPostgres() : undefined
-const results: Result[] = []
-try {
-  const queue = jobs.values()
-  // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
-  await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 2) }, () => runJobs(queue)))
-} finally {
+let server: PostgresServer | undefined
+const temporary = makeTemporary()
+process.env['TMPDIR'] = temporary
+// However the run ends.
+process.once('exit', () => {
   server?.remove()
-}
+  rmSync(temporary, { recursive: true, force: true, maxRetries: 3 })
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
+if (jobs.length > files.length) server = await startPostgres()
+const results: Result[] = []
+const queue = jobs.values()
+// Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
+await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 2) }, () => runJobs(queue)))
 process.exitCode = summarize() ? 0 : 1
 
 function selectFiles(): string[] {
@@ -55,6 +61,27 @@ function selectFiles(): string[] {
     .toSorted()
   if (found.length === 0) throw new Error(`no test file matches: ${words.join(' ')}`)
   return found
+}
+
+/**
+ * A folder for everything that the tests store: in memory where there is plenty of it, because stores wait for the disk at each
+ * commit.
+ */
+function makeTemporary(): string {
+  const memory = '/dev/shm'
+  const folder = mkdtempSync(join(hasRoom(memory) ? memory : tmpdir(), 'lockstep-tests-'))
+  // The database server runs as another user.
+  chmodSync(folder, 0o711)
+  return folder
+}
+
+function hasRoom(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize > 3 * 2 ** 30
+  } catch {
+    return false
+  }
 }
 
 function runsOnBoth(file: string): boolean {
