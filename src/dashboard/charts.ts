@@ -1,8 +1,10 @@
-import { html, type Html, nothing, type Part } from './html.ts'
+import { html, type Html, jsonData, nothing, type Part } from './html.ts'
+import type { Chart, PageAddress } from './page.ts'
+import { paginate, readPage, RECORD_ROWS, recordTableFoot } from './paging.ts'
 
 /**
- * A chart is a table that assets/charts.js draws. The heading of a column has its `key`; a cell whose text is formatted also
- * has its `value`. Instants are values on the clock of the account (`wallClock` in stats/periods.ts), so
+ * A chart is drawn by assets/charts.js from data in its card. Its table is a page of its own, whose rows are loaded into
+ * the card when somebody opens it. Instants are values on the clock of the account (`wallClock` in stats/periods.ts), so
  * the browser needs no time zone. All averages and limits are computed here, none in the browser.
  */
 export interface Column<Row> {
@@ -10,15 +12,17 @@ export interface Column<Row> {
   readonly key?: string
   readonly title: string
   readonly cell: (row: Row) => Part
-  /** The value that is drawn, null for none; the text of the cell if not given. */
+  /** What is drawn: a number, null for none, or an instant; the text of the cell if not given. */
   readonly value?: (row: Row) => string | number | null
-  /** For a cell with a value: whether it was passed. */
+  /** For a column with values: whether it was passed. */
   readonly passed?: (row: Row) => boolean
-  /** For a cell with a value: the moving average. */
+  /** For a column with values: the moving average. */
   readonly average?: (row: Row) => number | null
   /** The look of the bars made of this column; columns with a look are stacked. */
   readonly series?: 'solid' | 'open' | 'approximate'
   readonly numeric?: boolean
+  /** Drawn, but not in the table. */
+  readonly isDrawnOnly?: boolean
 }
 
 /** The charts that assets/charts.js draws, and the keys of the columns that each one reads. */
@@ -27,6 +31,10 @@ type ChartType =
   | 'grade'
   /** `at`, and `kind-…` with the grade of each kind, whether it was passed, and its average */
   | 'grade-by-kind'
+  /** `at`, `median`, `low`, `high` */
+  | 'spread'
+  /** `at`, and `kind-…`, `low-…` and `high-…` for each kind */
+  | 'spread-by-kind'
   /** `start`, `end`, `current` (0 or 1), and columns with `series` */
   | 'bars'
   /** `label`, `passed`, `total`, `rate` */
@@ -35,10 +43,12 @@ type ChartType =
   | 'targets'
   /** `label`, `seconds` or `reps`, `repeat`, `graded` (0 or 1) */
   | 'segments'
-  /** `start`, `end`, `locked` (0 or 1), `label`; ticks from `at` of the table whose id is `data.events` */
+  /** `start`, `end`, `locked` (0 or 1), `label`; `ticks` are events */
   | 'timeline'
 
-export interface Chart<Row> {
+interface ChartOptions<Row> {
+  /** Its name on the page and in addresses. */
+  readonly id: string
   readonly chartType: ChartType
   readonly title: string
   /** One sentence that sums it up. */
@@ -48,21 +58,25 @@ export interface Chart<Row> {
   /** The text where there is nothing to draw. */
   readonly empty: string
   readonly legend?: readonly LegendItem[]
-  /** What else is drawn: `unit`, `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `events`. */
+  /** What else is drawn: `unit`, `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`. */
   readonly data?: Readonly<Record<string, string | number | undefined>>
-  /** The id of another chart, whose table this one is drawn from. */
+  /** Instants that are marked. */
+  readonly ticks?: readonly string[]
+  /** Where the mark of a row leads: a path that ends with its identifier. */
+  readonly link?: { readonly path: string; readonly id: (row: Row) => number }
+  /** The id of another chart, whose data and table this one has. */
   readonly source?: string
-  readonly id?: string
   readonly wide?: boolean
 }
 
 /** What a look in a chart means. */
-type LegendItem = readonly [
+export type LegendItem = readonly [
   look:
     | 'filled'
     | 'hollow'
     | 'outline'
     | 'line'
+    | 'band'
     | 'average'
     | 'solid'
     | 'open'
@@ -74,14 +88,21 @@ type LegendItem = readonly [
   text: string,
 ]
 
-export function chart<Row>(chart: Chart<Row>): Html {
-  const { chartType, title, summary, columns, rows, empty, legend = [], data = {}, source, id, wide = false } = chart
+export function chart<Row>(options: ChartOptions<Row>): Chart {
+  const { id, title } = options
+  return { id, title, card: address => cardOf(options, address), table: address => tableOf(options, address) }
+}
+
+export function chartCards(address: PageAddress, charts: readonly Chart[]): Html[] {
+  return charts.map(({ card }) => card(address))
+}
+
+function cardOf<Row>(options: ChartOptions<Row>, address: PageAddress): Html {
+  const { id, chartType, title, summary, empty, legend = [], data = {}, source, wide = false } = options
   return html`
-    <section class="card chart${wide ? ' wide' : ''}" data-chart="${chartType}" data-empty="${empty}"${
-      id === undefined ? nothing : html` id="${id}"`
-    }${source === undefined ? nothing : html` data-source="${source}"`}${Object.entries(data).map(([name, value]) =>
-      value === undefined ? nothing : html` data-${name}="${value}"`,
-    )}>
+    <section class="card chart${wide ? ' wide' : ''}" id="${id}" data-chart="${chartType}" data-empty="${empty}"${
+      source === undefined ? nothing : html` data-source="${source}"`
+    }${Object.entries(data).map(([name, value]) => (value === undefined ? nothing : html` data-${name}="${value}"`))}>
       <h2>${title}</h2>
       <p class="summary">${summary}</p>
       <div class="plot plot-${chartType}"></div>
@@ -90,38 +111,79 @@ export function chart<Row>(chart: Chart<Row>): Html {
           ? nothing
           : html`<ul class="legend">${legend.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`
       }
-      ${source === undefined ? tableOf(title, columns, rows, empty) : nothing}
+      ${source === undefined ? html`${dataOf(options)}${tableLink(options, address)}` : nothing}
     </section>
   `
 }
 
-function tableOf<Row>(title: string, columns: readonly Column<Row>[], rows: readonly Row[], empty: string): Html {
+function tableLink({ id, title }: { readonly id: string; readonly title: string }, address: PageAddress): Html {
+  return html`<div class="chart-table"><a href="${addressWithTable(address, id)}" data-table>Table<span class="hidden"> of ${title}</span></a></div>`
+}
+
+/** The address of a page with the table of a chart, or of the page itself without one. */
+export function addressWithTable({ path, query }: PageAddress, table?: string): string {
+  const changed = new URLSearchParams(query)
+  changed.delete('page')
+  if (table === undefined) changed.delete('table')
+  else changed.set('table', table)
+  return changed.size === 0 ? path : `${path}?${changed}`
+}
+
+function tableOf<Row>({ title, columns, rows, empty }: ChartOptions<Row>, { path, query }: PageAddress) {
+  if (rows.length === 0) return html`<p class="muted">${empty}.</p>`
+  const paged = paginate(rows, readPage(query), RECORD_ROWS)
+  const shown = columns.filter(({ isDrawnOnly = false }) => !isDrawnOnly)
+  const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
   return html`
-    <details class="chart-table">
-      <summary>Table<span class="hidden"> of ${title}</span></summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
-        <table class="compact">
-          <thead><tr>${columns.map(heading)}</tr></thead>
-          <tbody>${rows.map(row => html`<tr>${columns.map(column => cellOf(column, row))}</tr>`)}</tbody>
-        </table>
-        ${rows.length === 0 ? html`<p class="muted">${empty}.</p>` : nothing}
-      </div>
-    </details>
+    <div class="scroll" tabindex="0" role="region" aria-label="${title}, as a table">
+      <table class="compact">
+        <thead><tr>${shown.map(column => html`<th scope="col"${kind(column)}>${column.title}</th>`)}</tr></thead>
+        <tbody>${paged.rows.map(row => html`<tr>${shown.map(column => html`<td${kind(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+      </table>
+    </div>
+    ${recordTableFoot(path, query, paged)}
   `
 }
 
-function heading<Row>({ key, title, series, numeric = false }: Column<Row>): Html {
-  return html`<th scope="col"${numeric ? html` class="number"` : nothing}${
-    key === undefined ? nothing : html` data-key="${key}"`
-  }${series === undefined ? nothing : html` data-series="${series}"`}>${title}</th>`
+/** The data of the drawing, by column: times, numbers or texts. */
+function dataOf<Row>({ columns, rows, ticks, link }: ChartOptions<Row>): Html {
+  const data = {
+    length: rows.length,
+    columns: columns.flatMap(column => columnData(column, rows)),
+    ...(ticks === undefined ? {} : { ticks: steps(ticks.map(secondsOf)) }),
+    ...(link === undefined ? {} : { path: link.path, ids: steps(rows.map(link.id)) }),
+  }
+  return html`<script type="application/json">${jsonData(data)}</script>`
 }
 
-/** The attributes have short names, because a table may have thousands of cells. */
-function cellOf<Row>({ cell, value, passed, average, numeric = false }: Column<Row>, row: Row): Html {
-  const drawn = value?.(row)
-  return html`<td${numeric ? html` class="number"` : nothing}${
-    drawn === undefined ? nothing : html` data-v="${drawn ?? ''}"`
-  }${passed === undefined || drawn === null ? nothing : html` data-p="${passed(row) ? 1 : 0}"`}${
-    average === undefined || drawn === null ? nothing : html` data-a="${average(row) ?? ''}"`
-  }>${cell(row)}</td>`
+function columnData<Row>({ key, title, cell, value, passed, average, series }: Column<Row>, rows: readonly Row[]) {
+  if (key === undefined) return []
+  const drawn = value === undefined ? undefined : rows.map(value)
+  const isTime = typeof drawn?.[0] === 'string'
+  return [
+    {
+      key,
+      title,
+      ...(series === undefined ? {} : { series }),
+      ...(drawn === undefined
+        ? { texts: rows.map(row => String(cell(row))) }
+        : isTime
+          ? { times: steps(drawn.map(text => secondsOf(String(text)))) }
+          : { values: drawn }),
+      ...(passed === undefined ? {} : { passed: rows.map(row => (passed(row) ? '1' : '0')).join('') }),
+      ...(average === undefined
+        ? {}
+        : { averages: rows.map((row, index) => (drawn?.[index] == null ? null : average(row))) }),
+    },
+  ]
+}
+
+/** Seconds since 1970 as a clock that shows this text would have them in UTC. */
+function secondsOf(clock: string): number {
+  return Date.parse(`${clock}Z`) / 1000
+}
+
+/** The first of the numbers, and what each further one adds to the one before it: these are short. */
+function steps(numbers: readonly number[]): number[] {
+  return numbers.map((number, index) => number - (index === 0 ? 0 : (numbers[index - 1] ?? 0)))
 }

@@ -36,9 +36,6 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Part
   /** Numbers are aligned at the right. */
   readonly numeric?: boolean
-  /** The name of the column, and the values of its cells, for a chart that is drawn from this table. */
-  readonly key?: string
-  readonly value?: (row: Row) => string | number
 }
 
 /**
@@ -55,14 +52,11 @@ export function table<Row>(
   const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
   const titled = ({ title }: Column<Row>) =>
     stacks && typeof title === 'string' ? html` data-title="${title}"` : nothing
-  const key = ({ key }: Column<Row>) => (key === undefined ? nothing : html` data-key="${key}"`)
-  const valueData = ({ value }: Column<Row>, row: Row) =>
-    value === undefined ? nothing : html` data-v="${value(row)}"`
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${stacks ? html` class="stacks"` : nothing}>
-        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${key(column)}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${valueData(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}>${column.title}</th>`)}</tr></thead>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `

@@ -1,4 +1,4 @@
-import { html as template } from 'hono/html'
+import { html as template, raw } from 'hono/html'
 
 /** Markup. Only `html` creates it, so all text in it is escaped. */
 export type Html = Extract<ReturnType<typeof template>, string>
@@ -16,3 +16,8 @@ export function html(strings: TemplateStringsArray, ...values: readonly Part[]):
 
 /** Empty markup. */
 export const nothing: Html = html``
+
+/** JSON as the content of a script element that is data; no text in it can end the element. */
+export function jsonData(value: unknown): Html {
+  return raw(JSON.stringify(value).replaceAll('<', '\\u003c'))
+}

@@ -7,7 +7,7 @@ import { dateTime } from './text.ts'
 
 /** A page for somebody who is signed in. The switches in its header lead back to `path`. */
 export function page(viewer: Viewer, view: View, path: string): Html {
-  const { title, back, lead, actions, body, charts = false, section } = view
+  const { title, back, lead, actions, body, charts = [], section } = view
   return document(
     viewer,
     title,
@@ -27,7 +27,7 @@ export function page(viewer: Viewer, view: View, path: string): Html {
       </main>
       ${footer(viewer)}
     `,
-    charts,
+    charts.length > 0,
   )
 }
 

@@ -78,9 +78,23 @@ export interface View {
   /** Buttons next to the heading. */
   readonly actions?: Html | undefined
   readonly body: Html
-  /** Loads the charts, and allows the inline styles that Plot sets. */
-  readonly charts?: boolean
+  /** The charts in its body. They load their script, which may set styles, as Plot does. */
+  readonly charts?: readonly Chart[]
   readonly status?: number
+}
+
+/** The address that a page was asked for by. */
+export interface PageAddress {
+  readonly path: string
+  readonly query: URLSearchParams
+}
+
+/** A chart that a page shows, and the table with its figures. */
+export interface Chart {
+  readonly id: string
+  readonly title: string
+  readonly card: (address: PageAddress) => Html
+  readonly table: (address: PageAddress) => Html
 }
 
 export interface Redirect {

@@ -21,25 +21,41 @@ export function readPage(query: URLSearchParams): number {
 }
 
 /** One page of the items; the last one if there are fewer pages. */
-export function paginate<Item>(items: readonly Item[], wanted: number): Paged<Item> {
-  const pages = Math.max(1, Math.ceil(items.length / PAGE_SIZE))
+export function paginate<Item>(items: readonly Item[], wanted: number, size = PAGE_SIZE): Paged<Item> {
+  const pages = Math.max(1, Math.ceil(items.length / size))
   const page = Math.min(wanted, pages)
-  const start = (page - 1) * PAGE_SIZE
-  return { rows: items.slice(start, start + PAGE_SIZE), page, pages, first: start + 1, total: items.length }
+  const start = (page - 1) * size
+  return { rows: items.slice(start, start + size), page, pages, first: start + 1, total: items.length }
 }
 
+/** What the links to the pages before and after say. */
+interface PagerWords {
+  readonly before: string
+  readonly after: string
+}
+
+const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older' }
+
 /** Which rows are shown, and links to the pages before and after that keep the rest of the query. */
-export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>): Html {
-  const { rows, page, pages, first, total } = paged
+export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {
+  const { rows, pages, first, total } = paged
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
-      ${pages < 2 ? nothing : pager(path, query, page, pages)}
+      ${pages < 2 ? nothing : pager(path, query, paged, words)}
     </div>
   `
 }
 
-function pager(path: string, query: URLSearchParams, page: number, pages: number): Html {
+/** Rows of a table on the page of a record. */
+export const RECORD_ROWS = 100
+
+/** The same for a table of a record, which says it only if there are several pages. */
+export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>): Html {
+  return paged.pages === 1 ? nothing : tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows' })
+}
+
+function pager(path: string, query: URLSearchParams, { page, pages }: Paged<unknown>, words: PagerWords): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
     if (to === 1) next.delete('page')
@@ -48,9 +64,9 @@ function pager(path: string, query: URLSearchParams, page: number, pages: number
   }
   return html`
     <nav class="pager" aria-label="Pages">
-      ${page > 1 ? link(page - 1, 'Newer', 'prev') : nothing}
+      ${page > 1 ? link(page - 1, words.before, 'prev') : nothing}
       <span class="muted">Page ${page} of ${pages}</span>
-      ${page < pages ? link(page + 1, 'Older', 'next') : nothing}
+      ${page < pages ? link(page + 1, words.after, 'next') : nothing}
     </nav>
   `
 }

@@ -6,7 +6,7 @@
  * `view({ section, title, body })`, `redirect(to)` after a form, or `download(…)`. pages/settings.ts is the model.
  *
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
- *    which the policy forbids. `charts: true` loads assets/charts.js and allows the styles that Plot sets.
+ *    which the policy forbids. A view that names its `charts` loads assets/charts.js and allows the styles that Plot sets.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *  - Names, kinds and texts come from names.ts, which implements discreet mode; fields are named by labels.ts.
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
@@ -20,6 +20,7 @@ import { findSession } from '../accounts/browser-sessions.ts'
 import { ApiError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
+import { chartTableView } from './chart-table.ts'
 import { parseCookies } from './cookies.ts'
 import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
 import { page as renderPage } from './layout.ts'
@@ -162,13 +163,17 @@ const PAGE_HEADERS = {
   'Content-Security-Policy': policy(false),
 }
 
-function send(reply: FastifyReply, { viewer, path, query }: Visit, result: PageResult) {
+function send(reply: FastifyReply, visit: Visit, result: PageResult) {
   switch (result.kind) {
     case 'view': {
-      if (result.charts === true) reply.header('Content-Security-Policy', policy(true))
-      if (result.status !== undefined) reply.code(result.status)
+      const { viewer, path, query } = visit
+      const shown = chartTableView(visit, result) ?? result
+      if (shown.charts !== undefined && shown.charts.length > 0) {
+        reply.header('Content-Security-Policy', policy(true))
+      }
+      if (shown.status !== undefined) reply.code(shown.status)
       const back = query.size === 0 ? path : `${path}?${query}`
-      return reply.type('text/html; charset=utf-8').send(renderPage(viewer, result, back).toString())
+      return reply.type('text/html; charset=utf-8').send(renderPage(viewer, shown, back).toString())
     }
     case 'redirect': {
       for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, drawnValues, visitor } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
 
@@ -254,9 +254,7 @@ test('pages show the figures that the endpoints answer with', async () => {
   const token = await it.service.token('ann')
   const { body } = await it.service.fetch('/api/v1/lkbx/stats?bucket=month', token)
   const { text } = await it.viewer.get('/locks')
-  const hours = [...text.matchAll(/<td class="number" data-v="([\d.]+)">[\d.,]+<\/td><td class="number"/g)].map(
-    ([, value]) => Number(value),
-  )
+  const hours = drawnValues(text, 'months', 'locked')
   const months = (body.data.buckets as { lockedSeconds: number }[]).map(
     ({ lockedSeconds }) => Math.round(lockedSeconds / 360) / 10,
   )

@@ -89,3 +89,11 @@ export function visitor(url: string): Visitor {
   }
   return self
 }
+
+/** The values of a column that a chart is drawn from. */
+export function drawnValues(page: string, chart: string, key: string): number[] {
+  const [, json = '{}'] =
+    new RegExp(`<section[^>]* id="${chart}"[^]*?<script type="application/json">(.*?)</script>`).exec(page) ?? []
+  const { columns = [] } = JSON.parse(json) as { columns?: readonly { key: string; values?: number[] }[] }
+  return columns.find(column => column.key === key)?.values ?? []
+}

@@ -9,11 +9,11 @@ import {
   SO_FAR_PATTERN,
   TIP,
 } from './chart-draw.js'
-import { amountText } from './chart-format.js'
+import { amountText, dateText, monthText } from './chart-format.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
- * @import { Column, Row } from './chart-table.js'
+ * @import { Column, Row } from './chart-data.js'
  */
 
 const HEIGHT = 200
@@ -31,10 +31,10 @@ export const bars = {
   height: () => HEIGHT,
   draw(plot, host, { columns, rows, title, data, empty }) {
     const periods = rows.map(row => ({ row, start: row.instant('start'), end: row.instant('end') }))
-    const { blocks, tops } = stack(periods, columns, data.unit ?? '')
+    const monthly = isMonthly(periods)
+    const { blocks, tops } = stack(periods, columns, { unit: data.unit ?? '', nameOf: monthly ? monthText : dateText })
     const highest = Math.max(0, ...tops.map(({ top }) => top))
     const average = Number(data.average ?? 0)
-    const monthly = isMonthly(periods)
     draw(plot, host, {
       title,
       height: HEIGHT,
@@ -83,15 +83,15 @@ export const bars = {
  *
  * @param {readonly Period[]} periods
  * @param {readonly Column[]} columns
- * @param {string} unit
+ * @param {{ unit: string; nameOf: (start: Date) => string }} words
  */
-function stack(periods, columns, unit) {
+function stack(periods, columns, { unit, nameOf }) {
   const series = columns.filter(column => column.series !== undefined)
   const blocks = []
   const tops = []
   for (const { row, start, end } of periods) {
     let top = 0
-    const lines = [row.text('start')]
+    const lines = [`${nameOf(start)}${row.flag('current') ? ' (so far)' : ''}`]
     for (const { key, title, series: look = '' } of series) {
       const value = row.number(key) ?? 0
       lines.push(`${title}: ${amountText(value)}${unit && ` ${unit}`}`)

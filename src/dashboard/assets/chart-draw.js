@@ -2,7 +2,7 @@
 
 /**
  * @import { PlotOptions } from '@observablehq/plot'
- * @import { Column, Row } from './chart-table.js'
+ * @import { ChartData, Column, Row } from './chart-data.js'
  */
 
 /** @typedef {typeof import('@observablehq/plot')} Plot */
@@ -12,14 +12,15 @@
  * @property {string} title
  * @property {readonly Column[]} columns
  * @property {readonly Row[]} rows
+ * @property {readonly Date[]} ticks Instants that are marked.
  * @property {string} empty The text where there is nothing to draw.
  * @property {DOMStringMap} data
  */
 
 /**
  * @typedef {object} ChartType
- * @property {(table: HTMLTableElement, host: HTMLElement) => number | readonly PanelHeight[]} height Known before the
- *   chart is drawn, so that its space is reserved and the page does not move.
+ * @property {(data: ChartData, host: HTMLElement) => number | readonly PanelHeight[]} height Known before the chart is
+ *   drawn, so that its space is reserved and the page does not move.
  * @property {(plot: Plot, host: HTMLElement, chart: Chart) => void} draw
  */
 

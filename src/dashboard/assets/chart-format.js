@@ -1,4 +1,4 @@
-/** Times, lengths and numbers as text. Instants are drawn as if in UTC; see parseInstant in chart-table.js. */
+/** Times, lengths and numbers as text. Instants are drawn as if in UTC; see parseInstant in chart-data.js. */
 
 /** @param {Date} time */
 export function dateTimeText(time) {
@@ -10,6 +10,16 @@ export function dateTimeText(time) {
     hour: '2-digit',
     minute: '2-digit',
   })
+}
+
+/** @param {Date} time */
+export function dateText(time) {
+  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
+}
+
+/** @param {Date} time */
+export function monthText(time) {
+  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', month: 'long', year: 'numeric' })
 }
 
 /** @param {Date} time */

@@ -1,10 +1,10 @@
 import { ACCENT, addPanels, CARD, draw, emptyNote, INK, LINE, TIP } from './chart-draw.js'
 import { dateTimeText } from './chart-format.js'
-import { parseInstant, readColumns } from './chart-table.js'
+import { parseInstant } from './chart-data.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
- * @import { Column, Row } from './chart-table.js'
+ * @import { Column, Row } from './chart-data.js'
  */
 
 const HEIGHT = 240
@@ -32,10 +32,7 @@ export const grade = {
  * @type {ChartType}
  */
 export const gradeByKind = {
-  height(table) {
-    const kinds = kindsOf(readColumns(table))
-    return kinds.length === 0 ? PANEL_HEIGHT : kinds.map(({ title }) => ({ title, height: PANEL_HEIGHT }))
-  },
+  height: ({ columns }) => panelHeights(columns),
   draw(plot, host, chart) {
     const kinds = kindsOf(chart.columns)
     if (kinds.length === 0) {
@@ -54,6 +51,12 @@ export const gradeByKind = {
       drawGrades(plot, panel, chart, { title: `${title}: grade over time`, height: PANEL_HEIGHT, points })
     }
   },
+}
+
+/** @param {readonly Column[]} columns */
+function panelHeights(columns) {
+  const kinds = kindsOf(columns)
+  return kinds.length === 0 ? PANEL_HEIGHT : kinds.map(({ title }) => ({ title, height: PANEL_HEIGHT }))
 }
 
 /** @param {readonly Column[]} columns */

@@ -1,5 +1,4 @@
 import { ACCENT, draw, emptyNote, INK, LINE, MUTED } from './chart-draw.js'
-import { countRows } from './chart-table.js'
 
 /** @import { ChartType } from './chart-draw.js' */
 
@@ -9,7 +8,7 @@ import { countRows } from './chart-table.js'
  * @type {ChartType}
  */
 export const rates = {
-  height: (table, host) => heightOf(countRows(table), host),
+  height: ({ rows }, host) => heightOf(rows.length, host),
   draw(plot, host, { rows, title, data, empty }) {
     const few = Number(data.few)
     const narrow = isNarrow(host)

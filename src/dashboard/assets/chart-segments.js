@@ -1,10 +1,9 @@
 import { ACCENT, addPanels, APPROXIMATE_PATTERN, CARD, draw, emptyNote, INK, TIP } from './chart-draw.js'
 import { amountText, lengthText, secondTicks } from './chart-format.js'
-import { readTable } from './chart-table.js'
 
 /**
  * @import { ChartType, Plot } from './chart-draw.js'
- * @import { Row } from './chart-table.js'
+ * @import { Row } from './chart-data.js'
  */
 
 const PANEL_HEIGHT = 78
@@ -20,7 +19,7 @@ const SCALES = [
  * @type {ChartType}
  */
 export const segments = {
-  height: table => scalesOf(readTable(table).rows).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
+  height: ({ rows }) => scalesOf(rows).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
   draw(plot, host, { rows, empty }) {
     const scales = scalesOf(rows)
     const panels = addPanels(

@@ -1,10 +1,9 @@
 import { ACCENT, addPanels, CARD, draw, emptyNote, INK, MUTED, TIP } from './chart-draw.js'
 import { amountText, lengthText, maxTicks, secondTicks } from './chart-format.js'
-import { countRows, readColumns } from './chart-table.js'
 
 /**
  * @import { ChartType, Plot } from './chart-draw.js'
- * @import { Column, Row } from './chart-table.js'
+ * @import { Column, Row } from './chart-data.js'
  */
 
 const MEASURES = ['seconds', 'reps']
@@ -15,9 +14,9 @@ const MEASURES = ['seconds', 'reps']
  * @type {ChartType}
  */
 export const targets = {
-  height(table) {
-    const height = heightOf(countRows(table))
-    return titlesOf(readColumns(table)).map(title => ({ title, height }))
+  height({ columns, rows }) {
+    const height = heightOf(rows.length)
+    return titlesOf(columns).map(title => ({ title, height }))
   },
   draw(plot, host, { columns, rows, empty }) {
     const titles = titlesOf(columns)

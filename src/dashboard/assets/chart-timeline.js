@@ -1,10 +1,10 @@
 import { ACCENT, CARD, draw, emptyNote, INK, LINE, OPEN_PATTERN, TIP, WARN } from './chart-draw.js'
 import { clockText, dateTimeText, dayText } from './chart-format.js'
-import { parseInstant, readTable } from './chart-table.js'
+import { parseInstant } from './chart-data.js'
 
 /**
  * @import { ChartType, Plot } from './chart-draw.js'
- * @import { Row } from './chart-table.js'
+ * @import { Row } from './chart-data.js'
  */
 
 const EMPTY_HEIGHT = 80
@@ -17,8 +17,8 @@ const DAY_MS = 24 * HOUR_MS
  * @type {ChartType}
  */
 export const timeline = {
-  height: table => heightOf(layOut(readTable(table).rows)),
-  draw(plot, host, { rows, title, data, empty }) {
+  height: ({ rows }) => heightOf(layOut(rows)),
+  draw(plot, host, { rows, ticks, title, data, empty }) {
     const layout = layOut(rows)
     if (layout === undefined) {
       draw(plot, host, {
@@ -31,7 +31,7 @@ export const timeline = {
     }
     const { days, wraps, place } = layout
     const blocks = rows.flatMap(row => blocksOf(row, layout))
-    const events = eventTimes(data.events, rows).map(place)
+    const events = ticks.map(place)
     draw(plot, host, {
       title,
       height: heightOf(layout),
@@ -137,19 +137,6 @@ function blocksOf(row, { wraps, place }) {
     start = stop
   }
   return blocks
-}
-
-/**
- * The times of the events: from their own table, or the starts of the intervals where there is none.
- *
- * @param {string | undefined} id
- * @param {readonly Row[]} rows
- */
-function eventTimes(id, rows) {
-  const table = id === undefined ? null : document.querySelector(`table#${CSS.escape(id)}`)
-  return table instanceof HTMLTableElement
-    ? readTable(table).rows.map(row => row.instant('at'))
-    : rows.map(row => row.instant('start'))
 }
 
 /**

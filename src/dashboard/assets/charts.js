@@ -1,21 +1,33 @@
 import { bars } from './chart-bars.js'
 import { addPanels } from './chart-draw.js'
+import { readData } from './chart-data.js'
 import { grade, gradeByKind } from './chart-grade.js'
 import { rates } from './chart-rates.js'
 import { segments } from './chart-segments.js'
-import { readTable } from './chart-table.js'
+import { spread, spreadByKind } from './chart-spread.js'
 import { targets } from './chart-targets.js'
 import { timeline } from './chart-timeline.js'
 
 /**
- * Draws the charts of a page from its tables. A `[data-chart]` names its type; it has a `.plot` for the drawing, and a
- * table or the id of another chart that has one. The plot library is loaded when the first chart comes into view.
+ * Draws the charts of a page. A `[data-chart]` names its type; it has a `.plot` for the drawing, and its data or the id of
+ * another chart that has it. The plot library is loaded when the first chart comes into view. A link to a table loads it
+ * into the card.
  */
 
 /** @import { ChartType, Plot } from './chart-draw.js' */
 
 /** @type {Readonly<Record<string, ChartType>>} */
-const chartTypes = { grade, 'grade-by-kind': gradeByKind, bars, rates, targets, segments, timeline }
+const chartTypes = {
+  grade,
+  'grade-by-kind': gradeByKind,
+  spread,
+  'spread-by-kind': spreadByKind,
+  bars,
+  rates,
+  targets,
+  segments,
+  timeline,
+}
 
 /** @type {Map<Element, Mounted>} */
 const mounted = new Map()
@@ -56,18 +68,16 @@ function mount(section) {
   const { chart = '', source } = section.dataset
   const chartType = chartTypes[chart]
   const host = section.querySelector('.plot')
-  const table = (source === undefined ? section : document.querySelector(`#${CSS.escape(source)}`))?.querySelector(
-    'table',
-  )
-  if (chartType === undefined || !(host instanceof HTMLElement) || table == null) {
-    throw new Error('its type, its .plot or its table is missing')
+  const owner = source === undefined ? section : document.querySelector(`#${CSS.escape(source)}`)
+  if (chartType === undefined || !(host instanceof HTMLElement) || !(owner instanceof HTMLElement)) {
+    throw new Error('its type, its .plot or its data is missing')
   }
-  return { section, chartType, host, table }
+  return { section, chartType, host, data: readData(owner) }
 }
 
 /** @param {Mounted} chart */
-function reserveSpace({ chartType, host, table }) {
-  const height = chartType.height(table, host)
+function reserveSpace({ chartType, host, data }) {
+  const height = chartType.height(data, host)
   if (typeof height === 'number') {
     host.style.minHeight = `${height}px`
     return
@@ -88,10 +98,10 @@ function reserveSpace({ chartType, host, table }) {
  *
  * @param {Mounted} chart
  */
-async function show({ section, chartType, host, table }) {
+async function show({ section, chartType, host, data }) {
   const plot = await loadPlot()
   const chart = {
-    ...readTable(table),
+    ...data,
     data: section.dataset,
     title: section.querySelector('h2')?.textContent.trim() ?? '',
     empty: section.dataset.empty ?? '',
@@ -124,8 +134,49 @@ function showTable(section, error) {
   console.error(`The chart "${section.dataset.chart}" cannot be drawn:`, error)
   section.querySelector('.plot')?.remove()
   section.classList.add('failed')
-  const details = section.querySelector('details')
-  if (details !== null) details.open = true
+  const link = section.querySelector('a[data-table]')
+  if (link instanceof HTMLAnchorElement) void openTable(link)
+}
+
+for (const link of document.querySelectorAll('a[data-table]')) {
+  link.setAttribute('role', 'button')
+  link.setAttribute('aria-expanded', 'false')
+}
+
+document.addEventListener('click', event => {
+  if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  const link = event.target instanceof Element ? event.target.closest('a[data-table]') : null
+  if (!(link instanceof HTMLAnchorElement)) return
+  event.preventDefault()
+  const table = link.closest('.chart-table')?.querySelector('[data-chart-table]')
+  if (table instanceof HTMLElement) {
+    table.hidden = !table.hidden
+    link.setAttribute('aria-expanded', String(!table.hidden))
+  } else void openTable(link)
+})
+
+/**
+ * Loads the table of a chart from its own page, which the link leads to.
+ *
+ * @param {HTMLAnchorElement} link
+ */
+async function openTable(link) {
+  link.setAttribute('aria-busy', 'true')
+  try {
+    const response = await fetch(link.href, { headers: { Accept: 'text/html' } })
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html')
+    const table = page.querySelector('[data-chart-table]')
+    if (table === null) throw new Error('the page has no table')
+    const place = document.createElement('div')
+    place.setAttribute('data-chart-table', '')
+    place.append(...table.childNodes)
+    link.closest('.chart-table')?.append(place)
+    link.setAttribute('aria-expanded', 'true')
+  } catch {
+    // The page of the table says what is wrong.
+    location.assign(link.href)
+  }
+  link.removeAttribute('aria-busy')
 }
 
 /** @type {Promise<Plot> | undefined} */

@@ -8,7 +8,7 @@ import { zoneClock } from '../../stats/zone-clock.ts'
 import { calendarTable, longDay } from '../calendar.ts'
 import { chart, type Column } from '../charts.ts'
 import { html, type Html } from '../html.ts'
-import type { Viewer } from '../page.ts'
+import type { Chart, Viewer } from '../page.ts'
 import { countText, dateTimeText, durationText, monthText, numberText } from '../text.ts'
 
 /** Charts of time under lock. */
@@ -21,12 +21,13 @@ interface Clock {
   readonly until: number
 }
 
-export function monthChart(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Html {
+export function monthChart(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Chart {
   const months = monthsOf(viewer, history, { now, until })
   const whole = months.filter(({ isCurrent }) => !isCurrent)
   const average = whole.reduce((sum, { locked }) => sum + locked, 0) / Math.max(1, whole.length)
   const current = months.find(({ isCurrent }) => isCurrent)
   return chart<Month>({
+    id: 'months',
     chartType: 'bars',
     title: 'Locked time by month (h)',
     summary: `${durationText(average / 1000)} in an average month of the last ${whole.length}, ${durationText((current?.locked ?? 0) / 1000)} this month so far.`,

@@ -1,5 +1,5 @@
 import { notFound } from '../../contract/errors.ts'
-import { chart } from '../charts.ts'
+import { chart, chartCards } from '../charts.ts'
 import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../../stats/locks.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
@@ -7,8 +7,9 @@ import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { eventLabels, label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
+import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, facts, stat, stats, table, tabs } from '../components.ts'
+import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
 import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
@@ -24,6 +25,7 @@ async function showSession(visit: Visit) {
   const { locked, open, longest } = totalsOf(intervals)
   const breaks = intervals.filter(interval => !interval.locked).length
   const started = Date.parse(record.startDate)
+  const charts = [timeline(viewer, session, until)]
   const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
   const all = template === null ? [] : await lockTemplates(store, owners)
   const used = all.find(one => one.record.id === template)
@@ -36,7 +38,7 @@ async function showSession(visit: Visit) {
     }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
-    charts: true,
+    charts,
     body: html`
       ${stats(
         stat(
@@ -55,8 +57,8 @@ async function showSession(visit: Visit) {
           name: 'table',
           title: 'Table',
           body: () => html`
-            ${timeline(viewer, session, until)}
-            ${card('Events', eventTable(viewer, session))}
+            ${chartCards(visit, charts)}
+            ${card('Events', eventTable(visit, session), { id: 'events' })}
             ${card('Record', recordFacts(viewer, session, isHidden))}
           `,
         },
@@ -81,15 +83,17 @@ function plannedEndStat(
   return stat('Planned end', inTime(plannedEnd, until), dateTimeText(viewer, plannedEnd))
 }
 
-function timeline(viewer: Viewer, { intervals, endAt }: LockDetails, now: number): Html {
+function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now: number): Chart {
   const { timeZone } = viewer
   return chart<(typeof intervals)[number]>({
+    id: 'timeline',
     chartType: 'timeline',
     title: 'Locked and open',
     summary: timelineSummary(viewer, intervals),
     empty: 'No events, so nothing is known of this session',
     wide: true,
-    data: { events: 'events', now: endAt === null ? wallClock(now, timeZone) : undefined },
+    ticks: events.map(([at]) => wallClock(at, timeZone)),
+    data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
     legend: [
       ['solid', 'Locked'],
       ['open', 'Open'],
@@ -134,7 +138,7 @@ function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): s
   return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)} and lasted ${durationText((longest.end - longest.start) / 1000)}.`
 }
 
-function eventTable(viewer: Viewer, { events }: LockDetails): Html {
+function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Html {
   if (events.length === 0) return html`<p class="muted">This session has no events.</p>`
   const rows = events.map(([at, locked, kind], index) => ({
     at,
@@ -142,15 +146,11 @@ function eventTable(viewer: Viewer, { events }: LockDetails): Html {
     kind,
     before: events[index - 1]?.[0],
   }))
-  return table(
+  const paged = paginate(rows, readPage(query), RECORD_ROWS)
+  return html`${table(
     'Events',
     [
-      {
-        key: 'at',
-        title: 'When',
-        cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>`,
-        value: ({ at }) => wallClock(at, viewer.timeZone),
-      },
+      { title: 'When', cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>` },
       { title: 'Event', cell: ({ kind }) => eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind) },
       { title: 'From then on', cell: ({ locked }) => (locked ? 'Locked' : 'Open') },
       {
@@ -159,9 +159,8 @@ function eventTable(viewer: Viewer, { events }: LockDetails): Html {
         cell: ({ at, before }) => (before === undefined ? NONE : durationText((at - before) / 1000)),
       },
     ],
-    rows,
-    'events',
-  )
+    paged.rows,
+  )}${recordTableFoot(path, query, paged)}`
 }
 
 function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, isHidden: boolean): Html {

@@ -2,6 +2,7 @@ import type { LockSession } from '../../contract/lock-sessions.ts'
 import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
 import { activeLock, type LockStats, lockHistory } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
+import { chartCards } from '../charts.ts'
 import { emptyState, facts } from '../components.ts'
 import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -35,14 +36,15 @@ async function showLocks(visit: Visit) {
   }
   const active = await activeLock(store, owner, until)
   const counted = withoutPractice(history)
+  const charts = [monthChart(viewer, counted, { now, until })]
   return view({
     section: 'locks',
     title: 'Locks',
     lead: leadOf(history, until),
-    charts: true,
+    charts,
     body: html`
       ${nowCard(visit, active, history)}
-      ${monthChart(viewer, counted, { now, until })}
+      ${chartCards(visit, charts)}
       ${lockCalendar(viewer, counted, { now, until })}
       ${await lockTable(visit, history)}
     `,

@@ -1,15 +1,15 @@
 import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../contract/training-templates.ts'
 import { chart, type Column } from '../charts.ts'
-import type { Html } from '../html.ts'
 import { label } from '../labels.ts'
 import { kindName } from '../names.ts'
-import type { Viewer } from '../page.ts'
+import type { Chart, Viewer } from '../page.ts'
 import { countText, durationText, NONE, numberText } from '../text.ts'
 
 /** The segments of a program. Columns that none of them has are left out. */
-export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Html {
+export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Chart {
   const has = (field: keyof TemplateSegment) => Segment.some(segment => segment[field] !== undefined)
   return chart<NumberedSegment>({
+    id: 'segments',
     chartType: 'segments',
     title: 'Segments',
     summary: segmentsSummary(Segment),

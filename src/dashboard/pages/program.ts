@@ -3,6 +3,7 @@ import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { recordById } from '../../resources/record-queries.ts'
 import { type ListedProgram, trainingsWith } from '../../stats/queries.ts'
 import { type SessionStats, totalsOf } from '../../stats/training.ts'
+import { chartCards } from '../charts.ts'
 import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
@@ -23,12 +24,19 @@ export async function showProgram(visit: Visit) {
   const program = JSON.parse(row.document) as TrainingTemplate
   const sessions = await trainingsWith(store, viewer.subject.id, id)
   const tagline = freeText(viewer, program.tagline)
+  const [first] = sessions
+  const charts = [
+    segmentsChart(viewer, program),
+    ...(first === undefined
+      ? []
+      : [gradeChart(viewer, { sessions, from: first.at, to: Math.max(now, first.at + 1), now })]),
+  ]
   return view({
     section: 'programs',
     title: recordName(viewer, 'program', program),
     back: { path: '/programs', title: 'Programs' },
     ...(tagline === '' ? {} : { lead: tagline }),
-    charts: true,
+    charts,
     body: html`
       ${tabs(path, query.get('view'), [
         {
@@ -36,8 +44,8 @@ export async function showProgram(visit: Visit) {
           title: 'Table',
           body: () => html`
             ${card('Facts', programFacts(viewer, program))}
-            ${segmentsChart(viewer, program)}
-            ${sessionsWith(viewer, program, sessions, now)}
+            ${chartCards(visit, charts)}
+            ${sessionsWith(viewer, program, sessions)}
           `,
         },
         ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, row.document, viewer.discreet),
@@ -72,28 +80,24 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 
 const MAX_LISTED_SESSIONS = 10
 
-function sessionsWith(viewer: Viewer, program: TrainingTemplate, sessions: readonly SessionStats[], now: number): Html {
-  const [first] = sessions
-  if (first === undefined) {
+function sessionsWith(viewer: Viewer, program: TrainingTemplate, sessions: readonly SessionStats[]): Html {
+  if (sessions.length === 0) {
     return emptyState('No sessions with it yet', 'Sessions that are run with this program will be listed here.')
   }
   const { passed } = totalsOf(sessions)
   const newest = sessions.toReversed().slice(0, MAX_LISTED_SESSIONS)
-  return html`
-    ${gradeChart(viewer, { sessions, from: first.at, to: Math.max(now, first.at + 1), now })}
-    ${card(
-      'Sessions with it',
-      html`
-        <p class="summary">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
-        ${table('Sessions with this program', sessionColumns(viewer, undefined), newest)}
-        ${
-          sessions.length > newest.length
-            ? html`<p><a href="/training?range=all&program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`
-            : nothing
-        }
-      `,
-    )}
-  `
+  return card(
+    'Sessions with it',
+    html`
+      <p class="summary">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
+      ${table('Sessions with this program', sessionColumns(viewer, undefined), newest)}
+      ${
+        sessions.length > newest.length
+          ? html`<p><a href="/training?range=all&program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`
+          : nothing
+      }
+    `,
+  )
 }
 
 export function stateMarks({ isActive, isPublic }: ListedProgram): Part {

@@ -1,24 +1,36 @@
 import { wallClock } from '../../stats/periods.ts'
 import { gradeOfKind, type KindTotals, movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
-import { html, type Html, nothing, type Part } from '../html.ts'
+import { html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
-import type { Viewer } from '../page.ts'
+import type { Chart, Viewer } from '../page.ts'
 import { dateTimeText, NONE, numberText, round1 } from '../text.ts'
+import { rangeData, type Shown, spreadCharts, weeklyGrades } from './grade-weeks.ts'
 import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary } from './training-summaries.ts'
 
 /** Charts of grades and pass rates. */
 
-/** Sessions, the oldest first, and the time that the charts show. */
-export interface Shown {
-  readonly sessions: readonly SessionStats[]
-  readonly from: number
-  readonly to: number
-  readonly now: number
+/** Where more sessions have a grade, weeks are drawn. */
+const MAX_DRAWN_SESSIONS = 400
+
+/** Grades over time, and those of each kind: of each session, or of each week where there are too many sessions. */
+export function gradeCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
+  return isDense(shown)
+    ? spreadCharts(viewer, shown, kinds)
+    : [sessionGrades(viewer, shown, kinds), gradesByKind(viewer, shown, kinds)]
+}
+
+/** Grades over time. */
+export function gradeChart(viewer: Viewer, shown: Shown): Chart {
+  return isDense(shown) ? weeklyGrades(viewer, shown, []) : sessionGrades(viewer, shown, [])
+}
+
+function isDense({ sessions }: Shown): boolean {
+  return sessions.length > MAX_DRAWN_SESSIONS
 }
 
 /** The grade of each session with the moving average; its table also has the grades of some kinds. */
-export function gradeChart(viewer: Viewer, shown: Shown, kinds: readonly string[] = []): Html {
+function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const averages = movingAverage(shown.sessions.map(({ grade }) => grade))
   const rows = shown.sessions.map((session, index) => ({ ...session, index, average: averages[index] ?? null }))
   type Row = (typeof rows)[number]
@@ -30,6 +42,7 @@ export function gradeChart(viewer: Viewer, shown: Shown, kinds: readonly string[
     empty: NO_SESSIONS,
     wide: true,
     data: rangeData(viewer, shown),
+    link: { path: '/training/', id: ({ id }) => id },
     legend: [
       ['filled', 'Passed'],
       ['hollow', 'Not passed'],
@@ -63,9 +76,10 @@ export function gradeChart(viewer: Viewer, shown: Shown, kinds: readonly string[
 }
 
 /** The grades of each kind, drawn from the table of the chart above. */
-export function gradeByKindChart(viewer: Viewer, shown: Shown, kinds: readonly string[]): Html {
+function gradesByKind(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
   return chart<never>({
+    id: 'grades-by-kind',
     chartType: 'grade-by-kind',
     title: 'Grade by kind',
     summary: html`${kindSummary(viewer, totals)}${
@@ -82,8 +96,9 @@ export function gradeByKindChart(viewer: Viewer, shown: Shown, kinds: readonly s
   })
 }
 
-export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Html {
+export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Chart {
   return chart<KindTotals>({
+    id: 'rates',
     chartType: 'rates',
     title: 'Pass rate by kind',
     summary: rateSummary(viewer, kinds),
@@ -112,10 +127,6 @@ export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Html {
     ],
     rows: kinds,
   })
-}
-
-function rangeData({ timeZone }: Viewer, { from, to }: Shown) {
-  return { from: wallClock(from, timeZone), to: wallClock(to, timeZone) }
 }
 
 type IndexedSession = SessionStats & { readonly index: number }

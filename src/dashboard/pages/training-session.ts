@@ -1,12 +1,13 @@
 import type { TrainerSegment, TrainingSession } from '../../contract/training-sessions.ts'
 import { notFound } from '../../contract/errors.ts'
-import { chart } from '../charts.ts'
+import { chart, chartCards } from '../charts.ts'
 import { neighboursOf, trainingSession } from '../../stats/queries.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { kindName, personName, personOf, recordName } from '../names.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
+import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, type Column, facts, resultMark, stat, stats, table, tabs } from '../components.ts'
+import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
 
@@ -27,6 +28,7 @@ async function showSession(visit: Visit) {
   const segments = record.TrainerSegment
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
   const passedSegments = segments.filter(segment => segment.passed).length
+  const charts = [targetsChart(viewer, segments)]
   const ownerNote = owner === viewer.subject.id ? '' : ` · ${personName(viewer, personOf(viewer, owner))}`
   return view({
     section: 'training',
@@ -34,7 +36,7 @@ async function showSession(visit: Visit) {
     back: { path: '/training', title: 'Training' },
     lead: html`${dateTime(viewer, at)} · ${programLink(programs, program)}${ownerNote}`,
     actions: html`${step(before, 'Earlier', 'prev')}${step(after, 'Later', 'next')}`,
-    charts: true,
+    charts,
     body: html`
       ${stats(
         stat('Grade', grade === null ? NONE : `${grade}\u00a0%`, 'mean of its segments'),
@@ -52,8 +54,8 @@ async function showSession(visit: Visit) {
           name: 'table',
           title: 'Table',
           body: () => html`
-            ${targetsChart(viewer, segments)}
-            ${card('Segments', segments.length === 0 ? html`<p class="muted">This session has no segments.</p>` : segmentTable(viewer, segments))}
+            ${chartCards(visit, charts)}
+            ${card('Segments', segments.length === 0 ? html`<p class="muted">This session has no segments.</p>` : segmentTable(visit, segments), { id: 'rows' })}
             ${card('Record', recordFacts(viewer, record, programs, owner))}
           `,
         },
@@ -79,10 +81,11 @@ function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, pla
   return `${place} ${kindName(viewer, type)}`
 }
 
-function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Html {
+function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Chart {
   const rows = segments.map((segment, index) => ({ ...segment, name: segmentName(viewer, segment, index + 1) }))
   type Row = (typeof rows)[number]
   return chart<Row>({
+    id: 'targets',
     chartType: 'targets',
     title: 'Measured against target',
     summary: targetsSummary(segments),
@@ -144,7 +147,7 @@ function targetsSummary(segments: readonly TrainerSegment[]): string {
 }
 
 /** Every field of a result; those that no segment of the session has are left out. */
-function segmentTable(viewer: Viewer, segments: readonly TrainerSegment[]): Html {
+function segmentTable({ viewer, path, query }: Visit, segments: readonly TrainerSegment[]): Html {
   type Row = TrainerSegment & { readonly place: number }
   const rows: Row[] = segments.map((segment, index) => ({ ...segment, place: index + 1 }))
   const numeric = (title: string, cell: (row: Row) => Part): Column<Row> => ({ title, numeric: true, cell })
@@ -152,7 +155,8 @@ function segmentTable(viewer: Viewer, segments: readonly TrainerSegment[]): Html
     segments.some(segment => segment[field] !== undefined) ? [column] : []
   const known = (value: number | null | undefined, text: (value: number) => string) =>
     value === null || value === undefined ? NONE : text(value)
-  return table<Row>(
+  const paged = paginate(rows, readPage(query), RECORD_ROWS)
+  return html`${table<Row>(
     'Segments',
     [
       { title: 'Segment', cell: row => html`<span class="when">${segmentName(viewer, row, row.place)}</span>` },
@@ -184,8 +188,8 @@ function segmentTable(viewer: Viewer, segments: readonly TrainerSegment[]): Html
       ...optional('order', { title: label('order'), numeric: true, cell: row => known(row.order, numberText) }),
       numeric(label('id'), row => row.id),
     ],
-    rows,
-  )
+    paged.rows,
+  )}${recordTableFoot(path, query, paged)}`
 }
 
 function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs, owner: number): Html {

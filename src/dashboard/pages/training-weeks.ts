@@ -1,10 +1,9 @@
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
 import { type Totals, totalsByPeriod } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
-import type { Html } from '../html.ts'
-import type { Viewer } from '../page.ts'
+import type { Chart, Viewer } from '../page.ts'
 import { countText, dateText, distanceIn, distanceText, numberText } from '../text.ts'
-import type { Shown } from './training-charts.ts'
+import type { Shown } from './grade-weeks.ts'
 import { weekSummary } from './training-summaries.ts'
 
 /** Charts of training by week. */
@@ -24,10 +23,11 @@ export function weeksOf({ sessions, from, to, now }: Shown, { timeZone }: Viewer
   })
 }
 
-export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Html {
+export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Chart {
   const average = averageOf(weeks, ({ reps }) => reps)
   const current = weeks.find(({ isCurrent }) => isCurrent)
   return chart<Week>({
+    id: 'repetitions',
     chartType: 'bars',
     title: 'Repetitions per week',
     summary: weekSummary(average, current?.reps, value => countText(value, 'repetition')),
@@ -49,7 +49,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Html {
   })
 }
 
-export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Html {
+export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Chart {
   const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
   const [, unit] = inUnits(0)
   const average = averageOf(weeks, ({ measured, approximate }) => measured + approximate)
@@ -62,6 +62,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Html {
     textOf,
   )
   return chart<Week>({
+    id: 'distance',
     chartType: 'bars',
     title: `Distance per week (${unit})`,
     summary: isApproximate ? `${summary} Hatched light: distances that may have been estimated.` : summary,
@@ -107,9 +108,9 @@ function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
       cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
       value: ({ start }) => wallClock(start, timeZone),
     },
-    // Only the chart needs it.
     {
       key: 'end',
+      isDrawnOnly: true,
       title: 'Until',
       cell: ({ end }) => dateText(viewer, end - 1),
       value: ({ end }) => wallClock(end, timeZone),

@@ -1,15 +1,17 @@
 import { formatTimestamp } from '../../contract/time.ts'
+import { chartCards } from '../charts.ts'
 import { csv } from '../csv.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
 import { filtered, type SessionStats, totalsByKind, totalsOf } from '../../stats/training.ts'
-import { html, type Html } from '../html.ts'
-import { datedFile, download, type Page, view, type Visit } from '../page.ts'
+import { html, nothing } from '../html.ts'
+import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { emptyState } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { countText, dateText, NONE } from '../text.ts'
 import { type TrainingQuery, filterBar, ranges, readTrainingQuery, type Span, spanOf } from './training-filters.ts'
-import { gradeByKindChart, gradeChart, rateChart, type Shown } from './training-charts.ts'
+import type { Shown } from './grade-weeks.ts'
+import { gradeCharts, rateChart } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
 import { percentText } from './training-summaries.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
@@ -36,14 +38,15 @@ async function showTraining(visit: Visit) {
   }
   const before = filtered(earlier(history, span), filters)
   const shown = { sessions, now, ...endsOf(sessions, span, now, viewer.timeZone) }
+  const charts = filters.day === undefined ? chartsOf(viewer, filters, shown) : []
   return view({
     section: 'training',
     title: 'Training',
     lead: changeText(viewer, filters, sessions, before),
-    charts: true,
+    charts,
     body: html`
       ${bar}
-      ${filters.day === undefined ? charts(visit, filters, shown) : ''}
+      ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
       ${sessionsTable(visit, filters, sessions, programs)}
     `,
   })
@@ -105,19 +108,16 @@ function changeText(
   return `${count} in ${title}, ${then.sessions} in the time before; ${passed}, before it ${percentText(then.passed, then.sessions)}${grade}.`
 }
 
-function charts({ viewer }: Visit, { kind }: TrainingQuery, shown: Shown): Html {
+function chartsOf(viewer: Viewer, { kind }: TrainingQuery, shown: Shown): Chart[] {
   const totals = totalsByKind(shown.sessions)
   const kinds = totals.map(({ kind }) => kind).filter(one => kind === undefined || one === kind)
   const weeks = weeksOf(shown, viewer)
-  return html`
-    <div class="charts">
-      ${gradeChart(viewer, shown, kinds)}
-      ${gradeByKindChart(viewer, shown, kinds)}
-      ${repetitionsChart(viewer, weeks)}
-      ${distanceChart(viewer, weeks)}
-      ${rateChart(viewer, totals)}
-    </div>
-  `
+  return [
+    ...gradeCharts(viewer, shown, kinds),
+    repetitionsChart(viewer, weeks),
+    distanceChart(viewer, weeks),
+    rateChart(viewer, totals),
+  ]
 }
 
 async function filteredSessions({ store, viewer, now, query }: Visit) {

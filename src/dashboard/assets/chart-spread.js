@@ -1,0 +1,104 @@
+import { ACCENT, addPanels, draw, emptyNote, INK, LINE, TIP } from './chart-draw.js'
+import { dateText } from './chart-format.js'
+import { parseInstant } from './chart-data.js'
+
+/**
+ * @import { Chart, ChartType, Plot } from './chart-draw.js'
+ * @import { Column, Row } from './chart-data.js'
+ */
+
+const HEIGHT = 240
+const PANEL_HEIGHT = 140
+const WEEK_MS = 7 * 86_400_000
+
+/**
+ * Grades by week where there are too many for a dot each: the median as a line, and a band from the 10th to the 90th
+ * percentile.
+ *
+ * @type {ChartType}
+ */
+export const spread = {
+  height: () => HEIGHT,
+  draw(plot, host, chart) {
+    const points = pointsOf(chart.rows, { median: 'median', low: 'low', high: 'high' })
+    drawSpread(plot, host, chart, { title: chart.title, height: HEIGHT, points })
+  },
+}
+
+/**
+ * A panel for each kind.
+ *
+ * @type {ChartType}
+ */
+export const spreadByKind = {
+  height: ({ columns }) => kindsOf(columns).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
+  draw(plot, host, chart) {
+    const kinds = kindsOf(chart.columns)
+    const panels = addPanels(
+      host,
+      kinds.map(({ title }) => title),
+    )
+    for (const [index, panel] of panels.entries()) {
+      const { key = '', title = '' } = kinds[index] ?? {}
+      const points = pointsOf(chart.rows, {
+        median: key,
+        low: key.replace('kind', 'low'),
+        high: key.replace('kind', 'high'),
+      })
+      drawSpread(plot, panel, chart, { title: `${title}: grade by week`, height: PANEL_HEIGHT, points })
+    }
+  },
+}
+
+/** @param {readonly Column[]} columns */
+function kindsOf(columns) {
+  return columns.filter(({ key }) => key.startsWith('kind-'))
+}
+
+/** @typedef {{ readonly at: Date; readonly median: number; readonly low: number; readonly high: number; readonly tip: string }} Point */
+
+/**
+ * The weeks that have grades.
+ *
+ * @param {readonly Row[]} rows
+ * @param {{ median: string; low: string; high: string }} keys
+ * @returns {Point[]}
+ */
+function pointsOf(rows, keys) {
+  return rows.flatMap(row => {
+    const [median, low, high] = [row.number(keys.median), row.number(keys.low), row.number(keys.high)]
+    if (median === null || low === null || high === null) return []
+    const start = row.instant('at')
+    const at = new Date(start.getTime() + WEEK_MS / 2)
+    return [{ at, median, low, high, tip: `Week of ${dateText(start)}\nMedian ${median} %\n${low} to ${high} %` }]
+  })
+}
+
+/**
+ * @param {Plot} plot
+ * @param {HTMLElement} host
+ * @param {Chart} chart
+ * @param {{ title: string; height: number; points: readonly Point[] }} panel
+ */
+function drawSpread(plot, host, { data, empty }, { title, height, points }) {
+  const [from, to] = [parseInstant(data.from), parseInstant(data.to)]
+  draw(plot, host, {
+    title,
+    height,
+    x: {
+      type: 'utc',
+      ...(from === undefined || to === undefined ? {} : { domain: [from, to] }),
+      label: null,
+      ticks: Math.max(2, host.clientWidth / 90),
+    },
+    y: { domain: [0, 100], ticks: [0, 25, 50, 75, 100], grid: true, label: null },
+    marks: [
+      plot.ruleY([0], { stroke: LINE }),
+      points.length === 0 ? emptyNote(plot, empty) : null,
+      plot.areaY(points, { x: 'at', y1: 'low', y2: 'high', fill: ACCENT, fillOpacity: 0.25 }),
+      plot.lineY(points, { x: 'at', y: 'median', stroke: INK, strokeWidth: 1.75 }),
+      plot.dot(points, { x: 'at', y: 'median', r: 1.75, fill: INK }),
+      plot.tip(points, plot.pointerX({ ...TIP, x: 'at', y: 'median', title: 'tip' })),
+    ],
+  })
+}

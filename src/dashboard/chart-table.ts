@@ -1,0 +1,17 @@
+import { addressWithTable } from './charts.ts'
+import { html } from './html.ts'
+import { type View, view, type Visit } from './page.ts'
+
+/** The page with the table of a chart, if the address asks for one that the view has. */
+export function chartTableView(visit: Visit, shown: View): View | undefined {
+  const id = visit.query.get('table')
+  const asked = id === null ? undefined : shown.charts?.find(chart => chart.id === id)
+  if (asked === undefined) return undefined
+  const { section, title } = shown
+  return view({
+    section,
+    title: `${title}: ${asked.title}`,
+    back: { path: addressWithTable(visit), title },
+    body: html`<section class="card" data-chart-table>${asked.table(visit)}</section>`,
+  })
+}

@@ -1,0 +1,129 @@
+import { gradeSpreads, type GradeSpread } from '../../stats/grade-spread.ts'
+import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
+import { type SessionStats, totalsByKind } from '../../stats/training.ts'
+import { chart, type Column, type LegendItem } from '../charts.ts'
+import { html } from '../html.ts'
+import { kindName } from '../names.ts'
+import type { Chart, Viewer } from '../page.ts'
+import { countText, dateText, NONE, numberText } from '../text.ts'
+import { kindSummary, NO_SESSIONS } from './training-summaries.ts'
+
+/** Charts of grades by week, where there are too many sessions for a mark each. */
+
+/** Sessions, the oldest first, and the time that the charts show. */
+export interface Shown {
+  readonly sessions: readonly SessionStats[]
+  readonly from: number
+  readonly to: number
+  readonly now: number
+}
+
+/** Grades over time, and those of each kind. */
+export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
+  const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
+  return [
+    weeklyGrades(viewer, shown, kinds),
+    chart<never>({
+      id: 'grades-by-kind',
+      chartType: 'spread-by-kind',
+      title: 'Grade by kind',
+      summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has a chart of its own. <a href="#grades">The table</a> is the one above.`,
+      empty: NO_SESSIONS,
+      wide: true,
+      data: rangeData(viewer, shown),
+      legend: LEGEND,
+      source: 'grades',
+      columns: [],
+      rows: [],
+    }),
+  ]
+}
+
+interface Week {
+  readonly start: number
+  readonly isCurrent: boolean
+  readonly all: GradeSpread | null
+  readonly kinds: readonly (GradeSpread | null)[]
+}
+
+/** The spread of the grades of each week; its table also has those of some kinds. */
+export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
+  const weeks = weeksOf(viewer, shown, kinds)
+  return chart<Week>({
+    id: 'grades',
+    chartType: 'spread',
+    title: 'Grade over time',
+    summary: spreadSummary(viewer, shown.sessions.length, weeks),
+    empty: NO_SESSIONS,
+    wide: true,
+    data: rangeData(viewer, shown),
+    legend: LEGEND,
+    columns: [
+      {
+        key: 'at',
+        title: 'Week of',
+        cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
+        value: ({ start }) => wallClock(start, viewer.timeZone),
+      },
+      { title: 'Sessions', numeric: true, cell: ({ all }) => numberText(all?.sessions ?? 0) },
+      ...spreadColumns(['median', 'low', 'high'], 'Grade', ({ all }) => all),
+      ...kinds.flatMap((kind, place) =>
+        spreadColumns(
+          [`kind-${place}`, `low-${place}`, `high-${place}`],
+          kindName(viewer, kind),
+          ({ kinds }) => kinds[place] ?? null,
+        ),
+      ),
+    ],
+    rows: weeks,
+  })
+}
+
+export function rangeData({ timeZone }: Viewer, { from, to }: Shown) {
+  return { from: wallClock(from, timeZone), to: wallClock(to, timeZone) }
+}
+
+const LEGEND: readonly LegendItem[] = [
+  ['line', 'Median of a week'],
+  ['band', 'From the 10th to the 90th percentile'],
+]
+
+function weeksOf({ timeZone }: Viewer, { sessions, from, to, now }: Shown, kinds: readonly string[]): Week[] {
+  const periods: Periods = periodsBetween('week', from, to - 1, timeZone)
+  const all = gradeSpreads(sessions, periods)
+  const byKind = kinds.map(kind => gradeSpreads(sessions, periods, kind))
+  return all.map((spread, index) => {
+    const [start = 0, end = 0] = periods.slice(index, index + 2)
+    return {
+      start,
+      isCurrent: start <= now && now < end,
+      all: spread,
+      kinds: byKind.map(spreads => spreads[index] ?? null),
+    }
+  })
+}
+
+/** The median with its band as text, and as three columns to draw. */
+function spreadColumns(
+  [median, low, high]: readonly [string, string, string],
+  title: string,
+  of: (week: Week) => GradeSpread | null,
+): Column<Week>[] {
+  const cell = (week: Week) => {
+    const spread = of(week)
+    return spread === null ? NONE : `${spread.median} (${spread.low}–${spread.high})`
+  }
+  return [
+    { key: median, title, numeric: true, cell, value: week => of(week)?.median ?? null },
+    { key: low, title: '', isDrawnOnly: true, cell, value: week => of(week)?.low ?? null },
+    { key: high, title: '', isDrawnOnly: true, cell, value: week => of(week)?.high ?? null },
+  ]
+}
+
+function spreadSummary(viewer: Viewer, sessions: number, weeks: readonly Week[]): string {
+  const known = weeks.flatMap(({ start, all }) => (all === null ? [] : [{ start, ...all }]))
+  const [first] = known
+  const last = known.at(-1)
+  if (first === undefined || last === undefined) return `${NO_SESSIONS}.`
+  return `${countText(sessions, 'session')}, so each week is drawn as one: its median was ${first.median}\u00a0% in the week of ${dateText(viewer, first.start)} and ${last.median}\u00a0% in the last one.`
+}

@@ -1,0 +1,101 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { allowSignIn, drawnValues, signIn, visitor, type Visitor } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+/** More sessions than a chart has marks: two a day, each with a grade in two kinds, and one with many segments. */
+const SESSIONS = 500
+const now = Math.floor(Date.now() / 1000) * 1000
+
+function* history() {
+  yield records.account(1, 'ann')
+  for (let id = 1; id <= SESSIONS; id += 1) {
+    yield records.trainingSession(id, 1, {
+      created_at: formatTimestamp(now - ((SESSIONS - id) * DAY_MS) / 2 - 60_000),
+      TrainerSegment: ['training', 'endurance'].map((type, index) =>
+        records.trainerSegment(2 * id + index, { type, percentGrade: 40 + (id % 50) }),
+      ),
+    })
+  }
+  const start = now - 30 * DAY_MS
+  yield records.trainingSession(SESSIONS + 1, 1, {
+    created_at: formatTimestamp(start),
+    TrainerSegment: Array.from({ length: 250 }, (_, index) => records.trainerSegment(5000 + index)),
+  })
+  yield records.lockSession(1, 1, {
+    startDate: formatTimestamp(start),
+    endDate: formatTimestamp(start + 5 * DAY_MS),
+    LockSegment: Array.from({ length: 250 }, (_, index) =>
+      records.lockSegment(
+        index + 1,
+        index % 2 === 0 ? 'locked' : 'break',
+        formatTimestamp(start + index * 1_000_000),
+        index % 2 === 0,
+      ),
+    ),
+  })
+}
+
+describe('a long history', () => {
+  let service: TestService
+  let ann: Visitor
+  before(async () => {
+    service = await startService([...history()], unlimited)
+    await allowSignIn(service, 'ann')
+    ann = visitor(service.url)
+    await ann.signIn('ann')
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  test('more than 400 sessions are drawn by week: the median, and a band around it', async () => {
+    const { text } = await ann.get('/training?range=all')
+    const [median, low, high] = ['median', 'low', 'high'].map(key => drawnValues(text, 'grades', key))
+    assert.ok(median !== undefined && median.length > 35 && median.length < 39)
+    // The sessions of a whole week have grades in steps of one.
+    for (const [index, value] of [...median.entries()].slice(2, 30)) {
+      assert.ok((low?.[index] ?? 100) <= value && value <= (high?.[index] ?? 0))
+    }
+    assert.match(text, /501 sessions, so each week is drawn as one/)
+    assert.equal(drawnValues(text, 'grades', 'kind-1').length, median.length)
+    const few = await ann.get('/training?range=4w')
+    assert.ok(drawnValues(few.text, 'grades', 'grade').length > 50, 'fewer have a mark each')
+  })
+
+  test('the table of a chart is a page of its own, 100 rows at a time, which keeps the filters', async () => {
+    const { text } = await ann.get('/training?range=6m')
+    assert.match(text, /href="\/training\?range=6m&amp;table=grades"/)
+    const first = await ann.get('/training?range=6m&table=grades')
+    assert.equal(first.text.split('<tr>').length - 2, 100)
+    assert.match(first.text, /<h1>Training: Grade over time<\/h1>/)
+    assert.match(first.text, /<p class="back"><a href="\/training\?range=6m">/)
+    assert.match(first.text, /rel="next" href="\/training\?range=6m&amp;table=grades&amp;page=2">Later rows</)
+    const last = await ann.get('/training?range=6m&table=grades&page=4')
+    assert.match(last.text, /301–\d+ of 3\d\d/)
+    assert.match((await ann.get('/training?range=6m&table=unknown')).text, /<h1>Training<\/h1>/)
+  })
+
+  test('tables on the page of a record have 100 rows', async () => {
+    for (const path of [`/training/${SESSIONS + 1}`, '/locks/1']) {
+      const { text } = await ann.get(path)
+      assert.equal(text.split('<tbody>')[1]?.split('<tr>').length, 101, path)
+      assert.match((await ann.get(`${path}?page=3`)).text, /201–250 of 250/, path)
+    }
+  })
+
+  test('bands and their panels are drawn, and open as tables', needsChromium, async () => {
+    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    const { page } = browser
+    await signIn(page, service.url, 'ann')
+    await page.goto(`${service.url}/training?range=all`)
+    await page.locator('#grades [data-mark=area] path').waitFor()
+    await page.locator('#grades-by-kind [data-mark=area] path').first().waitFor()
+    assert.equal(await page.locator('#grades-by-kind svg').count(), 3)
+    await page.locator('#grades').getByRole('button', { name: 'Table' }).click()
+    await page.locator('#grades').getByRole('columnheader', { name: 'Week of' }).waitFor()
+    assert.deepEqual(browser.problems, [])
+  })
+})
