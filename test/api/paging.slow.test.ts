@@ -1,5 +1,5 @@
 // engine: any
 
 /** The tests of paging.test.ts, with more random lists. */
-process.env['PAGING_RUNS'] ??= '500'
+process.env['PAGING_RUNS'] ??= '250'
 await import('./paging.test.ts')

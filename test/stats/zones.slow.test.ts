@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   checkLocksByMinute,
@@ -11,13 +12,29 @@ import {
 const YEARS = [2016, 2026] as const
 
 test('in every zone buckets fill ten years without a gap, and hold what a count by minute finds', () => {
+  // Zones whose clocks showed the same all the time are counted once.
+  const counted = new Set<string>()
   for (const [index, zone] of Intl.supportedValuesOf('timeZone').entries()) {
     const random = seeded(index)
+    const clock = offsetsOf(zone)
+    const isNew = !counted.has(clock)
+    counted.add(clock)
     for (const range of rangesOver(YEARS)) {
       checkPartition(range, zone)
-      checkTraining(range, zone, random)
+      if (isNew) checkTraining(range, zone, random)
     }
+    if (!isNew) continue
     for (const at of transitionsOf(zone, YEARS)) checkLocksByMinute(at, zone, random)
     checkLocksByMinute(Date.parse('2020-02-29T12:00:00Z'), zone, random)
   }
+  assert.ok(counted.size > 50)
 })
+
+/** When a zone had which offset from UTC, from a year before to a year after. */
+function offsetsOf(zone: string): string {
+  const first = Temporal.PlainDate.from(`${YEARS[0] - 1}-01-01`).toZonedDateTime({ timeZone: 'UTC' })
+  const instants = [first.epochMilliseconds, ...transitionsOf(zone, [YEARS[0] - 1, YEARS[1] + 1])]
+  return instants
+    .map(at => `${at} ${Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).offset}`)
+    .join()
+}
