@@ -2,7 +2,7 @@ import type { TArray, TObject, TSchema } from 'typebox'
 import { formatTimestamp, parseTimestamp } from '../contract/time.ts'
 import type { Notes } from './notes.ts'
 
-/** Why a value cannot be taken: each `reason` completes "<path> …", and never holds the value. */
+/** Why a value is invalid: each `reason` completes "<path> …" and never contains the value. */
 export class InvalidError extends Error {
   override readonly name = 'InvalidError'
   readonly faults: readonly Fault[]
@@ -28,11 +28,11 @@ interface Fault {
   readonly path: string
 }
 
-/** Collects what is wrong with the parts of a value, so that all of it is reported at once. */
+/** Collects the faults of a value, so that all of them are reported at once. */
 export class Faults {
   readonly #faults: Fault[] = []
 
-  /** What a check returns; undefined if it fails. */
+  /** Returns the result of a check; undefined if it fails. */
   collect<Value>(check: () => Value): Value | undefined {
     try {
       return check()
@@ -42,14 +42,14 @@ export class Faults {
     }
   }
 
-  /** Rethrows what is no InvalidError. */
+  /** Rethrows an error that is not an InvalidError. */
   add(error: unknown, parent?: string) {
     if (!(error instanceof InvalidError)) throw error
     const { faults } = parent === undefined ? error : error.within(parent)
     for (const fault of faults) {
-      // Of one value the first fault is enough.
-      const isTold = fault.path !== '' && this.#faults.some(({ path }) => path === fault.path)
-      if (!isTold && this.#faults.length <= MAX_FAULTS) this.#faults.push(fault)
+      // One fault of each value is enough.
+      const isReported = fault.path !== '' && this.#faults.some(({ path }) => path === fault.path)
+      if (!isReported && this.#faults.length <= MAX_FAULTS) this.#faults.push(fault)
     }
   }
 
@@ -58,7 +58,6 @@ export class Faults {
   }
 }
 
-/** The most faults of a line that are reported. */
 const MAX_FAULTS = 20
 
 function textOf(faults: readonly Fault[]): string {
@@ -77,13 +76,13 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export interface WriterOptions {
   /** How to order the lists of an object, by the name of their field. */
   readonly sort?: Readonly<Record<string, SortItems>>
-  /** Fields that are dealt with elsewhere: neither written nor unknown. */
+  /** Fields that are read elsewhere: neither written nor unknown. */
   readonly ignored?: readonly string[]
-  /** Fields, at any depth, whose null is 0. */
+  /** Fields, at any depth, whose null becomes 0. */
   readonly nullIsZero?: readonly string[]
-  /** Fields whose null is noted as extra, to distinguish it from 0. */
+  /** Fields whose null is noted as an extra field, to distinguish it from 0. */
   readonly nullIsNoted?: readonly string[]
-  /** Instants that are planned, and say nothing of what is known. */
+  /** Planned instants, which do not count as the newest. */
   readonly planned?: readonly string[]
 }
 
@@ -92,7 +91,7 @@ const MAX_DEPTH = 32
 
 /** Makes the writer of a record: the only code that writes a stored document. */
 export function recordWriter(schema: TObject, options: WriterOptions = {}): Serialize {
-  // `data` is the second level of a line.
+  // `data` is at the second level of a line.
   return objectWriter(schema, options, 2)
 }
 
@@ -108,12 +107,12 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
   return (value, notes) => {
     if (!isObject(value)) throw new InvalidError('must be an object')
     let text = ''
-    let seen = 0
+    let present = 0
     let faults: Faults | undefined
     for (const { name, key, optional, write } of fields) {
       const item = value[name]
       if (item === undefined && optional) continue
-      seen += 1
+      present += 1
       const before = notes.extra.length
       try {
         if (item === undefined) throw new InvalidError('is missing')
@@ -124,7 +123,7 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
       }
       if (notes.extra.length > before) notes.nest(before, name)
     }
-    if (Object.keys(value).length !== seen || faults !== undefined) {
+    if (Object.keys(value).length !== present || faults !== undefined) {
       faults ??= new Faults()
       noteUnknown(value, known, notes, faults, depth)
       faults.throwIfAny()
@@ -133,7 +132,7 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
   }
 }
 
-/** Fields that the schema does not have are looked at, too: what is hostile is refused wherever it stands. */
+/** Notes fields that the schema does not have. Hostile values are refused in them, too. */
 export function noteUnknown(value: JsonObject, known: ReadonlySet<string>, notes: Notes, faults: Faults, depth = 2) {
   for (const [name, item] of Object.entries(value)) {
     if (known.has(name)) continue
@@ -148,18 +147,23 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Text that every reader can hold: no NUL, no half of a surrogate pair. */
+/** Refuses text that not every reader can store. */
 function checkText(text: string): string {
   if (text.includes('\0')) throw new InvalidError('must not contain NUL')
   if (!text.isWellFormed()) throw new InvalidError('must not contain lone surrogates')
   return text
 }
 
-/** An integer within its bounds, if any, that every reader holds exactly. `path` is where it stands. Throws InvalidError. */
-export function checkInteger(value: unknown, { minimum = LEAST, maximum = MOST }: Bounds = {}, path = ''): number {
+/** Checks for an integer within bounds that is exact in JSON. `path` is where it occurs. Throws InvalidError. */
+export function checkInteger(
+  value: unknown,
+  { minimum = MIN_INTEGER, maximum = MAX_INTEGER }: Bounds = {},
+  path = '',
+): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value
-  if (typeof value === 'number' && Math.abs(value) > MOST) throw new InvalidError(TOO_LARGE, path)
-  const bounds = maximum < MOST ? ` from ${minimum} to ${maximum}` : minimum > LEAST ? ` of ${minimum} or more` : ''
+  if (typeof value === 'number' && Math.abs(value) > MAX_INTEGER) throw new InvalidError(TOO_LARGE, path)
+  const bounds =
+    maximum < MAX_INTEGER ? ` from ${minimum} to ${maximum}` : minimum > MIN_INTEGER ? ` of ${minimum} or more` : ''
   throw new InvalidError(`must be an integer${bounds}`, path)
 }
 
@@ -168,9 +172,9 @@ interface Bounds {
   readonly maximum?: number | undefined
 }
 
-const LEAST = Number.MIN_SAFE_INTEGER
-const MOST = Number.MAX_SAFE_INTEGER
-const TOO_LARGE = `must be at most ${MOST} either way, as larger numbers are not exact in JSON`
+const MIN_INTEGER = Number.MIN_SAFE_INTEGER
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER
+const TOO_LARGE = `must be from -${MAX_INTEGER} to ${MAX_INTEGER}, because larger numbers are not exact in JSON`
 
 function fieldWriter(name: string, schema: TSchema, options: WriterOptions, depth: number): Serialize {
   const { nullIsZero = [], nullIsNoted = [], planned = [], sort = {} } = options
@@ -188,13 +192,13 @@ function fieldWriter(name: string, schema: TSchema, options: WriterOptions, dept
   return (value, notes) => {
     if (value !== null) return write(value, notes)
     notes.leniencies.push('null-number')
-    // Below its name, like a field of it without one.
+    // The pointer is that of the field itself, which the caller adds.
     if (isNoted) notes.extra.push({ pointer: '', value: null })
     return '0'
   }
 }
 
-/** Whether a field names a record: then a fraction is not rounded, which would name another one. */
+/** Whether a field is an identifier. Its fractions are not rounded: they would refer to another record. */
 function isIdentifier(name: string): boolean {
   return /^id$|Id$|_id$/.test(name)
 }
@@ -241,7 +245,7 @@ function rounded(value: unknown, notes: Notes): unknown {
   return roundHalfAway(value)
 }
 
-/** The integer that is nearest, of two the one farther from zero. */
+/** Rounds to the nearest integer, halves away from zero. */
 export function roundHalfAway(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value))
 }
@@ -286,7 +290,7 @@ function choiceWriter(values: readonly unknown[]): Serialize {
 
 function writeNumber(value: unknown): string {
   if (typeof value !== 'number') throw new InvalidError('must be a number')
-  if (Math.abs(value) > MOST) throw new InvalidError(TOO_LARGE)
+  if (Math.abs(value) > MAX_INTEGER) throw new InvalidError(TOO_LARGE)
   return String(value)
 }
 
@@ -295,7 +299,7 @@ function writeBoolean(value: unknown): string {
   return value ? 'true' : 'false'
 }
 
-/** Text that may not be null is empty where the source has null. */
+/** Writes null as an empty text, for fields that may not be null. */
 function writeText(value: unknown): string {
   if (value === null) return '""'
   if (typeof value !== 'string') throw new InvalidError('must be text')
@@ -308,7 +312,7 @@ function writeTimestamp(value: unknown, notes: Notes): string {
   return `"${formatTimestamp(instant)}"`
 }
 
-/** An instant as sources write it: finer than milliseconds, or without a zone, which is UTC. Throws InvalidError. */
+/** Parses an instant, also with digits beyond milliseconds, or without a zone, which means UTC. Throws InvalidError. */
 export function readInstant(value: unknown, notes?: Notes): number {
   const text = typeof value === 'string' ? value : ''
   const exact = parseTimestamp(text)
@@ -330,7 +334,7 @@ function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?
     if (value.length > MAX_ITEMS) throw new InvalidError(`must not have more than ${MAX_ITEMS} items`)
     const texts: string[] = []
     const start = notes.extra.length
-    /** The item that each entry of `extra` comes from. */
+    /** The index of the item that each entry of `extra` comes from. */
     const origins: number[] = []
     let faults: Faults | undefined
     for (let index = 0; index < value.length; index += 1) {
@@ -343,25 +347,26 @@ function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?
       while (origins.length < notes.extra.length - start) origins.push(index)
     }
     faults?.throwIfAny()
-    // Written without an error, so each item is an object of the schema.
+    // All items were written without an error, so each is an object of the schema.
     const order = sort?.(value as JsonObject[])
     if (origins.length > 0) {
-      const places = order === undefined ? undefined : new Map(order.map((index, place) => [index, place]))
+      const positions = order === undefined ? undefined : new Map(order.map((index, position) => [index, position]))
       notes.nest(start, entry => {
         const index = origins[entry - start] ?? 0
-        return places?.get(index) ?? index
+        return positions?.get(index) ?? index
       })
     }
     return `[${(order === undefined ? texts : order.map(index => texts[index])).join(',')}]`
   }
 }
 
-/** Refuses what no reader should get, at any depth. Throws InvalidError. */
+/** Refuses hostile names and values at any depth. Throws InvalidError. */
 export function checkUnknown(name: string, value: unknown, depth: number) {
   if (name === '__proto__') throw new InvalidError('must not have a field named __proto__')
   checkText(name)
   if (typeof value === 'string') checkText(value)
-  else if (typeof value === 'number' && Math.abs(value) > MOST) throw new InvalidError(`has a number that ${TOO_LARGE}`)
+  else if (typeof value === 'number' && Math.abs(value) > MAX_INTEGER)
+    throw new InvalidError(`has a number that ${TOO_LARGE}`)
   else if (typeof value === 'object' && value !== null) {
     if (depth > MAX_DEPTH) throw new InvalidError(`must not be nested more than ${MAX_DEPTH} deep`)
     for (const [key, item] of Object.entries(value)) checkUnknown(key, item, depth + 1)

@@ -16,14 +16,14 @@ export async function exportArchive(
   await store.snapshot(async db => {
     for (const kind of kinds) {
       if (accountId === undefined) await writeRows(db, kind, write, '1 = 1')
-      // Whom an account is linked to is not its own.
+      // Access is not a record of the account.
       else if (kind.name === 'account') await writeRows(db, kind, write, `id = ${accountId}`)
       else if (kind.name !== 'partnership') await writeRows(db, kind, write, `owner_id = ${accountId}`)
     }
   })
 }
 
-// A record can be as long as a line of an archive: these are held in memory.
+// They are held in memory, and each can be as long as a line of an archive.
 const ROWS_AT_ONCE = 50
 
 async function writeRows(db: Kysely<Tables>, kind: Kind, write: (text: string) => Promise<void>, condition: string) {

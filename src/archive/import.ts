@@ -10,26 +10,26 @@ import { Errors, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } fr
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
-/** What to do with lines that are wrong: store nothing, or store the others and set these aside. */
+/** What to do with invalid lines: store nothing, or set them aside and store the others. */
 export type OnError = 'fail' | 'set-aside'
 export const errorChoices: readonly OnError[] = ['fail', 'set-aside']
 
 export interface ImportOptions {
   readonly onConflict?: OnConflict
   readonly onError?: OnError
-  /** What the archive is called, in the list of what is set aside. */
+  /** The name of the archive in the list of rows set aside. */
   readonly source?: string
-  /** Whether accounts that are stored take the tier and its end. */
+  /** Whether the tier of stored accounts, and its end, are updated. */
   readonly tiers?: boolean
-  /** Called with the bytes read so far, and once with undefined when the checked records are being stored. */
+  /** Called with the number of bytes read so far, and with undefined when storing begins. */
   readonly progress?: (bytes: number | undefined) => void
   /** Stops the import; nothing is written. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Imports one archive: all of it, or nothing, unless errors are to be set aside. Lines are checked and staged first,
- * which holds up nobody; only then is the store locked, for as long as the rows take to be copied. Throws ImportError.
+ * Imports one archive: all of it or nothing, unless errors are to be set aside. Lines are checked and staged first, which
+ * needs no lock; the store is locked only while the rows are copied. Throws ImportError.
  */
 export async function importArchive(
   store: Store,
@@ -43,7 +43,7 @@ export async function importArchive(
     await incoming.discard()
     await incoming.prepare()
     try {
-      const passedOver = await readArchive(incoming, watch(chunks, progress, signal), rejects)
+      const notStored = await readArchive(incoming, withProgress(chunks, progress, signal), rejects)
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
@@ -51,12 +51,12 @@ export async function importArchive(
         await incoming.compareWithStore()
         if (rejects instanceof Errors) rejects.throwIfAny()
         const reports = await incoming.moveIntoStore()
-        await incoming.noteNewest()
+        await incoming.updateAsOf()
         await clearSetAside(db, allKinds, source)
         const setAside = rejects instanceof SetAside ? await rejects.store(Date.now()) : undefined
-        return { kinds: reports, ...passedOver, ...(setAside === undefined ? {} : { setAside }) }
+        return { kinds: reports, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
       }
-      // Where something is wrong already, all that is left is to tell what else is, and that needs no lock.
+      // After an error, the comparison only finds further errors and needs no lock.
       const isRefused = rejects instanceof Errors && rejects.count > 0
       return isRefused ? await finish() : await store.locked(db, finish)
     } finally {
@@ -66,7 +66,7 @@ export async function importArchive(
   })
 }
 
-async function* watch(
+async function* withProgress(
   chunks: AsyncIterable<Buffer>,
   progress: ImportOptions['progress'],
   signal: AbortSignal | undefined,
@@ -81,7 +81,7 @@ async function* watch(
   signal?.throwIfAborted()
 }
 
-/** Reads every line, stages its row, and collects what is wrong. */
+/** Reads every line, stages its row, and collects errors. */
 async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer>, rejects: Errors | SetAside) {
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
@@ -105,14 +105,14 @@ async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer
   return { unfinished, unfinishedCount, ...counts.list() }
 }
 
-interface Reading {
+interface LineContext {
   readonly counts: NoteCounts
   readonly now: number
   readonly rejects: Errors | SetAside
 }
 
 /** Throws UnfinishedError. */
-function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: Reading) {
+function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: LineContext) {
   let envelope: unknown
   try {
     envelope = parseLine(line)
@@ -122,7 +122,7 @@ function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: Re
       incoming.add(record.kind, line.number, readRow(record, notes), line.text)
     } catch (error) {
       if (!(error instanceof UnfinishedError)) throw error
-      incoming.passOver(record.kind)
+      incoming.skip(record.kind)
       counts.add(record.kind.name, notes)
       throw error
     }
@@ -136,7 +136,7 @@ function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: Re
       return
     }
     rejects.add(line.number, error.message)
-    // The records of an account are not wrong because its own line is.
+    // The records of an account are valid even if its own line is not.
     if (identity.kind === account.name && identity.recordId !== null) {
       incoming.add(account, line.number, { id: identity.recordId })
     }

@@ -17,53 +17,53 @@ import { clearSetAside, SetAside } from './set-aside.ts'
 import { ImportStaging } from './staging.ts'
 
 /**
- * Records that come in batch by batch, each batch in one transaction: through the same checks and staging as an archive,
- * replacing what is stored, and setting aside what cannot be stored.
+ * Stores records in batches, each in one transaction, with the same checks and staging as an archive. Stored records are
+ * replaced, and records that cannot be stored are set aside.
  */
 export interface Intake {
-  /** `within` runs in the same transaction, after the records are stored; it must use the connection it gets. */
+  /** `within` runs in the same transaction after the records are stored, and must use the connection passed to it. */
   storeBatch(
     records: readonly IncomingRecord[],
     options?: { readonly within?: (db: Kysely<Tables>, report: BatchReport) => Promise<void> },
   ): Promise<BatchReport>
-  /** Gives up the temporary tables. */
+  /** Drops the temporary tables. */
   close(): Promise<void>
 }
 
 export interface IntakeOptions {
-  /** Names where the records come from, in the list of what is set aside. */
+  /** The name of the source in the list of rows set aside. */
   readonly source: string
-  /** Only rows of these accounts are stored, if given. The first owns what is set aside without a known owner. */
+  /** If given, only rows of these accounts are stored. Rows set aside without a known owner belong to the first. */
   readonly accounts?: readonly number[]
-  /** What to do with a record that is stored with other content: it is replaced if not said otherwise. */
+  /** What to do with a record that is stored with other content; it is replaced by default. */
   readonly onConflict?: OnConflict
 }
 
 export interface IncomingRecord {
   readonly kind: string
-  /** The record as the source sent it. */
+  /** The record as the source sent it, without the fields of the envelope. */
   readonly data: unknown
-  /** What an archive has beside `data`. What is not there is not told by the source, and stays as it is stored. */
-  readonly beside?: Readonly<Record<string, unknown>>
-  /** Why the record is set aside, whatever else it is. */
+  /** The fields that an archive has beside `data`. Fields that are missing keep their stored values. */
+  readonly envelope?: Readonly<Record<string, unknown>>
+  /** If present, the record is set aside with this reason. */
   readonly fault?: string
-  /** Its bytes as they are set aside, if they are not those of its JSON. */
+  /** The text to set aside, if it is not the JSON of the record. */
   readonly raw?: string
 }
 
 export interface BatchReport {
-  /** What became of each record, in the order given. */
+  /** One for each record, in the order given. */
   readonly outcomes: readonly Outcome[]
   readonly added: number
   readonly replaced: number
   readonly unchanged: number
   /** Sessions that have not started, or are not finished. */
   readonly skipped: number
-  /** In its rows, `line` is the place in the batch, from 0. */
+  /** In its rows, `line` is the index in the batch. */
   readonly setAside: SetAsideReport
-  /** Fields that are not part of a record and are kept beside it. */
+  /** Fields that the format does not have. They are kept as extra fields. */
   readonly extra: readonly FieldCount[]
-  /** Values that were taken though they are not what the format has there. */
+  /** Values that did not match the format and were converted. */
   readonly leniencies: readonly LeniencyCount[]
 }
 
@@ -115,7 +115,7 @@ class IntakeBatch {
     }
     this.#rejects = new SetAside({ db, source, account: accounts[0], onReject })
     const present = new Set(records.map(({ kind }) => kind))
-    // What names accounts is compared with those of the batch.
+    // References to accounts are compared with the accounts of the batch.
     this.#kinds = [...kindsByName.values()].filter(kind => kind === account || present.has(kind.name))
     this.#incoming = new ImportStaging({
       db,
@@ -157,7 +157,7 @@ class IntakeBatch {
   }
 
   async store(now: number): Promise<BatchReport> {
-    // Nothing is known of how many rows the staging tables have: without this, PostgreSQL reads all that are stored.
+    // PostgreSQL has no statistics of the staging tables; without this, it reads all stored rows.
     if (this.#engine === 'postgres') {
       await sql`select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`.execute(
         this.#db,
@@ -185,17 +185,16 @@ class IntakeBatch {
   }
 }
 
-/** Why a row is set aside that is of no account that is read. */
-const FOREIGN = 'is not of an account that is read here'
+const NOT_PULLED = 'is not of an account that is read here'
 
-/** Why a row is set aside whose owner has the id of somebody else here, whose rows it must never become. */
+/** The owner has the id of another account here, which must not get the row. */
 export const OWNER_REFUSED = 'the id of its owner is another account here'
 
-/** Whose rows a source may change is known to a pull alone. */
-export const NOT_RETRIED: readonly string[] = [FOREIGN, OWNER_REFUSED]
+/** Only a pull knows which accounts a source may change. */
+export const NOT_RETRIED: readonly string[] = [NOT_PULLED, OWNER_REFUSED]
 
 function envelopeOf(record: IncomingRecord | undefined): unknown {
-  return { kind: record?.kind, data: record?.data, ...record?.beside }
+  return { kind: record?.kind, data: record?.data, ...record?.envelope }
 }
 
 function rawOf(record: IncomingRecord | undefined): string {
@@ -203,5 +202,5 @@ function rawOf(record: IncomingRecord | undefined): string {
 }
 
 function checkOwner(kind: Kind, row: Row, owners: ReadonlySet<number> | undefined) {
-  if (owners !== undefined && !owners.has(Number(row[kind.ownerColumn]))) throw new InvalidError(FOREIGN)
+  if (owners !== undefined && !owners.has(Number(row[kind.ownerColumn]))) throw new InvalidError(NOT_PULLED)
 }

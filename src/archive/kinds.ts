@@ -26,52 +26,52 @@ import { type Leniency, Notes } from './notes.ts'
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
 
-/** A kind of line in an archive, and the table its rows live in. */
+/** A kind of line in an archive, and the table of its rows. */
 export interface Kind {
   readonly name: string
   readonly table: string
-  /** Keys allowed beside `kind` and `data`. */
-  readonly beside: readonly string[]
+  /** Keys allowed in a line beside `kind`, `data` and `extra`. */
+  readonly envelopeKeys: readonly string[]
   /** The columns that `read` fills, in the order they are stored. */
   readonly columns: readonly string[]
-  /** What `read` fills beside them: columns of the staging table alone. */
+  /** Further columns that `read` fills, which only the staging table has. */
   readonly staged: Readonly<Record<string, 'text' | 'integer'>>
-  /** The columns that name a row. */
+  /** The columns that identify a row. */
   readonly key: readonly string[]
-  /** The columns that tell whether two rows of the same key are the same; all else is derived from them. */
+  /** The columns that decide whether two rows with the same key are equal; the others are derived from them. */
   readonly identity: readonly string[]
-  /** The columns that name accounts. */
+  /** The columns that refer to accounts. */
   readonly accounts: readonly string[]
   /** The columns of the identifier and of the account it belongs to. */
   readonly recordColumn: string
   readonly ownerColumn: string
-  /** Whether a row is a record of the account `owner_id`, which on PostgreSQL is part of its primary key. */
+  /** Whether a row is a record of the account `owner_id`, which is part of the primary key on PostgreSQL. */
   readonly isOwned: boolean
-  /** How a row takes over from the stored one what its line does not tell. */
+  /** How a row is completed with values of the stored row that its line does not have. */
   readonly merge?: Merge
-  /** Makes the row of a line. Throws InvalidError, or UnfinishedError for a session that is not to be stored. */
-  readonly read: (data: JsonObject, beside: JsonObject, notes: Notes) => Row
+  /** Makes the row of a line. Throws InvalidError, or UnfinishedError for a session that is not stored. */
+  readonly read: (data: JsonObject, envelope: JsonObject, notes: Notes) => Row
   /** Writes the line of a row, without the newline. */
   readonly write: (row: Row) => string
 }
 
 interface MergeOptions {
-  /** Whether a stored account takes the tier and its end. */
+  /** Whether the tier of a stored account, and its end, are updated. */
   readonly tiers: boolean
-  /** Whether the rows come from an archive: what it does not tell is not so. */
+  /** Whether the rows come from an archive, in which a missing field means no value. */
   readonly isArchive: boolean
 }
 
 export interface Merge {
-  /** SQL: which rows, `incoming` beside `stored`, are concerned. */
+  /** SQL condition on `incoming` and `stored`: which rows to merge. */
   readonly condition: string
-  /** Whether a line of an archive tells all there is, so that only rows from elsewhere are merged. */
+  /** Whether lines of archives are complete, so that only rows of other sources are merged. */
   readonly unlessArchive: boolean
   /** The new values of the columns of the incoming row. */
   readonly row: (incoming: Row, stored: Row, options: MergeOptions) => Row
 }
 
-/** A session that has not started, or has no result yet. It is no error, and it is not stored. */
+/** A session that has not started or has no result yet. It is not stored, and not an error of the archive. */
 export class UnfinishedError extends Error {
   override readonly name = 'UnfinishedError'
   readonly kind: string
@@ -86,7 +86,7 @@ export class UnfinishedError extends Error {
 export const account: Kind = {
   name: 'account',
   table: 'account',
-  beside: ['asOf'],
+  envelopeKeys: ['asOf'],
   columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag', 'extra', 'as_of'],
   staged: { given: 'text' },
   key: ['id'],
@@ -95,9 +95,9 @@ export const account: Kind = {
   recordColumn: 'id',
   ownerColumn: 'id',
   isOwned: false,
-  read: (data, beside, notes) => {
+  read: (data, envelope, notes) => {
     const faults = new Faults()
-    const asOf = faults.collect(() => optionalInstant(beside, 'asOf', notes)) ?? null
+    const asOf = faults.collect(() => optionalInstant(envelope, 'asOf', notes)) ?? null
     const row = faults.collect(() => readAccount(data, notes))
     faults.throwIfAny()
     return { ...row, as_of: asOf, given: givenFields(data) }
@@ -119,7 +119,7 @@ export const account: Kind = {
 const partnership: Kind = {
   name: 'partnership',
   table: 'partnership',
-  beside: [],
+  envelopeKeys: [],
   columns: ['owner_id', 'partner_id', 'extra'],
   staged: {},
   key: ['owner_id', 'partner_id'],
@@ -128,7 +128,7 @@ const partnership: Kind = {
   recordColumn: 'partner_id',
   ownerColumn: 'owner_id',
   isOwned: false,
-  read: (data, _beside, notes) => {
+  read: (data, _envelope, notes) => {
     const faults = new Faults()
     const owner = faults.collect(() => identifier(data, 'ownerId')) ?? null
     const partner = faults.collect(() => identifier(data, 'partnerId')) ?? null
@@ -144,7 +144,7 @@ const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId'])
 
 const lockTemplate = record('lock-template', {
   columns: ['at', 'is_test_lock', 'is_time_displayed'],
-  read: (data, _beside, notes) => {
+  read: (data, _envelope, notes) => {
     const random = data['isRandomDuration'] === true
     const faults = new Faults()
     for (const field of ['minDuration', 'maxDuration']) {
@@ -163,14 +163,14 @@ const lockTemplate = record('lock-template', {
 const NO_BOUNDS = { minDuration: null, maxDuration: null }
 
 const lockDevice = record('lock-device', {
-  read: (data, _beside, notes) => {
+  read: (data, _envelope, notes) => {
     const document = writers.lockDevice({ ...data, ...zeroes(data, ['hueShift']) }, notes)
     return { ...owned(data), ...stored(document) }
   },
 })
 
 const trainingDevice = record('training-device', {
-  read: (data, _beside, notes) => {
+  read: (data, _envelope, notes) => {
     const document = writers.trainingDevice({ ...data, ...zeroes(data, ['serialNumber', 'apiHits']) }, notes)
     return { ...owned(data), ...stored(document) }
   },
@@ -178,7 +178,7 @@ const trainingDevice = record('training-device', {
 
 const trainingTemplate = record('training-template', {
   columns: ['at', 'is_public', 'is_active', 'summary'],
-  read: (data, _beside, notes) => {
+  read: (data, _envelope, notes) => {
     const document = writers.trainingTemplate(data, notes)
     return {
       ...owned(data),
@@ -192,19 +192,19 @@ const trainingTemplate = record('training-template', {
 })
 
 const lockSession = record('lock-session', {
-  beside: ['templateId'],
+  envelopeKeys: ['templateId'],
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
   identity: ['etag', 'template_id'],
-  staged: { tells_template: 'integer' },
+  staged: { has_template_id: 'integer' },
   merge: {
-    condition: 'incoming.tells_template = 0',
+    condition: 'incoming.has_template_id = 0',
     unlessArchive: true,
     row: (_incoming, stored) => ({ template_id: stored['template_id'] ?? null }),
   },
-  read: (data, beside, notes) => {
+  read: (data, envelope, notes) => {
     if (data['startDate'] === null) throw unfinished('lock-session', data, notes, 'not-started')
     const faults = new Faults()
-    const templateId = faults.collect(() => optionalInteger(beside, 'templateId')) ?? null
+    const templateId = faults.collect(() => optionalInteger(envelope, 'templateId')) ?? null
     const session = withoutRepeated(data, 'templateId', templateId)
     const document = faults.collect(() => writers.lockSession(session, notes)) ?? ''
     faults.throwIfAny()
@@ -217,7 +217,7 @@ const lockSession = record('lock-session', {
       lock_state: text(data, 'lockState'),
       is_active: flag(data, 'isActive'),
       template_id: templateId,
-      tells_template: beside['templateId'] === undefined ? 0 : 1,
+      has_template_id: envelope['templateId'] === undefined ? 0 : 1,
       ended_at: endedAt,
       events: lockEvents(data),
       ...stored(document),
@@ -233,22 +233,22 @@ const lockSession = record('lock-session', {
 })
 
 const trainingSession = record('training-session', {
-  beside: ['ownerId', 'legacyUpload'],
+  envelopeKeys: ['ownerId', 'legacyUpload'],
   columns: ['at', 'passed', ...SESSION_COLUMNS],
   // The owner is not in the document.
   identity: ['etag', 'owner_id'],
-  staged: { tells_upload: 'integer' },
+  staged: { has_legacy_upload: 'integer' },
   merge: {
-    condition: `incoming.tells_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
+    condition: `incoming.has_legacy_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
       or incoming.extra is null and stored.extra like '%/percentGrade"%'`,
     unlessArchive: false,
     row: mergeSession,
   },
-  read: (data, beside, notes) => {
+  read: (data, envelope, notes) => {
     if (data['passed'] === null) throw unfinished('training-session', data, notes)
     const faults = new Faults()
-    const ownerId = faults.collect(() => identifier(beside, 'ownerId')) ?? null
-    const legacy = faults.collect(() => isLegacy(data, beside)) ?? false
+    const ownerId = faults.collect(() => identifier(envelope, 'ownerId')) ?? null
+    const legacy = faults.collect(() => isLegacy(data, envelope)) ?? false
     const session = withMetrics(withoutRepeated(data, 'ownerId', ownerId), legacy)
     const document = faults.collect(() => writers.trainingSession(session, notes)) ?? ''
     faults.throwIfAny()
@@ -257,27 +257,32 @@ const trainingSession = record('training-session', {
       owner_id: ownerId,
       at: instant(data, 'created_at'),
       passed: flag(data, 'passed'),
-      tells_upload: beside['legacyUpload'] === undefined ? 0 : 1,
-      ...figuresOf(session, document, beside, notes),
+      has_legacy_upload: envelope['legacyUpload'] === undefined ? 0 : 1,
+      ...columnsOf(session, document, envelope, notes),
       ...stored(document),
     }
   },
   write: row => line('training-session', String(row['document']), row, `"ownerId":${row['owner_id']}`),
 })
 
-/** The figures of a session, from the fields as they came if they are as they were written. */
-function figuresOf(session: JsonObject, document: string, beside: JsonObject, notes: Notes) {
-  const extra = isObject(beside['extra']) ? beside['extra'] : {}
+/** The derived columns of a session, from the given fields if they were written unchanged. */
+function columnsOf(session: JsonObject, document: string, envelope: JsonObject, notes: Notes) {
+  const extra = isObject(envelope['extra']) ? envelope['extra'] : {}
   if (notes.leniencies.length === 0 && Object.keys(extra).length === 0) return sessionColumns(session)
   const noted = new Set([...Object.keys(extra), ...notes.extra.map(({ pointer }) => pointer)])
-  // What was just written is JSON of an object.
+  // The document was written as JSON of an object.
   return gradedColumns(JSON.parse(document) as JsonObject, noted)
 }
 
-/** A session keeps the mark of its upload if its line does not tell it, and which of its grades are none. */
+/** A session without `legacyUpload` keeps its approximate distance, and without extra fields its missing grades. */
 function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): Row {
   let document = String(incoming['document'])
-  if (!isArchive && incoming['tells_upload'] === 0 && incoming['approximate'] === 0 && before['approximate'] === 1) {
+  if (
+    !isArchive &&
+    incoming['has_legacy_upload'] === 0 &&
+    incoming['approximate'] === 0 &&
+    before['approximate'] === 1
+  ) {
     // The mark is the last field of a document.
     document = `${document.slice(0, -1)},"distanceApproximate":true}`
   }
@@ -287,7 +292,7 @@ function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): 
   return { ...gradedColumns(JSON.parse(document) as JsonObject, noted), ...stored(document) }
 }
 
-/** Every kind, in the order of an export: each names only accounts that come before it. */
+/** All kinds in the order of an export: accounts come before their references. */
 export const kinds: readonly Kind[] = [
   account,
   partnership,
@@ -299,7 +304,7 @@ export const kinds: readonly Kind[] = [
   trainingSession,
 ]
 
-/** Makes the row of an account from what is known of it: its id and username at least. Throws InvalidError. */
+/** Makes the row of an account from its id, its username and whatever else is known. Throws InvalidError. */
 export function readAccount(data: JsonObject, notes = new Notes()) {
   const tier = data['subscriptionTier'] ?? null
   const user = {
@@ -327,31 +332,31 @@ export function readAccount(data: JsonObject, notes = new Notes()) {
   }
 }
 
-/** What a line says of an account, as JSON: enough to make its row again beside what is stored. */
+/** The fields of an account that a line has, as JSON, to be merged with the stored account. */
 function givenFields(data: JsonObject): string {
   return JSON.stringify(Object.fromEntries(ACCOUNT_FIELDS.flatMap(name => (name in data ? [[name, data[name]]] : []))))
 }
 
 const ACCOUNT_FIELDS = [...Object.keys(User.properties), 'subscriptionEndsAt']
 
-/** An account keeps the fields that a line does not have, and its tier unless that is to be taken. */
-function mergeAccount(incoming: Row, stored: Row, { tiers: takesTier }: MergeOptions): Row {
+/** An account keeps fields that its line does not have, and its tier unless tiers are updated. */
+function mergeAccount(incoming: Row, stored: Row, { tiers: updatesTier }: MergeOptions): Row {
   // Both are JSON of an object: a document, and what `givenFields` wrote.
   const before = JSON.parse(String(stored['document'])) as JsonObject
   const given = JSON.parse(String(incoming['given'])) as JsonObject
   const merged = readAccount({
     ...before,
     ...given,
-    ...(takesTier ? {} : { subscriptionTier: before['subscriptionTier'] }),
+    ...(updatesTier ? {} : { subscriptionTier: before['subscriptionTier'] }),
   })
-  const takesEnd = takesTier && 'subscriptionEndsAt' in given
+  const updatesEnd = updatesTier && 'subscriptionEndsAt' in given
   return {
     ...merged,
-    subscription_ends_at: takesEnd ? merged.subscription_ends_at : (stored['subscription_ends_at'] ?? null),
+    subscription_ends_at: updatesEnd ? merged.subscription_ends_at : (stored['subscription_ends_at'] ?? null),
   }
 }
 
-/** A name people and scripts can tell from an identifier. */
+/** A name that cannot be confused with an identifier. */
 function readUsername(value: unknown): string {
   if (typeof value !== 'string' || !isName(value)) {
     throw new InvalidError(`must be text of 1 to ${MAX_NAME_LENGTH} characters without control characters`, 'username')
@@ -360,25 +365,25 @@ function readUsername(value: unknown): string {
   return value
 }
 
-/** Events in the order they happened. */
+/** Sorts events by time. */
 const byTime: SortItems = items => {
   const times = items.map(item => instant(item, 'createdAt'))
   const ids = items.map(item => whole(item, 'id'))
   return sorted([...items.keys()], (a, b) => at(times, a) - at(times, b) || at(ids, a) - at(ids, b))
 }
 
-/** Items that have an `order` sorted among the places they take; those without stay where they are. */
+/** Sorts the items that have an `order`; the others keep their positions. */
 const byOrder: SortItems = items => {
   const orders = items.map(item => item['order'])
-  const places = [...items.keys()].filter(place => typeof orders[place] === 'number')
-  const ordered = sorted(places, (a, b) => Number(orders[a]) - Number(orders[b]))
+  const positions = [...items.keys()].filter(position => typeof orders[position] === 'number')
+  const ordered = sorted(positions, (a, b) => Number(orders[a]) - Number(orders[b]))
   if (ordered === undefined) return undefined
   const order = [...items.keys()]
-  for (const [index, place] of places.entries()) order[place] = at(ordered, index)
+  for (const [index, position] of positions.entries()) order[position] = at(ordered, index)
   return order
 }
 
-/** Numbers of results, and what a session was recorded with. */
+/** Numbers of results, and the references of a session. */
 const NULL_IS_ZERO = [
   'percentGrade',
   'points',
@@ -405,15 +410,15 @@ const writers = {
   }),
 } satisfies Record<string, Serialize>
 
-/** What the kinds of record have in common. */
+/** A kind of record, with what all of them have in common. */
 function record(
   name: string,
-  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'beside' | 'columns' | 'staged' | 'identity' | 'merge' | 'write'>>,
+  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'staged' | 'identity' | 'merge' | 'write'>>,
 ): Kind {
   return {
     name,
     table: name.replace('-', '_'),
-    beside: [],
+    envelopeKeys: [],
     key: ['id'],
     identity: ['etag'],
     accounts: ['owner_id'],
@@ -427,9 +432,9 @@ function record(
   }
 }
 
-function line(kind: string, data: string, row: Row, beside = ''): string {
+function line(kind: string, data: string, row: Row, envelope = ''): string {
   const extra = row['extra'] ?? null
-  const parts = [`"kind":"${kind}"`, `"data":${data}`, beside, extra === null ? '' : `"extra":${extra}`]
+  const parts = [`"kind":"${kind}"`, `"data":${data}`, envelope, extra === null ? '' : `"extra":${extra}`]
   return `{${parts.filter(part => part !== '').join(',')}}`
 }
 
@@ -442,8 +447,8 @@ function owned(data: JsonObject) {
 }
 
 /**
- * The figures of a session: as recorded, else the sum over its segments. Distances are added in whole micrometres, so
- * that the sum does not depend on their order. A distance that is null is one that is not known, and is left out.
+ * Fills in the repetitions and distance of a session: as recorded, else the sum over its segments. Distances are added in
+ * whole micrometres, so that the sum does not depend on their order. A distance of null is unknown and left out.
  */
 function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
   const { distanceApproximate: _, distanceTravelled, ...rest } = data
@@ -460,10 +465,10 @@ function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
   }
 }
 
-/** Some sources have inside a record what an archive has beside it. */
-function withoutRepeated(data: JsonObject, field: string, beside: number | null): JsonObject {
+/** Some sources have in the record what an archive has in the envelope. */
+function withoutRepeated(data: JsonObject, field: string, value: number | null): JsonObject {
   const { [field]: inside, ...rest } = data
-  return inside === beside ? rest : data
+  return inside === value ? rest : data
 }
 
 function withoutNullDistance(segment: unknown): unknown {
@@ -483,23 +488,23 @@ function sum(
   let total: number | null = null
   for (const segment of segments) {
     const value = isObject(segment) ? segment[field] : null
-    // What is no distance or count by itself is refused where it stands.
+    // Other values are refused when the segment is written.
     if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) total = (total ?? 0) + toInteger(value)
   }
   if (total === null) return null
-  // A sum that is not exact depends on its order. The writer refuses it, beside what is wrong with the segments.
+  // An inexact sum would depend on the order, so the writer must refuse it.
   return Number.isSafeInteger(total) ? total / scale : Infinity
 }
 
-function isLegacy(data: JsonObject, beside: JsonObject): boolean {
-  const legacy = beside['legacyUpload'] ?? false
+function isLegacy(data: JsonObject, envelope: JsonObject): boolean {
+  const legacy = envelope['legacyUpload'] ?? false
   const approximate = data['distanceApproximate'] ?? false
   if (typeof legacy !== 'boolean') throw new InvalidError('must be true or false', 'legacyUpload')
   if (typeof approximate !== 'boolean') throw new InvalidError('must be true or false', 'distanceApproximate')
   return legacy || approximate
 }
 
-/** Counts are 0 where the source does not know them. */
+/** Fills in 0 for counts that the source does not know. */
 function zeroes(data: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map(name => [name, data[name] ?? 0]))
 }
@@ -524,7 +529,7 @@ function optionalInstant(data: JsonObject, field: string, notes?: Notes): number
   }
 }
 
-/** What is not stored may be incomplete, but not hostile. */
+/** A session that is not stored may be incomplete, but not hostile. */
 function unfinished(kind: string, data: JsonObject, notes: Notes, leniency?: Leniency): UnfinishedError {
   const id = identifier(data, 'id')
   const faults = new Faults()
@@ -534,7 +539,7 @@ function unfinished(kind: string, data: JsonObject, notes: Notes, leniency?: Len
   return new UnfinishedError(kind, id)
 }
 
-// The readers below are for fields that a writer has checked.
+// The functions below read fields that a writer has checked.
 
 function whole(data: JsonObject, field: string): number {
   return Number(data[field])
@@ -553,9 +558,9 @@ function flag(data: JsonObject, field: string): number {
   return data[field] === true ? 1 : 0
 }
 
-/** The indexes in order; undefined when they already are. */
+/** The indexes in order; undefined if they already are in order. */
 function sorted(indexes: readonly number[], compare: (a: number, b: number) => number): number[] | undefined {
-  const inOrder = indexes.every((index, place) => place === 0 || compare(at(indexes, place - 1), index) <= 0)
+  const inOrder = indexes.every((index, position) => position === 0 || compare(at(indexes, position - 1), index) <= 0)
   return inOrder ? undefined : indexes.toSorted(compare)
 }
 

@@ -4,22 +4,22 @@ export const MAX_LINE_BYTES = 1024 * 1024
 
 /** Whether a text, or bytes, would be too long for a line. */
 export function isTooLong(text: string | Buffer): boolean {
-  // A character takes at most three bytes.
+  // A UTF-16 code unit takes at most three bytes.
   return text.length > MAX_LINE_BYTES / 3 && Buffer.byteLength(text) > MAX_LINE_BYTES
 }
 
-/** A line of an archive: its text, or why it has none. */
+/** A line of an archive: its text, or why it is not text. */
 export interface Line {
   readonly number: number
   readonly text: string | undefined
   readonly fault: string | undefined
-  /** What it consists of, if it is no text and not too long. */
+  /** The bytes of a line that is not text, unless there are too many. */
   readonly bytes?: Buffer
 }
 
 /**
- * Splits bytes into lines, a batch for each chunk that arrives, in memory for one line. A byte-order mark at the start
- * and carriage returns are taken off; blank lines are passed over, and counted.
+ * Splits bytes into lines, a batch for each chunk, and holds one line in memory. Removes a byte-order mark at the start
+ * and carriage returns. Blank lines are skipped but count in line numbers.
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0
@@ -45,7 +45,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
     }
     const rest = chunk.subarray(start)
     pendingBytes += rest.length
-    // Of a line that is too long only its length matters.
+    // Only the length of a line that is too long matters.
     if (pendingBytes > MAX_LINE_BYTES + NOT_COUNTED) pending = []
     else if (rest.length > 0) pending.push(rest)
     if (lines.length > 0) yield lines
@@ -58,7 +58,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
 const NEWLINE = 0x0a
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
-// A byte-order mark and a carriage return are no part of a line.
+// A byte-order mark and a carriage return do not count in the length of a line.
 const NOT_COUNTED = BYTE_ORDER_MARK.length + 1
 
 function decode(number: number, bytes: Buffer): Line | undefined {

@@ -1,15 +1,15 @@
-/** Why a value was taken that is not what the wire format has there. */
+/** How a value was converted that does not match the wire format. */
 export type Leniency = 'beyond-milliseconds' | 'no-zone' | 'fraction' | 'null-number' | 'unknown-tier' | 'not-started'
 
-/** What reading a record brings to light beside its row. */
+/** What reading a record finds apart from its row. */
 export class Notes {
   readonly #now: number
-  /** Values that the wire format has no field for, by RFC 6901 pointers into the record as it is written. */
+  /** Values without a field in the wire format, by RFC 6901 pointers into the record as it is written. */
   readonly extra: ExtraField[] = []
   /** Names of fields that the wire format does not have. */
   readonly unknown: string[] = []
   readonly leniencies: Leniency[] = []
-  /** The newest instant of the record that is not in the future; planned ends are left out. */
+  /** The newest instant of the record that is not in the future, without planned ends. */
   newest: number | null = null
 
   constructor(now = Date.now()) {
@@ -25,7 +25,7 @@ export class Notes {
     if (instant <= this.#now && (this.newest === null || instant > this.newest)) this.newest = instant
   }
 
-  /** Puts the pointers from this one on below a field or an item. */
+  /** Prefixes the pointers from index `start` on with a field name or an item index. */
   nest(start: number, name: string | ((entry: number) => number)) {
     for (let entry = start; entry < this.extra.length; entry += 1) {
       const field = this.extra[entry]

@@ -3,11 +3,11 @@ import { type Kind, kinds, type Row } from './kinds.ts'
 import { isTooLong, type Line } from './lines.ts'
 import { Notes } from './notes.ts'
 
-/** What a line of an archive holds. */
+/** A parsed line of an archive. */
 export interface ArchiveRecord {
   readonly kind: Kind
   readonly data: JsonObject
-  /** The whole line: what stands beside `data` is in it. */
+  /** The whole line, which has further keys beside `kind` and `data`. */
   readonly envelope: JsonObject
 }
 
@@ -17,7 +17,7 @@ export function parseLine({ text, fault }: Line): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message quotes the line.
+    // The message of the parser quotes the line.
     throw new InvalidError('is not valid JSON')
   }
 }
@@ -32,10 +32,10 @@ export function recordOf(envelope: unknown): ArchiveRecord {
   return { kind, data, envelope }
 }
 
-/** Makes the row of a record. Throws InvalidError, or UnfinishedError for a session that is not to be stored. */
+/** Makes the row of a record. Throws InvalidError, or UnfinishedError for a session that is not stored. */
 export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): Row {
   const faults = new Faults()
-  const keys = ['kind', 'data', ...kind.beside, 'extra']
+  const keys = ['kind', 'data', ...kind.envelopeKeys, 'extra']
   if (!Object.keys(envelope).every(key => keys.includes(key))) {
     faults.add(new InvalidError(`must have no other keys than ${keys.join(', ')}`))
   }
@@ -44,7 +44,7 @@ export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): 
   const extra = faults.collect(() => extraText(given, notes)) ?? null
   faults.throwIfAny()
   const whole = { ...row, extra, newest: notes.newest }
-  // Numbers can be longer than they were, and what is exported must be accepted again.
+  // Written numbers can be longer than those read, and every export must be importable.
   if (isTooLong(writeLine(kind, whole))) {
     throw new InvalidError('is longer than 1 MiB when its numbers are written in full')
   }
@@ -52,13 +52,13 @@ export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): 
 }
 
 /**
- * The line of a row, without the newline. A record can be longer than the line it came from, where that left out what is
- * filled in: if it no longer fits into a line, the same is left out again.
+ * The line of a row, without the newline. A record can be longer than the line it came from, because missing fields were
+ * filled in: if it no longer fits into a line, these fields are left out again.
  */
 export function writeLine(kind: Kind, row: Row): string {
   const line = kind.write(row)
   if (!isTooLong(line)) return line
-  // What was just written is JSON of this shape.
+  // The line was written as JSON of this shape.
   const record = JSON.parse(line) as JsonObject & { readonly data: JsonObject }
   let { data } = record
   for (const name of Object.keys(data)) {
@@ -68,19 +68,20 @@ export function writeLine(kind: Kind, row: Row): string {
   return JSON.stringify({ ...record, data })
 }
 
-/** What is known of a record that cannot be stored: its kind, identifier and owner, if they can be read. */
+/** The kind, identifier and owner of a record that cannot be stored, as far as they can be read. */
 export function identityOf(envelope: unknown): { kind: string; recordId: number | null; ownerId: number | null } {
   const { kind, data, ownerId } = isObject(envelope) ? envelope : {}
   const known = typeof kind === 'string' ? kindsByName.get(kind) : undefined
   if (known === undefined || !isObject(data)) return { kind: known?.name ?? '', recordId: null, ownerId: null }
-  const owner = known.name === 'account' ? data['id'] : known.beside.includes('ownerId') ? ownerId : data['ownerId']
+  const owner =
+    known.name === 'account' ? data['id'] : known.envelopeKeys.includes('ownerId') ? ownerId : data['ownerId']
   const record = known.name === 'partnership' ? data['partnerId'] : data['id']
   return { kind: known.name, recordId: idOrNull(record), ownerId: idOrNull(owner) }
 }
 
 export const kindsByName: ReadonlyMap<string, Kind> = new Map(kinds.map(kind => [kind.name, kind]))
 
-/** The extra fields that a line has beside its data. Throws InvalidError. */
+/** The extra fields in the envelope of a line. Throws InvalidError. */
 function givenExtra({ extra = {} }: JsonObject): JsonObject {
   if (!isObject(extra)) throw new InvalidError('must be an object', 'extra')
   for (const [pointer, value] of Object.entries(extra)) {
@@ -96,7 +97,7 @@ function givenExtra({ extra = {} }: JsonObject): JsonObject {
 
 const POINTER = /^(\/([^/~]|~[01])*)+$/
 
-/** Extra fields as they are stored: those that the data has are newer. Null if the line says nothing of any. */
+/** Extra fields as they are stored; those found in the data replace those of the envelope. Null if there are none. */
 function extraText(given: JsonObject, { extra }: Notes): string | null {
   const fields = { ...given, ...Object.fromEntries(extra.map(({ pointer, value }) => [pointer, value])) }
   if (Object.keys(fields).length === 0) return null
@@ -109,9 +110,9 @@ function extraText(given: JsonObject, { extra }: Notes): string | null {
 
 const MAX_EXTRA_BYTES = 64 * 1024
 
-function isReadAs(kind: Kind, row: Row, data: JsonObject, beside: JsonObject): boolean {
+function isReadAs(kind: Kind, row: Row, data: JsonObject, envelope: JsonObject): boolean {
   try {
-    const read = kind.read(data, beside, new Notes())
+    const read = kind.read(data, envelope, new Notes())
     return kind.columns.every(column => !(column in read) || read[column] === row[column])
   } catch {
     return false

@@ -1,33 +1,33 @@
 import type { Leniency, Notes } from './notes.ts'
 
-/** What to do with a record that the store has with other content. */
+/** What to do with a record that is stored with other content. */
 export type OnConflict = 'fail' | 'skip' | 'replace'
 export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
 
-/** What became of a record. */
+/** What was done with a record. */
 export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'set-aside'
 
 export interface ImportReport {
-  /** Of each kind, in the order of an export. */
+  /** One for each kind, in the order of an export. */
   readonly kinds: readonly KindReport[]
-  /** Sessions that have not started or have no result, which are not stored: the first of `unfinishedCount`. */
+  /** The first of `unfinishedCount` sessions that were not stored because they have not started or have no result. */
   readonly unfinished: readonly { readonly line: number; readonly kind: string; readonly id: number }[]
   readonly unfinishedCount: number
-  /** Fields that are not part of a record and are kept beside it, by kind and name, with how often they occurred. */
+  /** Fields that the format does not have, by kind and name. They are kept as extra fields. */
   readonly extra: readonly FieldCount[]
-  /** Values that were taken though they are not what the format has there. */
+  /** Values that did not match the format and were converted. */
   readonly leniencies: readonly LeniencyCount[]
-  /** What was set aside, if errors were to be. */
+  /** Present if errors were to be set aside. */
   readonly setAside?: SetAsideReport
 }
 
 export interface SetAsideReport {
   readonly count: number
-  /** How many of them were not set aside before. */
+  /** How many were not set aside before. */
   readonly isNew: number
-  /** How many are beyond the limits, and only counted. */
+  /** How many exceeded the limits and were only counted. */
   readonly notKept: number
-  /** The first of them. */
+  /** The first rows. */
   readonly rows: readonly {
     readonly line: number
     readonly kind: string
@@ -53,7 +53,7 @@ export interface KindReport {
   readonly added: number
   readonly replaced: number
   readonly unchanged: number
-  /** Left as the store has them, by `onConflict: 'skip'`, and sessions that are not finished. */
+  /** Records that conflict, with `onConflict: 'skip'`, and sessions that are not finished. */
   readonly skipped: number
 }
 
@@ -62,7 +62,7 @@ export interface LineError {
   readonly reason: string
 }
 
-/** Nothing was written. `errors` are the first of `count`, by line. */
+/** The archive has errors, so nothing was written. `errors` are the first of `count`, by line. */
 export class ImportError extends Error {
   override readonly name = 'ImportError'
   readonly errors: readonly LineError[]
@@ -74,10 +74,10 @@ export class ImportError extends Error {
   }
 }
 
-/** How many errors, unfinished sessions and unknown fields are listed; the others are counted. */
+/** How many errors, unfinished sessions and unknown fields are listed; further ones are only counted. */
 export const MAX_LISTED = 100
 
-/** Collects errors in whatever order they are found, in memory for those that will be listed. */
+/** Collects errors in any order. Keeps only those in memory that will be listed. */
 export class Errors {
   #first: LineError[] = []
   count = 0
@@ -86,7 +86,7 @@ export class Errors {
     this.addAll([line], 1, reason)
   }
 
-  /** Of `count` lines that share a reason, the first. */
+  /** Adds `count` errors with the same reason; `lines` are the first of them. */
   addAll(lines: readonly number[], count: number, reason: string) {
     this.count += count
     for (const line of lines) this.#first.push({ line, reason })
@@ -102,20 +102,27 @@ export class Errors {
   }
 }
 
-/** Counts what records had beyond the format, by kind. */
+/** Counts in how many records of each kind extra fields and conversions occurred. */
 export class NoteCounts {
   readonly #extra = new Map<string, { kind: string; field: string; count: number }>()
   readonly #leniencies = new Map<string, { kind: string; rule: Leniency; count: number }>()
 
   add(kind: string, { unknown, leniencies }: Notes) {
+    const counted = new Set<string>()
     for (const name of unknown) {
-      // Names come from the source: only plain ones are shown, and only so many.
-      const field = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name) && this.#extra.size < MAX_LISTED ? name : '(other)'
+      const field = this.#shownName(name)
+      if (counted.has(field)) continue
+      counted.add(field)
       this.#extra.getOrInsertComputed(`${kind}.${field}`, () => ({ kind, field, count: 0 })).count += 1
     }
-    for (const rule of leniencies) {
+    for (const rule of new Set(leniencies)) {
       this.#leniencies.getOrInsertComputed(`${kind}.${rule}`, () => ({ kind, rule, count: 0 })).count += 1
     }
+  }
+
+  /** Names come from the source: only plain names are shown, and at most MAX_LISTED. */
+  #shownName(name: string): string {
+    return /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name) && this.#extra.size < MAX_LISTED ? name : '(other)'
   }
 
   list(): { extra: readonly FieldCount[]; leniencies: readonly LeniencyCount[] } {

@@ -8,8 +8,8 @@ export interface RetryReport {
 }
 
 /**
- * Tries again to store what was set aside. A row that is stored with other content by now stays set aside: what is
- * stored is newer.
+ * Tries again to store what was set aside. A row stays set aside if its record was stored with other content meanwhile:
+ * the stored one is newer.
  */
 export async function retrySetAside(store: Store): Promise<RetryReport> {
   let tried = 0
@@ -67,8 +67,8 @@ function recordOf(raw: string): IncomingRecord | undefined {
   try {
     const line: unknown = JSON.parse(raw)
     if (!isObject(line) || typeof line['kind'] !== 'string') return undefined
-    const { kind, data, ...beside } = line
-    return { kind: line['kind'], data, beside, raw }
+    const { kind, data, ...envelope } = line
+    return { kind: line['kind'], data, envelope, raw }
   } catch {
     return undefined
   }

@@ -4,10 +4,10 @@ import type { Engine, RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { fillColumns } from './fill-columns.ts'
 
-/** What steps of the schema change in records. A released step is never edited. */
+/** Changes of records that migrations need. A released one is never edited. */
 export const recordSteps: RecordSteps = { fillColumns, leaveOutUnknownDistances }
 
-/** Leaves distances that are not known out of training sessions, and stores the newest instant of each account. */
+/** Removes unknown distances from training sessions, and stores the newest instant of each account. */
 async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now: number) {
   let after = { id: 0, owner_id: 0 }
   for (;;) {
@@ -23,12 +23,12 @@ async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now:
     const last = rows.at(-1)
     if (last === undefined) break
     const values = rows.map(({ id, owner_id, document }) => {
-      // Within a text the quotes would be escaped.
+      // Inside a text the quotes would be escaped.
       const rewritten = document.replaceAll(UNKNOWN_DISTANCE, '')
       const etag = hash('sha256', rewritten, 'base64url').slice(0, 22)
       return sql`(cast(${id} as bigint), cast(${owner_id} as bigint), ${rewritten}, ${etag})`
     })
-    // Columns of a list of values have these names on every engine.
+    // Both engines name the columns of a list of values like this.
     await sql`update training_session set document = changed.column3, etag = changed.column4
       from (values ${sql.join(values)}) as changed
       where training_session.id = changed.column1 and training_session.owner_id = changed.column2`.execute(db)
@@ -39,7 +39,7 @@ async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now:
 
 const UNKNOWN_DISTANCE = ',"distanceTravelled":null'
 
-/** A row can take a megabyte. */
+/** A row can have a megabyte. */
 const ROWS_AT_ONCE = 50
 
 async function storeNewestInstants(db: Kysely<Tables>, engine: Engine, now: number) {

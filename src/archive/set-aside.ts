@@ -8,7 +8,7 @@ import type { Cell, Kind } from './kinds.ts'
 import { isTooLong } from './lines.ts'
 import { MAX_LISTED, type SetAsideReport } from './report.ts'
 
-/** How many rows are kept for one source; those beyond are only counted. */
+/** How many rows are kept for one source; further rows are only counted. */
 const MAX_SET_ASIDE = 10_000
 
 /** A row that cannot be stored, and why. */
@@ -18,14 +18,14 @@ export interface RejectedRow {
   readonly recordId: number | null
   readonly ownerId: number | null
   readonly reason: string
-  /** Its bytes; undefined if there are too many to keep. */
+  /** Its bytes; undefined if there are too many. */
   readonly raw: Buffer | string | undefined
 }
 
 export interface SetAsideOptions {
   readonly db: Kysely<Tables>
   readonly source: string
-  /** Owns the rows whose owner is not known or has no account. */
+  /** The account of rows whose owner is unknown or has no account. */
   readonly account?: number | undefined
   readonly onReject?: (line: number) => void
 }
@@ -86,7 +86,7 @@ export class SetAside {
     this.#pendingCharacters = 0
   }
 
-  /** Moves the rows into the store. What has become of those that were set aside before is written at most once a day. */
+  /** Moves the rows into the store. When an unchanged row was last seen is written at most once a day. */
   async store(now: number): Promise<SetAsideReport> {
     await this.flush()
     const isNew = this.#staged === 0 ? 0 : await this.#store(now)
@@ -114,10 +114,10 @@ export class SetAside {
     await sql`create index incoming_set_aside_key on incoming_set_aside (row_key, line)`.execute(this.#db)
   }
 
-  /** Returns how many rows were not set aside before. */
+  /** Returns how many rows are new. */
   async #store(now: number): Promise<number> {
     const source = this.#source
-    // The same row may have come more than once.
+    // The same row may occur more than once.
     await sql`delete from incoming_set_aside as earlier where exists (select 1 from incoming_set_aside as later
       where later.row_key = earlier.row_key and later.line > earlier.line)`.execute(this.#db)
     await sql`update set_aside set reason = incoming.reason, raw = incoming.raw, encoding = incoming.encoding, last_seen_at = ${now}
@@ -148,7 +148,7 @@ export class SetAside {
   }
 }
 
-/** What is set aside, without its bytes. */
+/** Rows that are set aside, without their bytes. */
 export function listSetAside({ db }: Store) {
   return db
     .selectFrom('set_aside')
@@ -157,7 +157,6 @@ export function listSetAside({ db }: Store) {
     .execute()
 }
 
-/** A row that is set aside, as it came; undefined if there is none. */
 export async function countSetAside({ db }: Store): Promise<number> {
   const { count } = await db
     .selectFrom('set_aside')
@@ -166,11 +165,12 @@ export async function countSetAside({ db }: Store): Promise<number> {
   return count
 }
 
+/** A row that is set aside, as it was received; undefined if there is none. */
 export function findSetAside({ db }: Store, id: number) {
   return db.selectFrom('set_aside').select(['raw', 'encoding', 'reason']).where('id', '=', id).executeTakeFirst()
 }
 
-/** Forgets what was set aside of rows that are now staged to be stored; of those without an owner, what this source had. */
+/** Deletes rows set aside whose records are now staged; those without an owner only if they come from this source. */
 export async function clearSetAside(db: Kysely<Tables>, kinds: readonly Kind[], source: string) {
   const { rows } = await sql`select 1 from set_aside limit 1`.execute(db)
   if (rows.length === 0) return
@@ -182,7 +182,7 @@ export async function clearSetAside(db: Kysely<Tables>, kinds: readonly Kind[], 
   }
 }
 
-/** Which row a set-aside row is: a later one with the same key takes its place. */
+/** Identifies a row that is set aside: a later one with the same key replaces it. */
 function rowKey(kind: string, recordId: number | null, ownerId: number | null, raw: Buffer | string): string {
   return recordId === null ? hash('sha256', raw, 'hex') : `${kind}/${recordId}/${ownerId ?? ''}`
 }
@@ -192,7 +192,7 @@ const STAGED = 'line, row_key, kind, record_id, owner_id, reason, raw, encoding'
 const ROWS_AT_ONCE = 100
 const CHARACTERS_AT_ONCE = 1024 * 1024
 
-/** Text as it is; bytes that no text column can hold as base64. */
+/** Text as it is; bytes that a text column cannot store as base64. */
 function encode(raw: Buffer | string): { text: string; encoding: 'utf-8' | 'base64' } {
   const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw
   const isText = isUtf8(bytes) && !bytes.includes(0)

@@ -8,21 +8,21 @@ import type { SetAside } from './set-aside.ts'
 export interface StagingOptions {
   readonly db: Kysely<Tables>
   readonly engine: Engine
-  /** What becomes of a row that cannot be stored. */
+  /** Receives rows that cannot be stored. */
   readonly rejects: Errors | SetAside
   readonly onConflict: OnConflict
-  /** Whether an account that is stored takes the tier and its end. */
+  /** Whether the tier of stored accounts, and its end, are updated. */
   readonly tiers: boolean
-  /** Whether the rows come from an archive: then a row may move to another owner, and what it does not tell is not so. */
+  /** Whether the rows come from an archive: then a record may move to another owner, and a missing field means no value. */
   readonly isArchive: boolean
   readonly kinds?: readonly Kind[]
-  /** The bytes of a line, if they are at hand; else they are staged with its row. */
+  /** Returns the text of a line; if not given, the text is staged with the row. */
   readonly rawOf?: (line: number) => string
 }
 
 /**
- * The rows of an archive on their way into the store. They wait in temporary tables, which this connection alone sees
- * and which take no lock that others wait for. The statements read the same on every engine.
+ * Stages rows in temporary tables, which only this connection can see and which block nobody, and moves them into the
+ * store. The statements are the same on both engines.
  */
 export class ImportStaging {
   readonly #options: StagingOptions
@@ -36,7 +36,7 @@ export class ImportStaging {
     this.#batches = new Map((options.kinds ?? allKinds).map(kind => [kind, new Batch(options.db, kind, keepsRaw)]))
   }
 
-  /** Makes the tables, or empties those that an earlier batch left. */
+  /** Creates the tables, or empties those of an earlier batch. */
   async prepare() {
     for (const [{ table }, { definition }] of this.#batches) {
       await this.#run(
@@ -52,15 +52,15 @@ export class ImportStaging {
     for (const { table } of this.#batches.keys()) await this.#run(`drop table if exists incoming_${table}`)
   }
 
-  /** Takes a row; columns that it does not have are null. */
+  /** Adds a row; missing columns are null. */
   add(kind: Kind, line: number, row: Row, raw: string | null = null) {
     this.#batches.get(kind)?.add(line, row, raw)
   }
 
-  /** Counts a record that is not to be stored. */
-  passOver(kind: Kind) {
+  /** Counts a record that is not stored. */
+  skip(kind: Kind) {
     const batch = this.#batches.get(kind)
-    if (batch !== undefined) batch.passedOver += 1
+    if (batch !== undefined) batch.skipped += 1
   }
 
   async flushFull() {
@@ -71,11 +71,11 @@ export class ImportStaging {
     for (const batch of this.#batches.values()) await batch.flush()
   }
 
-  /** Finds lines that contradict each other, and forgets those that only repeat an earlier one. */
+  /** Rejects lines that contradict each other, and removes those that only repeat an earlier line. */
   async compareLines() {
     for (const kind of this.#batches.keys()) {
       const { table, key, identity, accounts } = kind
-      // Everything that is compared is in the index, so that no comparison reads the documents.
+      // The index has all columns that are compared, so that no comparison reads the documents.
       const compared = new Set([...key, 'line', ...identity, ...accounts])
       await this.#run(
         `create index if not exists incoming_${table}_key on incoming_${table} (${[...compared].join(', ')})`,
@@ -92,7 +92,7 @@ export class ImportStaging {
     await this.#reject(account, 'has the username of another account in this archive', hasUsername('incoming_account'))
   }
 
-  /** Finds lines that contradict the store. */
+  /** Rejects lines that contradict the store. */
   async compareWithStore() {
     const { onConflict, isArchive } = this.#options
     for (const kind of this.#batches.keys()) {
@@ -121,7 +121,7 @@ export class ImportStaging {
     }
   }
 
-  /** What becomes of each line when it is moved into the store: for so many lines as memory can hold. */
+  /** What moving into the store will do with each line. All lines must fit into memory. */
   async outcomes(): Promise<ReadonlyMap<number, Outcome | 'refreshed'>> {
     const outcomes = new Map<number, Outcome | 'refreshed'>()
     for (const [kind, { total }] of this.#batches) {
@@ -138,27 +138,25 @@ export class ImportStaging {
     return outcomes
   }
 
-  /** Puts the rows in their places. Nothing about them may be wrong. */
+  /** Moves the rows into the store. They must have been compared. */
   async moveIntoStore(): Promise<KindReport[]> {
     if (this.#options.onConflict === 'replace') {
-      // Accounts may trade names: each gives up its own first. No name has a control character.
+      // Accounts may swap names, so each first gets a name that no account can have.
       await this.#run(
         `update account set username = '\u0001' || id where exists (
           select 1 from incoming_account as incoming where incoming.id = account.id and incoming.username <> account.username)`,
       )
     }
     const reports: KindReport[] = []
-    for (const [kind, { total, rejected, passedOver }] of this.#batches) {
+    for (const [kind, { total, rejected, skipped }] of this.#batches) {
       const report = await this.#move(kind, total - rejected)
-      reports.push({ ...report, skipped: report.skipped + passedOver })
+      reports.push({ ...report, skipped: report.skipped + skipped })
     }
     return reports
   }
 
-  /**
-   * Notes up to when the accounts are known whose lines do not tell it: the newest instant of their records that came.
-   */
-  async noteNewest() {
+  /** Sets `as_of` of accounts whose lines do not have it to the newest instant of their staged records. */
+  async updateAsOf() {
     const newest = [...this.#batches.keys()]
       .filter(({ staged }) => 'newest' in staged)
       .map(kind => {
@@ -174,7 +172,7 @@ export class ImportStaging {
     await this.#run(
       `update account set as_of = (${known})
         where (as_of is null or as_of < (${known})) and id in (select owner_id from incoming_newest)
-        and not exists (select 1 from incoming_account as told where told.id = account.id and told.as_of is not null)`,
+        and not exists (select 1 from incoming_account as given where given.id = account.id and given.as_of is not null)`,
     )
     await this.#run('drop table incoming_newest')
   }
@@ -212,7 +210,7 @@ export class ImportStaging {
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
   }
 
-  /** How many rows are stored with other content, and how many with the same, but older notes beside it. */
+  /** How many rows are stored with other content, and how many with the same content but older extra fields or `as_of`. */
   async #countStored(kind: Kind): Promise<{ conflicting: number; refreshed: number }> {
     const { rows } = await sql
       .raw<{ conflicting: Cell; refreshed: Cell }>(
@@ -224,7 +222,7 @@ export class ImportStaging {
     return { conflicting: Number(rows[0]?.conflicting ?? 0), refreshed: Number(rows[0]?.refreshed ?? 0) }
   }
 
-  /** Gives rows what the stored ones have and their lines do not tell. */
+  /** Completes staged rows with values of the stored ones that their lines do not have. */
   async #merge({ table, columns, staged, key, ...kind }: Kind, merge: Merge) {
     const incomingColumns = [...columns, ...Object.keys(staged)]
     const shown = [
@@ -255,7 +253,7 @@ export class ImportStaging {
     }
   }
 
-  /** Refuses the rows that fulfil a condition, or sets them aside. */
+  /** Rejects the rows that match a condition. */
   async #reject(kind: Kind, reason: string, condition: string) {
     const { rejects, rawOf } = this.#options
     if (rejects instanceof Errors) {
@@ -291,7 +289,7 @@ export class ImportStaging {
     }
   }
 
-  /** The first lines that fulfil a condition, and how many there are. */
+  /** The first lines that match a condition, and how many there are. */
   async #lines({ table }: Kind, condition: string): Promise<{ lines: number[]; count: number }> {
     const { rows } = await sql
       .raw<{ line: Cell; count: Cell }>(
@@ -309,7 +307,7 @@ export class ImportStaging {
   }
 }
 
-/** Rows of one kind, written many with one statement. */
+/** Rows of one kind, written in multi-row statements. */
 class Batch {
   readonly #db: Kysely<Tables>
   readonly #kind: Kind
@@ -317,15 +315,15 @@ class Batch {
   #rows = 0
   #characters = 0
   #fullStatement: string | undefined
-  /** How many rows were taken in all. */
+  /** How many rows were added. */
   total = 0
-  /** How many are not to be stored. */
-  passedOver = 0
-  /** How many were taken, but cannot be stored. */
+  /** How many records are not stored. */
+  skipped = 0
+  /** How many of the added rows cannot be stored. */
   rejected = 0
   readonly #columns: readonly string[]
   readonly #keepsRaw: boolean
-  /** The select list that makes the staging table. */
+  /** The select list that creates the staging table. */
   readonly definition: string
 
   constructor(db: Kysely<Tables>, kind: Kind, keepsRaw: boolean) {
@@ -406,14 +404,14 @@ function isTaken(kind: Kind): string {
   return `exists (select 1 from ${kind.table} as stored where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`
 }
 
-/** Whether a row of the same content has something newer beside it: extra fields, or an account its instant. */
+/** Whether a row has the same content, but newer extra fields or a newer `as_of`. */
 function refreshes({ columns }: Kind, incoming: string, stored: string): string {
   const extra = `${incoming}.extra is not null and ${incoming}.extra is distinct from ${stored}.extra`
   if (!columns.includes('as_of')) return `(${extra})`
   return `(${extra} or ${incoming}.as_of is not null and (${stored}.as_of is null or ${incoming}.as_of > ${stored}.as_of))`
 }
 
-/** What an update makes of a column: what a row does not have beside its content stays, and no instant goes back. */
+/** The new value of a column: missing extra fields keep their stored value, and `as_of` never goes back. */
 function newValue(table: string, column: string): string {
   if (column === 'extra') return `coalesce(excluded.extra, ${table}.extra)`
   if (column !== 'as_of') return `excluded.${column}`
@@ -429,13 +427,13 @@ function same({ key }: Kind, other: string): string {
   return key.map(column => `${other}.${column} = incoming.${column}`).join(' and ')
 }
 
-/** Whether a row is stored as it came, not left out because it conflicts. */
+/** Whether a row is stored with the staged content, and was not skipped because of a conflict. */
 function isSame(kind: Kind): string {
   return `exists (select 1 from ${kind.table} as stored
     where ${same(kind, 'stored')} and stored.owner_id = incoming.owner_id and stored.etag = incoming.etag)`
 }
 
-/** Whether a row differs from another of the same key. Where the key is all there is, none does. */
+/** Whether a row differs from another with the same key. Rows that are only a key never differ. */
 function differs({ identity }: Kind, other: string): string {
   return ['1 = 0', ...identity.map(column => `${other}.${column} is distinct from incoming.${column}`)].join(' or ')
 }

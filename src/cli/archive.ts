@@ -14,8 +14,8 @@ import {
   type OnConflict,
   type OnError,
 } from '../archive/import.ts'
-import type { Leniency } from '../archive/notes.ts'
 import type { SetAsideReport } from '../archive/report.ts'
+import { deviationLines } from './deviations.ts'
 import { startBar } from './progress.ts'
 import {
   databaseOption,
@@ -37,16 +37,16 @@ export function addArchiveCommands(program: Command) {
     new Option('--on-conflict <what>', 'what to do with a record that is stored with other content')
       .choices(conflictChoices)
       .default('fail'),
-    new Option('--on-error <what>', 'what to do with a line that is wrong: store nothing, or set it aside')
+    new Option('--on-error <what>', 'what to do with an invalid line: store nothing, or set it aside')
       .choices(errorChoices)
       .default('fail'),
-    new Option('--tiers', 'take the tier of accounts that are stored, too'),
+    new Option('--tiers', 'also update the tier of stored accounts'),
     databaseOption(),
     jsonOption(),
   )
     .summary('read records from archives')
     .description(
-      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all; with --on-error set-aside what is wrong is set aside (see rejected) and the rest is stored.',
+      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are set aside (see rejected) and the others are stored.',
     )
     .action(importFiles)
 
@@ -57,7 +57,7 @@ export function addArchiveCommands(program: Command) {
   )
     .summary('write all records as an archive')
     .description(
-      'Writes records as an archive to stdout. Tokens and passwords are never in it: it is no backup (see backup).',
+      'Writes records as an archive to stdout. It has no tokens and no passwords, so it is not a backup (see backup).',
     )
     .action(exportRecords)
 }
@@ -70,7 +70,7 @@ interface ImportFlags extends StoreOptions {
 }
 
 async function importFiles(files: readonly string[], flags: ImportFlags) {
-  // Checked before anything is stored, so that a wrong name does not leave only some of the archives stored.
+  // Checked first, so that a wrong name does not leave only some of the archives stored.
   checkNames(files)
   const signal = interruption()
   await withStore(
@@ -111,11 +111,11 @@ async function exportRecords(flags: StoreOptions & { readonly account?: string }
 }
 
 function checkNames(files: readonly string[]) {
-  if (files.filter(file => file === STDIN).length > 1) throw new UsageError('- is stdin: name it once')
+  if (files.filter(file => file === STDIN).length > 1) throw new UsageError('- is stdin: give it once')
   for (const file of files) {
     if (file === STDIN) continue
     try {
-      if (statSync(file).isDirectory()) throw new UsageError(`${file} is a folder: name the archives in it`)
+      if (statSync(file).isDirectory()) throw new UsageError(`${file} is a folder: give the archives in it`)
       accessSync(file, constants.R_OK)
     } catch (error) {
       if (error instanceof UsageError) throw error
@@ -161,29 +161,17 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
     say(`line ${line}: ${kind.replace('-', ' ')} ${id} ${state}, not stored`)
   }
   if (report.unfinishedCount > report.unfinished.length) {
-    say(`${report.unfinishedCount} sessions have not started or are not finished in all`)
+    say(`${report.unfinishedCount} sessions in all have not started or are not finished`)
   }
-  for (const { kind, field, count } of report.extra) {
-    say(`${kind}: field ${field} is no part of it, kept beside it (${count} times)`)
-  }
-  for (const { kind, rule, count } of report.leniencies) say(`${kind}: ${LENIENCIES[rule]} (${count} times)`)
+  for (const line of deviationLines(report)) say(line)
   if (report.setAside !== undefined) saySetAside(report.setAside)
 }
 
 function saySetAside({ count, notKept, rows }: SetAsideReport) {
   for (const { line, reason } of rows) say(`line ${line}: ${reason}: set aside`)
-  if (count > rows.length) say(`${count} lines are set aside in all`)
-  if (notKept > 0) say(`${notKept} of them are only counted, because they are too long or too many`)
+  if (count > rows.length) say(`${count} lines in all are set aside`)
+  if (notKept > 0) say(`${notKept} of them are counted but not kept, because they are too long or too many`)
   if (count > 0) say('See them with `lockstep rejected list`.')
-}
-
-const LENIENCIES: Readonly<Record<Leniency, string>> = {
-  'beyond-milliseconds': 'digits beyond milliseconds cut off',
-  'no-zone': 'instant without a zone taken as UTC',
-  fraction: 'fraction rounded to an integer',
-  'null-number': 'null taken as 0',
-  'unknown-tier': 'unknown tier kept, which entitles to nothing',
-  'not-started': 'session that has not started skipped',
 }
 
 function sayErrors(file: string, { errors, count }: ImportError, untouched: readonly string[]) {

@@ -14,6 +14,7 @@ import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
 import { pullStatus } from '../pull/status.ts'
 import type { Store } from '../store/index.ts'
+import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
 import { startPullProgress } from './pull-progress.ts'
 import {
@@ -37,9 +38,9 @@ export function addPullCommands(program: Command) {
     program.command('pull'),
     new Option('--from <url>', `the server to read from (${settings.sourceUrl.env})`),
     new Option('--account <id|username>', 'the account here that the records belong to'),
-    new Option('--partners', 'also records of others that the token may read'),
-    new Option('--full', 'walk everything and read every record again'),
-    new Option('--every <span>', 'repeat after such a time, such as 5m, until stopped').argParser(parseSpan),
+    new Option('--partners', 'also pull records of others that the token may read'),
+    new Option('--full', 'read all lists to their end, and every record again'),
+    new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
     new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
     databaseOption(),
     jsonOption(),
@@ -53,14 +54,16 @@ export function addPullCommands(program: Command) {
     .action(pull)
 
   withOptions(command.command('status'), databaseOption(), jsonOption())
-    .summary('list sources, with what came from them')
-    .description('Lists the sources that records were pulled from, when, and how many rows of each kind.')
+    .summary('list sources, and what was pulled from them')
+    .description(
+      'Lists the sources that records were pulled from, the time of the last pull, and the number of rows of each kind.',
+    )
     .action(showStatus)
 
   withOptions(
     command.command('prune'),
     new Option('--yes', 'do not ask'),
-    new Option('--many', 'also if that is more than a tenth of a kind'),
+    new Option('--many', 'also if that is more than a tenth of the records of a kind'),
     databaseOption(),
   )
     .summary('remove records that are gone at their source')
@@ -93,15 +96,15 @@ async function pull(flags: PullFlags) {
   } catch (error) {
     if (!(error instanceof StoppedError)) throw error
     if (stop.isInterrupted())
-      throw new InterruptedError('interrupted: what was read is stored, the next pull continues')
-    say('stopped: what was read is stored, the next pull continues')
+      throw new InterruptedError('interrupted: what was read is stored, and the next pull continues')
+    say('stopped: what was read is stored, and the next pull continues')
   }
 }
 
 async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
   const url = flags.database ?? config.databaseUrl
   const storeRound = async () => {
-    // A database is made only for a source that answers.
+    // A database is created only if the source responds.
     if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) await findIdentity(source)
     return withStore(flags, store => round({ store, source, ...flags }), { create: true })
   }
@@ -120,10 +123,10 @@ async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
   })
 }
 
-/** Complete, but something was set aside that was not before. */
+/** The pull is complete, but new rows were set aside. */
 const SET_ASIDE = 1
 
-/** Pulls into a database of its own, so that the archive has each record once and in its place. */
+/** Pulls into a temporary database, so that the archive has each record once and in order. */
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
   const isStdout = out === '-'
   const parent = isStdout ? tmpdir() : dirname(resolve(out))
@@ -169,7 +172,7 @@ async function round(options: RoundOptions): Promise<PullReport> {
 
 function sourceAddress({ from }: PullFlags, { sourceUrl }: Config): string {
   const text = from ?? sourceUrl
-  if (text === '') throw new UsageError(`say where to read from: --from or ${settings.sourceUrl.env}`)
+  if (text === '') throw new UsageError(`the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
   return orUsageError(from === undefined ? settings.sourceUrl.env : '--from', () => parseAddress(text))
 }
 
@@ -234,15 +237,14 @@ function printReport(report: PullReport, json: boolean | undefined, isRepeated =
 }
 
 function summaryOf(report: PullReport): string[] {
-  const { accountId, username, setAside, leniencies, extra, missingLists, gone, notes, requests } = report
+  const { accountId, username, setAside, missingLists, gone, notes, requests } = report
   return [
     `pulled into account ${accountId} (${username}) with ${requests} requests`,
     ...notes,
     ...missingLists.map(title => `the source has no list of ${title}: skipped`),
-    ...leniencies.map(({ kind, rule, count }) => `${kind}: ${rule} (${count} times)`),
-    ...extra.map(({ kind, field, count }) => `${kind}: field ${field} is kept beside the record (${count} times)`),
+    ...deviationLines(report),
     ...setAside.rows.map(({ kind, id, reason }) => `set aside: ${kind}${id === undefined ? '' : ` ${id}`}: ${reason}`),
-    ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows are set aside in all`] : []),
+    ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows in all are set aside`] : []),
     ...(gone > 0 ? [`${gone} rows are gone at the source; they are kept (see pull prune)`] : []),
   ]
 }
@@ -270,10 +272,10 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
     if (kinds.length === 0) return say('nothing is gone at its source')
     const list = kinds.map(({ count, kind, username }) => `${count} ${kind} of ${username}`).join(', ')
     say(`gone: ${list}`)
-    const many = kinds.find(({ count, total }) => count * MANY > total)
+    const many = kinds.find(({ count, total }) => count > total * MAX_SHARE)
     if (many !== undefined && flags.many !== true) {
       throw new UsageError(
-        `that is more than a tenth of all ${many.kind} of ${many.username}: add --many if that is right`,
+        `that is more than a tenth of the ${many.kind} records of ${many.username}: add --many if that is right`,
       )
     }
     if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
@@ -281,4 +283,5 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
   })
 }
 
-const MANY = 10
+/** A prune of more than this share of a kind needs --many. */
+const MAX_SHARE = 0.1

@@ -8,13 +8,13 @@ import type { ReportBuilder } from './report.ts'
 import { addSource, type PullSource } from './state.ts'
 import { isUsable, nameOf, type Target } from './target.ts'
 
-/** The accounts that a pull stores rows of: the one the token belongs to and, if asked for, those whose records it reaches. */
+/** The accounts that a pull stores rows of: that of the token and, with --partners, those whose records the token may read. */
 export class PulledAccounts {
   readonly #store: Store
   readonly #origin: string
   readonly #target: Target
   readonly #report: ReportBuilder
-  /** What the source tells of people, by id. */
+  /** Users as the source sends them, by id. */
   readonly #people = new Map<number, SourceData>()
   readonly #partners = new Map<number, string>()
   readonly #refused = new Set<number>()
@@ -40,55 +40,56 @@ export class PulledAccounts {
     return this.#target.id
   }
 
-  /** Ids of all of them, the one the token belongs to first. */
+  /** The ids of all of them, that of the token first. */
   get ids(): readonly number[] {
     return [this.#target.id, ...this.#partners.keys()]
   }
 
-  /** What pulls remember; undefined before something was stored for the first time. */
+  /** The stored state of the source; undefined before the first record is stored. */
   get source(): PullSource | undefined {
     return this.#source
   }
 
-  /** Where rows are stored, and what pulls remember of the source: made with the account when they are needed first. */
+  /** The intake and the stored state of the source, which are created together with the account on first use. */
   async open(): Promise<{ readonly intake: Intake; readonly source: PullSource }> {
     this.#intake ??= await this.#openIntake()
     this.#source ??= await this.#begin(this.#intake)
     return { intake: this.#intake, source: this.#source }
   }
 
-  notePerson(id: number, user: SourceData) {
+  addPerson(id: number, user: SourceData) {
     this.#people.set(id, user)
   }
 
-  /** Takes a partner in, with access for the one the token belongs to. Returns whether rows of this owner can be stored. */
-  async admit(ownerId: number): Promise<boolean> {
+  /** Adds a partner, with access for the account of the token. Returns whether rows of this owner can be stored. */
+  async addPartner(ownerId: number): Promise<boolean> {
     if (ownerId === this.me || this.#partners.has(ownerId)) return true
     if (this.#refused.has(ownerId)) return false
     const accounts = await listAccounts(this.#store)
-    const told = nameOf(this.#people.get(ownerId)) ?? ''
+    const sourceName = nameOf(this.#people.get(ownerId)) ?? ''
     const stored = accounts.find(({ id }) => id === ownerId)
     const { source } = await this.open()
     const access = await this.#accessOf(source.id, ownerId)
-    if (stored !== undefined && access === undefined && stored.username !== told) {
+    if (stored !== undefined && access === undefined && stored.username !== sourceName) {
       this.#refused.add(ownerId)
-      this.#report.notes.push(`account ${ownerId} here is not the one of the source: its records are set aside`)
+      this.#report.notes.push(`account ${ownerId} here has another name than at the source: its records are set aside`)
       return false
     }
-    const isFree = isUsable(told) && accounts.every(({ id, username }) => id === ownerId || username !== told)
-    const username = stored?.username ?? (isFree ? told : `account-${ownerId}`)
-    if (stored === undefined && !isFree) this.#report.noteName(told, username)
+    const isFree =
+      isUsable(sourceName) && accounts.every(({ id, username }) => id === ownerId || username !== sourceName)
+    const username = stored?.username ?? (isFree ? sourceName : `account-${ownerId}`)
+    if (stored === undefined && !isFree) this.#report.noteName(sourceName, username)
     this.#partners.set(ownerId, username)
     await this.#intake?.close()
     this.#intake = await this.#openIntake()
     await this.#storeAccount(this.#intake, ownerId)
-    // Access that ended here is not given again; access that this pull ended is.
-    if (access === undefined || access.ended_at !== null) await this.#giveAccess(this.#intake, source.id, ownerId)
+    // Access that was ended here is not restored; access that a pull ended is.
+    if (access === undefined || access.ended_at !== null) await this.#grantAccess(this.#intake, source.id, ownerId)
     return true
   }
 
-  /** Ends access that pulls from this source made, for owners that it no longer shows, and gives back what it shows again. */
-  async followPeople(shown: ReadonlySet<number>, now: number): Promise<void> {
+  /** Ends access that pulls from this source made to owners whom it no longer lists, and restores it for those listed again. */
+  async updateAccess(listed: ReadonlySet<number>, now: number): Promise<void> {
     if (this.#source === undefined) return
     const made = await this.#store.db
       .selectFrom('pull_access')
@@ -97,9 +98,9 @@ export class PulledAccounts {
       .orderBy('owner_id')
       .execute()
     for (const { owner_id: ownerId, ended_at: endedAt } of made) {
-      if (endedAt !== null && shown.has(ownerId)) await this.admit(ownerId)
-      if (endedAt !== null || shown.has(ownerId)) continue
-      // It may have been ended here.
+      if (endedAt !== null && listed.has(ownerId)) await this.addPartner(ownerId)
+      if (endedAt !== null || listed.has(ownerId)) continue
+      // It may have been ended here already.
       await removeLink(this.#store, ownerId, this.me).catch(() => {})
       await this.#store.db
         .updateTable('pull_access')
@@ -110,8 +111,8 @@ export class PulledAccounts {
     }
   }
 
-  /** Takes in everybody whose records were pulled before, unless access to them has ended. */
-  async admitKnown(): Promise<void> {
+  /** Adds all partners whose records were pulled before, unless access to them has ended. */
+  async addKnownPartners(): Promise<void> {
     if (this.#source === undefined) return
     const owners = await this.#store.db
       .selectFrom('pull_row')
@@ -126,14 +127,14 @@ export class PulledAccounts {
       .where('pull_access.ended_at', 'is', null)
       .orderBy('pull_row.owner_id')
       .execute()
-    for (const { owner_id: ownerId } of owners) if (ownerId !== null) await this.admit(ownerId)
+    for (const { owner_id: ownerId } of owners) if (ownerId !== null) await this.addPartner(ownerId)
   }
 
-  /** Stores up to when the accounts are known, and what the source was found to be. */
+  /** Stores `asOf` of the accounts and the state of the source. */
   async complete(now: number, source: Partial<Omit<PullSource, 'id' | 'account_id' | 'origin'>>): Promise<void> {
     const { intake, source: known } = await this.open()
-    const beside = { asOf: formatTimestamp(now) }
-    const records = this.ids.map(id => ({ ...this.#recordOf(id), beside }))
+    const envelope = { asOf: formatTimestamp(now) }
+    const records = this.ids.map(id => ({ ...this.#recordOf(id), envelope }))
     const report = await intake.storeBatch(records, {
       within: async db => {
         await db
@@ -143,12 +144,12 @@ export class PulledAccounts {
           .execute()
       },
     })
-    // An account that this round has added is not unchanged, too.
+    // An account that this round added does not count as unchanged as well.
     const isCounted = (_: unknown, index: number) =>
       report.outcomes[index] !== 'unchanged' || !this.#added.has(this.ids[index] ?? 0)
     this.#report.add(records.filter(isCounted), { ...report, outcomes: report.outcomes.filter(isCounted) })
     const faulty = this.ids.filter((_, index) => report.outcomes[index] === 'set-aside')
-    if (faulty.length > 0) await intake.storeBatch(faulty.map(id => ({ ...this.#recordOf(id, true), beside })))
+    if (faulty.length > 0) await intake.storeBatch(faulty.map(id => ({ ...this.#recordOf(id, true), envelope })))
   }
 
   async close(): Promise<void> {
@@ -159,7 +160,7 @@ export class PulledAccounts {
     return openIntake(this.#store, { source: this.#origin, accounts: this.ids })
   }
 
-  /** Makes the account and what pulls remember of its source in one transaction. */
+  /** Creates the account and the state of its source in one transaction. */
   async #begin(intake: Intake): Promise<PullSource> {
     const remember = async (db: Store['db']) => {
       this.#source = await addSource(db, {
@@ -172,14 +173,15 @@ export class PulledAccounts {
         full_at: null,
       })
     }
-    const told = nameOf(this.#people.get(this.me)) ?? ''
-    if (this.#target.isNew && told !== this.#target.username) this.#report.noteName(told, this.#target.username)
+    const sourceName = nameOf(this.#people.get(this.me)) ?? ''
+    if (this.#target.isNew && sourceName !== this.#target.username)
+      this.#report.noteName(sourceName, this.#target.username)
     await this.#storeAccount(intake, this.me, remember)
     if (this.#source === undefined) throw new SourceError(`the account ${this.me} of the source cannot be stored`)
     return this.#source
   }
 
-  /** Stores an account with all that is known of it, or with its name alone where that cannot be stored. */
+  /** Stores an account with all its fields, or with its name alone if they cannot be stored. */
   async #storeAccount(intake: Intake, id: number, then = async (_db: Store['db']) => {}): Promise<void> {
     let isStored = false
     for (const isMinimal of [false, true]) {
@@ -206,7 +208,7 @@ export class PulledAccounts {
         ...user,
         id,
         username: isMe ? this.#target.username : this.#partners.get(id),
-        // Taken for a new account only.
+        // Used for a new account only.
         subscriptionTier: isMe ? 'ultra' : null,
       },
     }
@@ -221,10 +223,10 @@ export class PulledAccounts {
       .executeTakeFirst()
   }
 
-  async #giveAccess(intake: Intake, sourceId: number, ownerId: number): Promise<void> {
+  async #grantAccess(intake: Intake, sourceId: number, ownerId: number): Promise<void> {
     await intake.storeBatch([{ kind: 'partnership', data: { ownerId, partnerId: this.me } }], {
       within: async (db, { added }) => {
-        // Access that was there before is not this pull's to end.
+        // Access that existed before is not recorded, so that no pull ends it.
         if (added === 0) return
         await db
           .insertInto('pull_access')

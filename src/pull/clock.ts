@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The time, and a way to let it pass. Tests bring their own. */
+/** The time and a timer, which tests replace. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Resolves after so many milliseconds; rejects when the signal is aborted. */
+  /** Resolves after this time; rejects when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 

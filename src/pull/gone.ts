@@ -10,8 +10,8 @@ export interface WalkedList {
   readonly store: Store
   readonly source: PullSource
   readonly list: SourceList
-  /** Every id that the whole list has shown. */
-  readonly seen: ReadonlySet<number>
+  /** All ids in the list. */
+  readonly listedIds: ReadonlySet<number>
   readonly owners: readonly number[]
   /** When the round began. */
   readonly at: number
@@ -19,16 +19,16 @@ export interface WalkedList {
 }
 
 /**
- * Marks what a whole walk of a list did not show: missing at first, gone when that is so a day later and the source has no
- * record of this id either. Returns how many are newly gone, and the records that the source still has.
+ * Marks rows that a complete walk of a list did not find: missing at first, gone if they are still missing a day later and the
+ * source has no record with this id. Returns how many rows became gone, and the records that the source still has.
  */
 export async function markGone(walked: WalkedList): Promise<{ gone: number; found: readonly SourceData[] }> {
-  const { store, source, list, seen, owners, at, reader } = walked
+  const { store, source, list, listedIds, owners, at, reader } = walked
   let gone = 0
   const found: SourceData[] = []
   for await (const rows of rowsOfOwners(store, source.id, list.kind, owners)) {
     for (const row of rows) {
-      if (seen.has(row.id) || row.gone_at !== null) continue
+      if (listedIds.has(row.id) || row.gone_at !== null) continue
       if (row.missing_at === null) {
         await mark(walked, row, { missing_at: at })
         continue
@@ -40,9 +40,9 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
         if (await isStored(walked, row)) {
           gone += 1
           await mark(walked, row, { gone_at: at, open_at: null })
-        } else await forget(walked, row)
+        } else await deleteRow(walked, row)
       } else {
-        // The source has it, although its list does not show it: asked again after another day.
+        // The source has the record although it is not in the list: checked again after another day.
         await mark(walked, row, { missing_at: at })
         found.push(record)
       }
@@ -65,8 +65,8 @@ async function mark(
     .execute()
 }
 
-/** A row that was never stored, such as one of a session that was not finished, leaves nothing behind. */
-async function forget({ store }: WalkedList, { source_id, kind, id }: PullRow) {
+/** Deletes a row whose record was never stored, such as an unfinished session. */
+async function deleteRow({ store }: WalkedList, { source_id, kind, id }: PullRow) {
   await store.db
     .deleteFrom('pull_row')
     .where('source_id', '=', source_id)

@@ -1,12 +1,12 @@
 import { type Source, SourceError } from './source.ts'
 import { idOf, isObject, type SourceData } from './rows.ts'
 
-/** Whose token it is, as far as the source tells. */
+/** The account that a token belongs to, according to the source. */
 export interface Identity {
   readonly id: number
-  /** The fields of the user; only the id where the source tells no more. */
+  /** The fields of the user; only the id if the source sends no more. */
   readonly user: SourceData
-  /** Where the source told it. */
+  /** The path that returned it. */
   readonly path: IdentityPath
 }
 
@@ -14,7 +14,7 @@ export type IdentityPath = '/users/me' | '/me' | '/users'
 
 const paths: readonly IdentityPath[] = ['/users/me', '/me', '/users']
 
-/** Asks the source whose token it is: `known` first, where that is the path that told it before. Undefined when it does not tell. */
+/** Asks the source whom the token belongs to, first at the path that returned it before. Undefined if no path returns it. */
 export async function identify(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
   const order = known === undefined ? paths : [known, ...paths.filter(path => path !== known)]
   for (const path of order) {
@@ -35,7 +35,7 @@ export async function checkApi(source: Source): Promise<void> {
   throw new SourceError(`${source.address} has no lists of this API: is this the right address?`)
 }
 
-/** The rows of a page, however the source wraps them. Undefined where there are none. */
+/** The rows of a page, however the source wraps them. Undefined if there is no list. */
 export function rowsOf(data: unknown): readonly unknown[] | undefined {
   if (isArray(data)) return data
   if (!isObject(data)) return undefined

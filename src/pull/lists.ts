@@ -6,28 +6,28 @@ import { TrainingTemplate } from '../contract/training-templates.ts'
 import type { RecordName } from '../store/tables.ts'
 import type { SourceData } from './rows.ts'
 
-/** A list of the source and the kind of record it holds. */
+/** A list of the source, and the kind of its records. */
 export interface SourceList {
   readonly kind: string
   readonly table: RecordName
-  /** What people call the records. */
+  /** The name of the records in messages. */
   readonly title: string
-  /** Below `/api/v1`; a record is at this path and its id. */
+  /** Below `/api/v1`; a record is at this path followed by its id. */
   readonly path: string
-  /** The field that orders the list, where that is an instant. */
+  /** The field that orders the list, if it is an instant. */
   readonly order?: string
-  /** What can be asked to be told beside the record, and the field that tells it. */
+  /** The value of `include` that lists take, and the field that it adds to each row. */
   readonly include?: { readonly name: 'owner' | 'template'; readonly field: string }
-  /** Whether even a source that is the bare specification has the record by its id. */
+  /** Whether every source has records of this kind by id. */
   readonly hasRecords?: boolean
-  /** Whether rows of the list never are whole records. */
+  /** Whether rows of the list are never complete records. */
   readonly isSummary?: boolean
   /** Fields that every record has. */
   readonly fields: readonly string[]
 }
 
-/** Sources that do not have them leave them out of the record, too. */
-const DERIVED = new Set(['repsMeasured', 'distanceTravelled'])
+/** Fields that some sources leave out of records, too. */
+const OPTIONAL = new Set(['repsMeasured', 'distanceTravelled'])
 
 const lockDevices: SourceList = {
   kind: 'lock-device',
@@ -89,7 +89,7 @@ export const trainingSessions: SourceList = {
 
 export const deviceLists: readonly SourceList[] = [lockDevices, trainingDevices]
 
-/** Every list, in the order they are read. */
+/** All lists in the order in which they are read. */
 export const sourceLists: readonly SourceList[] = [
   ...deviceLists,
   lockTemplates,
@@ -104,5 +104,5 @@ export function lacksFields(list: SourceList, data: SourceData): boolean {
 }
 
 function fieldsOf({ required = [] }: { readonly required?: readonly string[] }): readonly string[] {
-  return required.filter(field => !DERIVED.has(field))
+  return required.filter(field => !OPTIONAL.has(field))
 }

@@ -1,6 +1,6 @@
 import { instantOf, type SourceData } from './rows.ts'
 
-/** Whether the rows of a list come newest first, as far as they were read. */
+/** Checks whether the rows of a list come newest first. */
 export class ListOrder {
   readonly #field: string | undefined
   #lastSecond = Infinity
@@ -15,7 +15,7 @@ export class ListOrder {
     return this.#field === undefined ? undefined : instantOf(data[this.#field])
   }
 
-  /** Takes the instants of a page. Rows without one prove nothing. */
+  /** Adds the instants of a page. Rows without an instant are ignored. */
   add(instants: readonly (number | undefined)[]) {
     this.#newest = undefined
     for (const instant of instants) {
@@ -31,7 +31,7 @@ export class ListOrder {
     return this.#isNewestFirst
   }
 
-  /** Of the last page; undefined when it had no instant. */
+  /** The newest instant of the last page; undefined if it had none. */
   get newest(): number | undefined {
     return this.#newest
   }

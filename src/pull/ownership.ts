@@ -5,7 +5,7 @@ import type { SourceReader } from './reader.ts'
 import { idOf, isObject, type SourceData, type SourceRow } from './rows.ts'
 import type { Source } from './source.ts'
 
-/** Whose a record is. Training sessions do not say it themselves. */
+/** Finds the owners of records. Training sessions have no owner field. */
 export class Ownership {
   readonly #store: Store
   readonly #source: Source
@@ -22,8 +22,8 @@ export class Ownership {
     this.#me = me
   }
 
-  /** Remembers what the rows of a list tell. */
-  note(list: SourceList, rows: readonly SourceRow[]) {
+  /** Remembers the owners of the rows of a list. */
+  addRows(list: SourceList, rows: readonly SourceRow[]) {
     for (const { id, data } of rows) {
       const owner = idOf(data['ownerId'])
       if (id === undefined || owner === undefined) continue
@@ -33,21 +33,21 @@ export class Ownership {
     }
   }
 
-  /** Notes whether the token sees somebody else, from the people that the source lists. */
-  notePeople(people: readonly unknown[]) {
+  /** Remembers whether the source lists anybody else to this token. */
+  addPeople(people: readonly unknown[]) {
     this.#seesOthers ??= people.some(user => isObject(user) && user['id'] !== this.#me)
   }
 
-  /** The owner of a record; undefined where the source does not tell. */
+  /** The owner of a record; undefined if unknown. */
   async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
-    const told = idOf(data['ownerId'])
-    if (told !== undefined || list !== trainingSessions) return told
+    const owner = idOf(data['ownerId'])
+    if (owner !== undefined || list !== trainingSessions) return owner
     const device = idOf(data['trainer_id'])
     const ofDevice = device === undefined ? undefined : this.#devices.get(device)
     if (ofDevice !== undefined) return ofDevice
     const program = idOf(data['settings_id'])
     const ofProgram = program === undefined ? undefined : await this.#ownerOfProgram(program)
-    return ofProgram ?? ((await this.#isAlone()) ? this.#me : undefined)
+    return ofProgram ?? ((await this.#seesOnlyOwn()) ? this.#me : undefined)
   }
 
   async #ownerOfProgram(id: number): Promise<number | 'unanswered' | undefined> {
@@ -65,11 +65,11 @@ export class Ownership {
     return this.#programs.get(id)
   }
 
-  /** Whether the token sees nobody but the account it belongs to. */
-  async #isAlone(): Promise<boolean> {
+  /** Whether the token may read the records of its own account only. */
+  async #seesOnlyOwn(): Promise<boolean> {
     if (this.#seesOthers === undefined) {
       const { data } = await this.#source.get('/users')
-      this.notePeople(rowsOf(data) ?? [])
+      this.addPeople(rowsOf(data) ?? [])
     }
     return this.#seesOthers === false
   }

@@ -3,7 +3,7 @@ import type { SourceData } from './rows.ts'
 import { type Source, SourceError } from './source.ts'
 import { walkList } from './walk.ts'
 
-/** The people that the source shows to the token; none where it has no such list. */
+/** The people whom the source lists to the token; none if it has no such list. */
 export async function readPeople(source: Source): Promise<readonly SourceData[]> {
   const people = new Map<number | string, SourceData>()
   await walkList(
@@ -11,7 +11,7 @@ export async function readPeople(source: Source): Promise<readonly SourceData[]>
       const { status, data } = await source.get('/users', { limit: PAGE_SIZE, ...position })
       const page = toPage(data)
       if (page !== undefined) return { ...page, nextCursor: undefined }
-      // Who is not shown loses access: half a list is none.
+      // People who are not listed lose access, so an incomplete list must not count.
       if (!('offset' in position) || position.offset > 0) {
         throw new SourceError(`${source.address} answers a part of /users with no list (${status})`)
       }
@@ -19,7 +19,7 @@ export async function readPeople(source: Source): Promise<readonly SourceData[]>
     },
     async rows => {
       for (const { id, form, data } of rows) people.set(id ?? form, data)
-      return { hasNews: false, mayStop: false }
+      return { hasNews: false, canStop: false }
     },
   )
   return [...people.values()]

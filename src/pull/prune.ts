@@ -7,9 +7,9 @@ export interface PrunableKind {
   readonly accountId: number
   readonly username: string
   readonly kind: string
-  /** How many of them are gone at the source, or belong to somebody whose access a pull has ended. */
+  /** How many are gone at the source, or belong to somebody to whom a pull ended access. */
   readonly count: number
-  /** How many there are of the account and kind in all. */
+  /** How many records of this kind the account has. */
   readonly total: number
 }
 
@@ -30,7 +30,7 @@ export async function findPrunable(store: Store): Promise<PrunableKind[]> {
   return found
 }
 
-/** Removes what is gone at the source. Returns how many rows were removed. */
+/** Removes records that are gone at the source, and returns how many. */
 export async function prune(store: Store): Promise<number> {
   return store.db.transaction().execute(async db => {
     let removed = 0
@@ -39,7 +39,7 @@ export async function prune(store: Store): Promise<number> {
         db,
       )
       removed += Number(numAffectedRows ?? 0)
-      // What is remembered of a record that stays is needed to remove it later.
+      // Rows of records that stay are needed to remove them later.
       await sql`delete from pull_row where kind = ${kind} and not exists (
           select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
         and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
@@ -50,9 +50,9 @@ export async function prune(store: Store): Promise<number> {
 }
 
 /**
- * Whether a record may be removed: it is gone where it was pulled from, or its owner's access was ended by a pull. Where a
- * source does not tell whose token it is, nothing that it fails to show says that a record is gone, and nothing that was
- * found in a round counts before a round has ended well.
+ * Whether a record may be removed: it is gone at its source, or a pull ended access to its owner. Only marks of complete
+ * rounds count. Records of a source that does not say whom the token belongs to are never removed, because it may just not
+ * list them.
  */
 function prunable(kind: string) {
   return sql`exists (select 1 from pull_row join pull_source on pull_source.id = pull_row.source_id

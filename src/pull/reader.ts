@@ -10,13 +10,13 @@ export class MissingListError extends Error {
   override readonly name = 'MissingListError'
 }
 
-/** Reads lists and records, and finds out which parameters the source takes. */
+/** Reads lists and records, and finds out which parameters the source accepts. */
 export class SourceReader {
   readonly #source: Source
   readonly #owner: number | undefined
   capabilities: Capabilities
 
-  /** `owner`: whose rows alone are asked for, where the source can tell them apart. */
+  /** With `owner`, only rows of this owner are requested, if the source accepts the parameter. */
   constructor(source: Source, capabilities: Capabilities, owner: number | undefined) {
     this.#source = source
     this.capabilities = capabilities
@@ -24,8 +24,8 @@ export class SourceReader {
   }
 
   /**
-   * A page of a list; with `owner`, of the rows of somebody else, for which hasListOf must be true. Throws MissingListError
-   * when the source has no such list, else as Source.get.
+   * Reads a page of a list; with `owner`, of the list of another owner, which requires hasListOf. Throws MissingListError if
+   * the source has no such list, else as Source.get.
    */
   async readPage(list: SourceList, position: Position, owner?: number): Promise<SourcePage> {
     if (owner !== undefined) {
@@ -36,22 +36,22 @@ export class SourceReader {
     return this.#pageOf(list, response)
   }
 
-  /** Whether the source lists the rows of one owner when it is asked to. */
+  /** Whether the source can list the rows of one owner. */
   async hasListOf(list: SourceList, owner: number): Promise<boolean> {
     const { data } = await this.#source.get(list.path, { limit: 1, offset: 0, ownerId: owner })
     return (rowsOf(data) ?? []).every(row => isObject(row) && row['ownerId'] === owner) && data !== undefined
   }
 
-  /** A record by its id: its data, or undefined when the source has none. */
+  /** The data of a record; undefined if the source has no such record. */
   async readRecord({ path, include }: SourceList, id: number): Promise<SourceData | undefined> {
     const query = include !== undefined && this.#includes(path) ? { include: include.name } : {}
     const { status, data } = await this.#source.get(`${path}/${id}`, query)
     if (status === 404) return undefined
     if (isObject(data)) return data
-    throw new SourceUnavailableError(`${this.#source.address} answers ${path}/${id} with status ${status}`)
+    throw new SourceUnavailableError(`${this.#source.address} responds to ${path}/${id} with status ${status}`)
   }
 
-  /** As readRecord, but a source that does not answer for this one record ends nothing. */
+  /** Like readRecord, but returns `unanswered` if the source fails for this record. */
   async tryRecord(list: SourceList, id: number): Promise<SourceData | 'unanswered' | undefined> {
     try {
       return await this.readRecord(list, id)
@@ -61,7 +61,7 @@ export class SourceReader {
     }
   }
 
-  /** Whether rows of the list lack fields that their records have; undefined while that is not known. */
+  /** Whether rows of the list lack fields of their records; undefined if unknown. */
   isPartial(list: SourceList): boolean | undefined {
     if (list.isSummary === true) return true
     const { partialKinds, completeKinds } = this.capabilities
@@ -69,14 +69,14 @@ export class SourceReader {
     return completeKinds?.includes(list.kind) === true ? false : undefined
   }
 
-  /** Finds out whether rows of a list lack fields, by a first and a last row. */
+  /** Finds out whether rows of a list lack fields, from the first and the last row. */
   async samplePartial(list: SourceList, rows: readonly SourceRow[]): Promise<boolean> {
     if (rows.length === 0) return false
     let isPartial = false
     for (const row of new Set([rows.at(0), rows.at(-1)])) {
       if (row?.id === undefined || isPartial) continue
       const record = await this.tryRecord(list, row.id)
-      // Another page will tell.
+      // Tried again with the next page.
       if (record === 'unanswered') return false
       isPartial = record !== undefined && hasMore(record, row.data)
     }
@@ -87,12 +87,12 @@ export class SourceReader {
     return isPartial
   }
 
-  /** Whether the source tells of each record what is beside it, null included. */
-  tells(list: SourceList): boolean {
+  /** Whether rows of the list have the field that `include` adds. */
+  hasIncluded(list: SourceList): boolean {
     return this.#includes(list.path)
   }
 
-  /** Whether the source tells whose rows it shows, so that it can be asked for those of one owner. */
+  /** Whether the source accepts `ownerId`. */
   get takesOwner(): boolean {
     return this.capabilities.parameters?.ownerId === true
   }
@@ -101,18 +101,18 @@ export class SourceReader {
     return this.capabilities.parameters?.cursor === true
   }
 
-  /** The first page, with as many parameters as the source takes. */
+  /** Reads the first page, with as many parameters as the source accepts. */
   async #readFirstPage(list: SourceList): Promise<SourcePage> {
     const attempts = [...this.#attempts(list)]
-    for (const asked of attempts) {
-      const response = await this.#source.get(list.path, this.#query(list, asked))
+    for (const features of attempts) {
+      const response = await this.#source.get(list.path, this.#query(list, features))
       if (REFUSED.has(response.status)) continue
       if (response.status === 404) throw new MissingListError(`the source has no ${list.title}`)
       const page = this.#pageOf(list, response)
-      this.#remember(list, asked, page)
+      this.#remember(list, features, page)
       return page
     }
-    // What was taken before is refused now: the source has changed.
+    // The source refuses what it accepted before, so everything is tried again.
     const { parameters, include, ...rest } = this.capabilities
     if (parameters !== undefined || include !== undefined) {
       this.capabilities = rest
@@ -121,20 +121,20 @@ export class SourceReader {
     throw new SourceError(`${this.#source.address} refuses to list ${list.title} by limit and offset`)
   }
 
-  /** The ways to ask for a list, the one that asks most first. */
-  *#attempts({ path, include }: SourceList): Generator<Asked> {
+  /** The combinations of features to try, the most complete one first. */
+  *#attempts({ path, include }: SourceList): Generator<ListFeatures> {
     const { parameters = {}, include: included = {} } = this.capabilities
     const choices = (known: boolean | undefined) => (known === undefined ? [true, false] : [known])
     for (const cursor of choices(parameters.cursor)) {
       for (const ownerId of this.#owner === undefined ? [false] : choices(parameters.ownerId)) {
-        for (const asksMore of include === undefined ? [false] : choices(included[path])) {
-          yield { cursor, ownerId, include: asksMore }
+        for (const includes of include === undefined ? [false] : choices(included[path])) {
+          yield { cursor, ownerId, include: includes }
         }
       }
     }
   }
 
-  #known({ path }: SourceList): Asked {
+  #known({ path }: SourceList): ListFeatures {
     return {
       cursor: this.hasCursors,
       ownerId: this.#owner !== undefined && this.takesOwner,
@@ -142,35 +142,35 @@ export class SourceReader {
     }
   }
 
-  #query({ include }: SourceList, asked: Asked): QueryValues {
+  #query({ include }: SourceList, features: ListFeatures): QueryValues {
     return {
       limit: PAGE_SIZE,
-      ...(asked.cursor ? { cursor: '' } : { offset: 0 }),
-      ...(asked.ownerId && this.#owner !== undefined ? { ownerId: this.#owner } : {}),
-      ...(asked.include && include !== undefined ? { include: include.name } : {}),
+      ...(features.cursor ? { cursor: '' } : { offset: 0 }),
+      ...(features.ownerId && this.#owner !== undefined ? { ownerId: this.#owner } : {}),
+      ...(features.include && include !== undefined ? { include: include.name } : {}),
     }
   }
 
   #pageOf(list: SourceList, { status, data }: SourceResponse): SourcePage {
     const page = toPage(data)
     if (page === undefined)
-      throw new SourceError(`${this.#source.address} answers ${list.path} with no list (${status})`)
+      throw new SourceError(`${this.#source.address} responds to ${list.path} without a list (${status})`)
     return page
   }
 
-  #remember({ path, include }: SourceList, asked: Asked, page: SourcePage) {
-    // A source that ignores what it does not know answers without a cursor.
-    const cursor = asked.cursor && page.nextCursor !== undefined
+  #remember({ path, include }: SourceList, features: ListFeatures, page: SourcePage) {
+    // A source that ignores unknown parameters responds without a cursor.
+    const cursor = features.cursor && page.nextCursor !== undefined
     this.capabilities = {
       ...this.capabilities,
       parameters: {
         ...this.capabilities.parameters,
         cursor,
-        ...(this.#owner === undefined ? {} : { ownerId: asked.ownerId }),
+        ...(this.#owner === undefined ? {} : { ownerId: features.ownerId }),
       },
       ...(include === undefined
         ? {}
-        : { include: { ...this.capabilities.include, [path]: asked.include && tellsAll(page, include.field) } }),
+        : { include: { ...this.capabilities.include, [path]: features.include && allHave(page, include.field) } }),
     }
   }
 
@@ -179,7 +179,8 @@ export class SourceReader {
   }
 }
 
-interface Asked {
+/** What a request for a list uses. */
+interface ListFeatures {
   readonly cursor: boolean
   readonly ownerId: boolean
   readonly include: boolean
@@ -187,10 +188,10 @@ interface Asked {
 
 export const PAGE_SIZE = 100
 const MAX_ATTEMPTS = 8
-/** How servers refuse parameters that they do not know. */
+/** The statuses with which servers refuse unknown parameters. */
 const REFUSED: ReadonlySet<number> = new Set([400, 422])
 
-/** A page of a list as the source sends it; undefined where it is none. */
+/** A page of a list as the source sent it; undefined if it is not a page. */
 export function toPage(data: unknown): SourcePage | undefined {
   const rows = rowsOf(data)
   if (rows === undefined) return undefined
@@ -203,12 +204,12 @@ export function toPage(data: unknown): SourcePage | undefined {
   }
 }
 
-/** Whether each row has the field that was asked for: a source may ignore what it does not know. */
-function tellsAll({ rows }: SourcePage, field: string): boolean {
+/** Whether all rows have a field. A source may ignore an unknown `include`. */
+function allHave({ rows }: SourcePage, field: string): boolean {
   return rows.every(({ data }) => field in data)
 }
 
-/** Whether a record has fields that its row in a list lacks, or its items do. */
+/** Whether a record, or an item in it, has fields that its row in a list lacks. */
 function hasMore(record: SourceData, row: SourceData): boolean {
   return Object.entries(record).some(([name, value]) => {
     const shown = row[name]

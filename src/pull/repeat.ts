@@ -11,8 +11,8 @@ export interface RepeatOptions {
 }
 
 /**
- * Pulls until it is stopped, which ends it with StoppedError. Rounds that the source fails are repeated after longer and
- * longer waits; where it refuses the token again and again, throws SourceRefusedError.
+ * Pulls until it is stopped, which throws StoppedError. After a failure of the source, the wait before the next round doubles.
+ * Throws SourceRefusedError if the source refuses the token three times in a row.
  */
 export async function pullRepeatedly({ every, source, round, onReport, onFailure }: RepeatOptions): Promise<never> {
   let failures = 0

@@ -1,30 +1,31 @@
 import type { BatchReport, IncomingRecord } from '../archive/intake.ts'
+import type { FieldCount, LeniencyCount } from '../archive/report.ts'
 
-/** What a round of a pull did. */
+/** The result of a round of a pull. */
 export interface PullReport {
   readonly origin: string
   readonly accountId: number
   readonly username: string
-  /** Whether everything was walked. */
+  /** Whether all lists were read to their end. */
   readonly isFull: boolean
   readonly requests: number
   readonly kinds: readonly KindCounts[]
-  /** Of what was set aside: how many, how many were not before, how many are counted only, and the first of them. */
+  /** Rows set aside: how many, how many of them are new, how many were only counted, and the first of them. */
   readonly setAside: {
     readonly count: number
     readonly isNew: number
     readonly notKept: number
     readonly rows: readonly { readonly kind: string; readonly id?: number; readonly reason: string }[]
   }
-  /** What records had otherwise than the wire format, and was taken as it is meant. */
-  readonly leniencies: readonly { readonly kind: string; readonly rule: string; readonly count: number }[]
-  /** Fields that the wire format does not have, kept beside the record. */
-  readonly extra: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
-  /** What the source has no list of. */
+  /** Values that did not match the format and were converted. */
+  readonly leniencies: readonly LeniencyCount[]
+  /** Fields that the format does not have. They are kept as extra fields. */
+  readonly extra: readonly FieldCount[]
+  /** Lists that the source does not have. */
   readonly missingLists: readonly string[]
-  /** Rows that were found to be gone at the source. */
+  /** Rows that became gone at the source. */
   readonly gone: number
-  /** What else somebody should know. */
+  /** Further remarks for the operator. */
   readonly notes: readonly string[]
 }
 
@@ -37,19 +38,19 @@ export interface KindCounts {
   readonly setAside: number
 }
 
-/** How far a round is. */
+/** The progress of a round. */
 export interface PullProgress {
-  /** What is being read. */
+  /** The name of the list that is being read. */
   readonly title: string
-  /** Rows of it read so far. */
+  /** Rows read so far. */
   readonly rows: number
-  /** Rows of it that there were when all of it was last read; undefined when that is not known. */
+  /** How many rows the list had when all of it was last read; undefined if unknown. */
   readonly expected: number | undefined
 }
 
 type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] }
 
-/** Adds up what became of the batches of a round. */
+/** Adds up the results of the batches of a round. */
 export class ReportBuilder {
   readonly #kinds = new Map<string, Mutable<KindCounts>>()
   readonly #setAside = { count: 0, isNew: 0, notKept: 0 }
@@ -60,9 +61,10 @@ export class ReportBuilder {
   readonly notes: string[] = []
   gone = 0
 
-  noteName(told: string, used: string) {
-    const why = told === '' ? 'the source tells no name of it' : `the name ${JSON.stringify(told)} cannot be used here`
-    this.notes.push(`${used} is called so because ${why}`)
+  noteName(sourceName: string, username: string) {
+    const why =
+      sourceName === '' ? 'the source has no name for it' : `${JSON.stringify(sourceName)} cannot be used here`
+    this.notes.push(`the account is named ${username}, because ${why}`)
   }
 
   add(records: readonly IncomingRecord[], report: BatchReport) {
@@ -79,14 +81,14 @@ export class ReportBuilder {
     for (const { kind, id, reason } of rows) {
       if (this.#rows.length < MAX_LISTED) this.#rows.push({ kind, ...(id === undefined ? {} : { id }), reason })
     }
-    for (const { kind, rule, count: times } of report.leniencies) {
+    for (const { kind, rule, count: occurrences } of report.leniencies) {
       const known = this.#leniencies.get(`${kind} ${rule}`) ?? { kind, rule, count: 0 }
-      known.count += times
+      known.count += occurrences
       this.#leniencies.set(`${kind} ${rule}`, known)
     }
-    for (const { kind, field, count: times } of report.extra) {
+    for (const { kind, field, count: occurrences } of report.extra) {
       const known = this.#extra.get(`${kind} ${field}`) ?? { kind, field, count: 0 }
-      known.count += times
+      known.count += occurrences
       this.#extra.set(`${kind} ${field}`, known)
     }
   }

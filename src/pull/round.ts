@@ -30,38 +30,37 @@ import {
 } from './state.ts'
 import { type OfferedRow, RowStore, UNANSWERED } from './storing.ts'
 import { findTarget, nameOf, type Target } from './target.ts'
-import { type Visit, walkList } from './walk.ts'
-
-/** One round of a pull: everything that is new at the source is stored here. */
+import { type PageResult, walkList } from './walk.ts'
 
 export interface RoundOptions {
   readonly store: Store
   readonly source: Source
-  /** What `--account` says. */
+  /** The value of `--account`. */
   readonly account?: string | undefined
-  /** Whether records of others that the token reaches are stored too. */
+  /** Whether records of others that the token may read are stored too. */
   readonly partners?: boolean
-  /** Whether everything is walked, and every record is read again. */
+  /** Whether all lists are read to their end, and every record is read again. */
   readonly full?: boolean
   readonly progress?: (progress: PullProgress) => void
 }
 
-/** Another pull for the same account is under way. */
+/** Another pull for the same account is running. */
 export class PullLockedError extends Error {
   override readonly name = 'PullLockedError'
 }
 
 /**
- * Pulls once. Throws SourceError when the source refuses or is away, PullUsageError or RefusedError where it is not clear
- * whose records they are, PullLockedError while another pull works on the account, StoppedError when told to stop.
+ * Pulls once: stores everything that is new at the source. Throws SourceError if the source refuses or is unavailable,
+ * PullUsageError or RefusedError if it is unclear whose records they are, PullLockedError while another pull for the account
+ * is running, StoppedError when stopped.
  */
 export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { store, source, account } = options
   const { identityPath } = await capabilitiesOf(store, source.address)
   const identity = await findIdentity(source, identityPath)
   const target = await findTarget(store, source.address, identity, account)
-  const release = await store.hold(`pull-${target.id}`)
-  if (release === undefined) throw new PullLockedError(`another pull for account ${target.id} is under way`)
+  const release = await store.tryLock(`pull-${target.id}`)
+  if (release === undefined) throw new PullLockedError(`another pull for account ${target.id} is running`)
   try {
     const known = await findSource(store, target.id, source.address)
     return await new Round(options, { identity, target, known }).run()
@@ -70,14 +69,14 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   }
 }
 
-/** Asks the source whose token it is. Throws SourceError unless the source is one of this API. */
+/** Asks the source whom the token belongs to. Throws SourceError unless the source has this API. */
 export async function findIdentity(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
   const identity = await identify(source, known)
   if (identity === undefined) await checkApi(source)
   return identity
 }
 
-/** How long rows of a list are looked through in every round, and how long a session may stay unfinished. */
+/** How far back lists are read in every round, and how long unfinished sessions are read again. */
 const RECENT_MS = 35 * DAY_MS
 const FULL_WALK_EVERY_MS = 7 * DAY_MS
 
@@ -97,7 +96,7 @@ class Round {
   readonly #accounts: PulledAccounts
   readonly #ownership: Ownership
   readonly #rows: RowStore
-  /** Programs that were read by id, where the source has no list of them. */
+  /** Programs that were read by id, because the source has no list of them. */
   readonly #programsRead = new Set<number>()
   #hasPrograms = true
 
@@ -142,34 +141,34 @@ class Round {
 
   async #pullPeople() {
     const people = await readPeople(this.#options.source)
-    this.#ownership.notePeople(people)
+    this.#ownership.addPeople(people)
     for (const user of people) {
       const id = idOf(user['id'])
-      if (id !== undefined) this.#accounts.notePerson(id, user)
+      if (id !== undefined) this.#accounts.addPerson(id, user)
     }
-    const shown = new Set(people.flatMap(user => idOf(user['id']) ?? []))
-    if (people.length > 0) await this.#accounts.followPeople(shown, this.#startedAt)
-    await this.#accounts.admitKnown()
+    const listed = new Set(people.flatMap(user => idOf(user['id']) ?? []))
+    if (people.length > 0) await this.#accounts.updateAccess(listed, this.#startedAt)
+    await this.#accounts.addKnownPartners()
   }
 
   async #pullList(list: SourceList) {
     const { progress, store } = this.#options
     const source = this.#accounts.source
     const expected = this.#isFull && source !== undefined ? await countRows(store, source.id, list.kind) : undefined
-    const seen = new Set<number>()
+    const listedIds = new Set<number>()
     const order = new ListOrder(list.order)
     try {
       const walk = await walkList(
         position => this.#reader.readPage(list, position),
         async rows => {
-          const visit = await this.#visit(list, rows, seen, order)
-          progress?.({ title: list.title, rows: seen.size, expected })
-          return visit
+          const result = await this.#storePage(list, rows, listedIds, order)
+          progress?.({ title: list.title, rows: listedIds.size, expected })
+          return result
         },
       )
       if (!walk.stoppedEarly && !walk.steppedBack) {
-        // Lists of devices may hold those of the caller alone.
-        await this.#markGone(list, seen, deviceLists.includes(list) ? [this.#accounts.me] : this.#accounts.ids)
+        // Lists of devices may have only those of the caller.
+        await this.#markGone(list, listedIds, deviceLists.includes(list) ? [this.#accounts.me] : this.#accounts.ids)
       }
     } catch (error) {
       if (!(error instanceof MissingListError)) throw error
@@ -178,28 +177,33 @@ class Round {
     }
   }
 
-  /** Lists of devices need not hold those of others unless they are asked for by their owner. */
+  /** Some sources list the devices of others only by owner. */
   async #pullDevicesOfPartners(list: SourceList) {
     if (!this.#isFull) return
     for (const owner of this.#accounts.ids.slice(1)) {
-      const seen = new Set<number>()
+      const listedIds = new Set<number>()
       const isListed = await this.#reader.hasListOf(list, owner)
       if (!isListed) return
       const walk = await walkList(
         position => this.#reader.readPage(list, position, owner),
-        rows => this.#visit(list, rows, seen, new ListOrder(undefined)),
+        rows => this.#storePage(list, rows, listedIds, new ListOrder(undefined)),
       )
-      if (!walk.steppedBack) await this.#markGone(list, seen, [owner])
+      if (!walk.steppedBack) await this.#markGone(list, listedIds, [owner])
     }
   }
 
-  async #visit(list: SourceList, page: readonly SourceRow[], seen: Set<number>, order: ListOrder): Promise<Visit> {
+  async #storePage(
+    list: SourceList,
+    page: readonly SourceRow[],
+    listedIds: Set<number>,
+    order: ListOrder,
+  ): Promise<PageResult> {
     const rows = [...new Map(page.map(row => [row.id ?? row.form, row])).values()]
-    this.#ownership.note(list, rows)
+    this.#ownership.addRows(list, rows)
     const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
-    // What a walk shows twice is stored once, unless it has changed meanwhile.
-    const again = new Set(ids.filter(id => seen.has(id)))
-    for (const id of ids) seen.add(id)
+    // Rows that occur twice are stored once, unless they changed meanwhile.
+    const repeated = new Set(ids.filter(id => listedIds.has(id)))
+    for (const id of ids) listedIds.add(id)
     if (this.#reader.isPartial(list) === undefined) await this.#reader.samplePartial(list, rows)
     const known = await this.#findRows(list, ids)
     const offered = rows.map(row => ({ row, known: row.id === undefined ? undefined : known.get(row.id) }))
@@ -207,16 +211,16 @@ class Round {
     const readsAgain = this.#options.full === true || (this.#isFull && this.#reader.isPartial(list) === false)
     const stored = await this.#store(
       list,
-      offered.filter(row => isNew(row) || (readsAgain && !again.has(row.row.id ?? 0))),
+      offered.filter(row => isNew(row) || (readsAgain && !repeated.has(row.row.id ?? 0))),
       [...known.values()].filter(row => row.missing_at !== null || row.gone_at !== null),
     )
     const hasNews = stored.isChanged || stored.prepared.some(row => isNew(row.offered))
     order.add(await this.#instantsOf(list, rows, order, stored.prepared))
     const isOld = order.newest !== undefined && order.newest < this.#startedAt - RECENT_MS
-    return { hasNews, mayStop: !this.#isFull && !hasNews && isOld && order.isNewestFirst }
+    return { hasNews, canStop: !this.#isFull && !hasNews && isOld && order.isNewestFirst }
   }
 
-  /** What orders the rows of a page. Lists may leave out when a lock session started; its record has it. */
+  /** The instants that order the rows of a page. Lists may leave out the start of a lock session; its record has it. */
   async #instantsOf(
     list: SourceList,
     rows: readonly SourceRow[],
@@ -237,21 +241,21 @@ class Round {
     return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
   }
 
-  /** The current lock is a single record: without an answer for it, the round goes on. */
+  /** Pulls the current lock; if the source fails to return it, the round continues. */
   async #tryCurrentLock() {
     try {
       await this.#pullCurrentLock()
     } catch (error) {
       if (!(error instanceof SourceUnavailableError)) throw error
-      this.#report.notes.push('the source does not answer for the current lock: it is asked again in the next round')
+      this.#report.notes.push('the source does not return the current lock: the next round tries again')
     }
   }
 
-  /** The lock that is active now, and the template that it was started from: only now a source tells which one it is. */
+  /** Pulls the active lock with its template, which sources send only while the lock is active. */
   async #pullCurrentLock() {
     const { source } = this.#options
     const list = lockSessions
-    const query = this.#reader.tells(list) ? { include: 'template' } : {}
+    const query = this.#reader.hasIncluded(list) ? { include: 'template' } : {}
     const { data: session } = await source.get('/lkbx/session/current', query)
     if (!isObject(session) || idOf(session['id']) === undefined) return
     const { data: template } = await source.get('/lkbx/templates/active')
@@ -260,7 +264,7 @@ class Round {
     await this.#storeAgain(list, [row], templateId === undefined ? {} : { templateId })
   }
 
-  /** Reads again what may have ended since. */
+  /** Reads sessions again that may have ended. */
   async #pullOpenRows(list: SourceList) {
     const source = this.#accounts.source
     if (source === undefined) return
@@ -273,18 +277,18 @@ class Round {
     }
   }
 
-  /** Reads a record by its id; one that the source does not answer for is set aside. */
+  /** Reads a record by id and stores it; sets it aside if the source does not return it. */
   async #readAgain(list: SourceList, id: number) {
     const data = await this.#reader.tryRecord(list, id)
     if (data === 'unanswered') await this.#storeAgain(list, [rowOf({ id })], { fault: UNANSWERED })
     else if (data !== undefined) await this.#storeAgain(list, [rowOf(data)])
   }
 
-  /** Stores records that were read by themselves; what is remembered of their rows in lists stays. */
+  /** Stores records that were read by id; their stored form stays that of the list row. */
   async #storeAgain(
     list: SourceList,
     records: readonly SourceRow[],
-    told: Pick<OfferedRow, 'templateId' | 'fault'> = {},
+    more: Pick<OfferedRow, 'templateId' | 'fault'> = {},
   ) {
     const known = await this.#findRows(
       list,
@@ -293,29 +297,29 @@ class Round {
     const rows = records.map(record => {
       const before = record.id === undefined ? undefined : known.get(record.id)
       const row = { ...record, form: before?.form ?? '' }
-      return { row, known: before, isRecord: true, ...told }
+      return { row, known: before, isRecord: true, ...more }
     })
     await this.#store(list, rows, [])
   }
 
-  async #store(list: SourceList, rows: readonly OfferedRow[], shown: Parameters<RowStore['store']>[2]) {
-    const stored = await this.#rows.store(list, rows, shown)
+  async #store(list: SourceList, rows: readonly OfferedRow[], found: Parameters<RowStore['store']>[2]) {
+    const stored = await this.#rows.store(list, rows, found)
     if (list !== trainingSessions || this.#hasPrograms) return stored
     for (const { data } of stored.prepared) await this.#pullProgram(idOf(data['settings_id']))
     return stored
   }
 
-  /** Reads a program that a training session names. */
+  /** Reads the program of a training session. */
   async #pullProgram(id: number | undefined) {
     if (id === undefined || this.#programsRead.has(id)) return
     this.#programsRead.add(id)
     const known = await this.#findRows(trainingTemplates, [id])
-    // A program without an owner was never read.
+    // A program without an owner was not read yet.
     if (known.get(id)?.owner_id != null && !this.#isFull) return
     await this.#readAgain(trainingTemplates, id)
   }
 
-  async #markGone(list: SourceList, seen: ReadonlySet<number>, owners: readonly number[]) {
+  async #markGone(list: SourceList, listedIds: ReadonlySet<number>, owners: readonly number[]) {
     const source = this.#accounts.source
     if (source === undefined) return
     const { store } = this.#options
@@ -323,7 +327,7 @@ class Round {
       store,
       source,
       list,
-      seen,
+      listedIds,
       owners,
       at: this.#startedAt,
       reader: this.#reader,

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 
-/** A record as the source shows it, in a list or by itself. */
+/** A record as the source sends it, in a list or by itself. */
 export type SourceData = Readonly<Record<string, unknown>>
 
 export interface SourceRow {
-  /** Undefined where the row has none that could be one. */
+  /** Undefined if the row has no valid id. */
   readonly id: number | undefined
   readonly data: SourceData
-  /** Tells whether two rows are the same, field by field. */
+  /** A hash of the row as it was sent: rows with the same form are equal. */
   readonly form: string
 }
 
@@ -25,8 +25,8 @@ export function idOf(value: unknown): number | undefined {
 }
 
 /**
- * Milliseconds since 1970 of an instant as sources write it: with any number of digits, with or without a zone.
- * Undefined where it cannot be read.
+ * Parses an instant into milliseconds since 1970, with any number of digits, with or without a zone. Undefined if it is
+ * invalid.
  */
 export function instantOf(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined

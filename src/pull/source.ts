@@ -1,58 +1,57 @@
 import type { Clock } from './clock.ts'
 import { isObject } from './rows.ts'
 
-/** The server that records are pulled from: one GET at a time, paced, with retries. */
-
-/** The source refused, or is away; the message is one line and says which. */
+/** The source refused a request or is unavailable; the message is one line. */
 export class SourceError extends Error {
   override readonly name: string = 'SourceError'
 }
 
-/** The source refused the token (401) or what it may read (403). */
+/** The source refused the token (401 or 403). */
 export class SourceRefusedError extends SourceError {
   override readonly name = 'SourceRefusedError'
 }
 
-/** The source did not answer one request, however often it was sent. */
+/** The source did not respond to a request, not even to its retries. */
 export class SourceUnavailableError extends SourceError {
   override readonly name = 'SourceUnavailableError'
 }
 
-/** The pull was told to stop. */
+/** The pull was stopped. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'
 }
 
 export interface SourceOptions {
-  /** Scheme, host and port, and the path before `/api/v1` where there is one. */
+  /** Scheme, host and port, and the path before `/api/v1`, if any. */
   readonly address: string
   readonly token: string
-  /** Requests a minute; 0 for any number. */
+  /** Requests a minute; 0 for no limit. */
   readonly rate: number
   readonly clock: Clock
-  /** Aborted when the pull should stop: no further request is sent. One that was sent is waited for. */
+  /** Aborted when the pull should stop: the request under way is completed, and no further one is sent. */
   readonly stop: AbortSignal
 }
 
-/** What the source answered: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
+/** A response of the source: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
 export type SourceResponse =
   | { readonly status: 200; readonly data: unknown }
   | { readonly status: number; readonly data: undefined }
 
 export type QueryValues = Readonly<Record<string, string | number>>
 
+/** The server that records are pulled from: sends one GET at a time, keeps to the rate, and retries. */
 export class Source {
   readonly #options: SourceOptions
-  /** When the last requests were sent, oldest first; as many as a minute may have. */
+  /** When requests were sent within the last minute, oldest first. */
   #sent: number[] = []
-  /** Requests sent in all. */
+  /** How many requests were sent. */
   requests = 0
 
   constructor(options: SourceOptions) {
     this.#options = options
   }
 
-  /** What stands before `/api/v1`. */
+  /** The address without `/api/v1`. */
   get address(): string {
     return this.#options.address
   }
@@ -66,8 +65,8 @@ export class Source {
   }
 
   /**
-   * Asks for a path below `/api/v1`. Throws SourceUnavailableError after the last attempt, SourceRefusedError for 401 and
-   * 403, SourceError for an answer that is none of this API, StoppedError when the pull should stop.
+   * Requests a path below `/api/v1`. Throws SourceUnavailableError after the last attempt, SourceRefusedError for 401 and
+   * 403, SourceError for a response that is not of this API, StoppedError when the pull should stop.
    */
   async get(path: string, query: QueryValues = {}): Promise<SourceResponse> {
     let failures = 0
@@ -109,18 +108,18 @@ export class Source {
     const code = codeOf(error)
     if (CERTIFICATE_ERROR.test(code))
       throw new SourceError(`the certificate of ${this.address} is not accepted (${code})`)
-    if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is never used for HTTP`)
-    if (code === 'TimeoutError') return { failure: `did not answer within ${REQUEST_TIMEOUT_MS / 1000} seconds` }
+    if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is blocked for HTTP`)
+    if (code === 'TimeoutError') return { failure: `did not respond within ${REQUEST_TIMEOUT_MS / 1000} seconds` }
     return { failure: `cannot be reached (${MEANINGS[code] ?? code})` }
   }
 
   #read(response: Response, body: string, path: string): Attempt {
     const { status, headers } = response
     if (status === 429) return { retryAfterMs: retryAfter(headers.get('Retry-After'), this.clock.now()) }
-    if (status >= 500) return { failure: `answers with status ${status}` }
+    if (status >= 500) return { failure: `responds with status ${status}` }
     if (status >= 300 && status < 400) {
       throw new SourceError(
-        `${this.address} redirects to another address, which is not followed: name that one instead`,
+        `${this.address} redirects to another address, which is not followed: use that address instead`,
       )
     }
     if (status === 401) throw new SourceRefusedError(`${this.address} refuses the token (401${refusalCode(body)})`)
@@ -131,17 +130,17 @@ export class Source {
     const parsed = parse(body)
     if (parsed === undefined) {
       if (/^\s*</.test(body)) {
-        throw new SourceError(`${this.address} answers with HTML instead of JSON: is this the address of the API?`)
+        throw new SourceError(`${this.address} responds with HTML instead of JSON: is this the address of the API?`)
       }
-      return { failure: 'answers with JSON that is cut short' }
+      return { failure: 'responds with incomplete JSON' }
     }
     if (!isObject(parsed) || parsed['ok'] !== true || !('data' in parsed)) {
-      throw new SourceError(`${this.address} answers with JSON that is not of this API: is this the right address?`)
+      throw new SourceError(`${this.address} responds with JSON that is not of this API: is this the right address?`)
     }
     return { status: 200, data: parsed['data'] }
   }
 
-  /** Waits until one more request keeps to the rate. */
+  /** Waits until the rate allows one more request. */
   async #pace() {
     const { rate, clock } = this.#options
     if (rate === 0) return
@@ -156,7 +155,7 @@ export class Source {
     try {
       await this.clock.wait(ms, this.#options.stop)
     } catch {
-      // Only the signal ends a wait.
+      // Only the signal rejects a wait.
     }
     this.throwIfStopped()
   }
@@ -171,7 +170,7 @@ type Attempt = SourceResponse | { readonly failure: string } | { readonly retryA
 
 const REQUEST_TIMEOUT_MS = 30_000
 const MINUTE_MS = 60_000
-/** Before the second attempt and each further one. */
+/** The delays before the second and each further attempt. */
 const RETRY_DELAYS_MS = [0, 1000, 2000, 4000, 8000]
 const DEFAULT_RETRY_AFTER_MS = 5000
 const MAX_RETRY_AFTER_MS = 300_000
@@ -185,7 +184,7 @@ function retryAfter(header: string | null, now: number): number {
   return Number.isNaN(ms) ? DEFAULT_RETRY_AFTER_MS : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
-/** The code of a failed `fetch`: of the connection, where there is one. */
+/** The error code of a failed `fetch`. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'TimeoutError') return error.name
@@ -195,7 +194,7 @@ function codeOf(error: unknown): string {
   return reason instanceof Error && reason.message === BAD_PORT ? BAD_PORT : 'the connection was cut'
 }
 
-/** What `fetch` says of ports that it refuses. */
+/** The message of `fetch` for ports that it refuses. */
 const BAD_PORT = 'bad port'
 
 const MEANINGS: Readonly<Record<string, string>> = {
@@ -204,7 +203,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was cut: ECONNRESET',
 }
 
-/** The code that a refusal carries, where it is plain enough to be shown. */
+/** The error code in the body of a refusal, if it is safe to print. */
 function refusalCode(body: string): string {
   const parsed = parse(body)
   const code = isObject(parsed) ? parsed['code'] : undefined

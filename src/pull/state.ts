@@ -3,28 +3,28 @@ import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import type { IdentityPath } from './identity.ts'
 
-/** What pulls remember: the source of an account, and each row that the source has shown. */
+/** The stored state of pulls: the sources of each account, and each row that a source has sent. */
 
 export type PullSource = Selectable<PullSourceTable>
 export type PullRow = Selectable<PullRowTable>
 export type NewPullRow = Insertable<PullRowTable>
 
-/** What the source was found to take. Remembered, so that a round need not try what was refused. */
+/** What the source accepts. It is stored, so that later rounds do not try what was refused. */
 export interface Capabilities {
   readonly identityPath?: IdentityPath
-  /** Parameters beyond `limit` and `offset` that lists take. */
+  /** Parameters beyond `limit` and `offset` that lists accept. */
   readonly parameters?: Readonly<Partial<Record<ListParameter, boolean>>>
-  /** By path of a list: whether `include` is taken there. */
+  /** Whether a list accepts `include`, by its path. */
   readonly include?: Readonly<Record<string, boolean>>
-  /** Kinds whose list rows lack fields that the record has. */
+  /** Kinds whose list rows lack fields of the record. */
   readonly partialKinds?: readonly string[]
-  /** Kinds whose list rows are whole records. */
+  /** Kinds whose list rows are complete records. */
   readonly completeKinds?: readonly string[]
 }
 
 type ListParameter = 'cursor' | 'ownerId'
 
-/** What pulls from this origin into this account remember. */
+/** The state of pulls from an origin into an account. */
 export function findSource(store: Store, accountId: number, origin: string): Promise<PullSource | undefined> {
   return store.db
     .selectFrom('pull_source')
@@ -40,14 +40,14 @@ export async function originsOf(store: Store, accountId: number): Promise<string
   return rows.map(({ origin }) => origin)
 }
 
-/** The only source of an origin, whatever its account. */
+/** The capabilities of an origin, if records are pulled from it into one account only. */
 export async function capabilitiesOf(store: Store, origin: string): Promise<Capabilities> {
   const rows = await store.db.selectFrom('pull_source').select('capabilities').where('origin', '=', origin).execute()
   return rows.length === 1 ? readCapabilities(rows[0]?.capabilities) : {}
 }
 
 export function readCapabilities(text: string | undefined): Capabilities {
-  // Written by this program alone.
+  // Only pulls write it.
   return text === undefined ? {} : (JSON.parse(text) as Capabilities)
 }
 
@@ -58,7 +58,7 @@ export async function addSource(
   return db.insertInto('pull_source').values(source).returningAll().executeTakeFirstOrThrow()
 }
 
-/** The remembered rows among these, by id. */
+/** The stored rows with these ids, by id. */
 export async function findRows(
   db: Kysely<Tables>,
   sourceId: number,
@@ -76,7 +76,7 @@ export async function findRows(
   return new Map(rows.map(row => [row.id, row]))
 }
 
-/** Remembers rows that the source has shown. As one value: a statement with hundreds of them costs more than the rows. */
+/** Stores rows that the source has sent. They are passed as one JSON value, because hundreds of parameters are slow. */
 export async function saveRows(
   store: Pick<Store, 'engine'>,
   db: Kysely<Tables>,
@@ -96,7 +96,7 @@ export async function saveRows(
       : `(value ->> ${index})::${TEXT_COLUMNS.has(column) ? 'text' : 'bigint'}`,
   )
   const source = store.engine === 'sqlite' ? sql`json_each(${json})` : sql`json_array_elements(${json}::json)`
-  // Without a condition SQLite takes the conflict for a part of the join.
+  // Without a condition, SQLite would parse "on conflict" as part of a join.
   await sql`insert into pull_row (${columns}) select ${sql.raw(cells.join(', '))} from ${source} where true
     on conflict (source_id, kind, id) do update set ${updates}`.execute(db)
 }
@@ -104,7 +104,7 @@ export async function saveRows(
 const ROW_COLUMNS = ['source_id', 'kind', 'id', 'owner_id', 'form', 'open_at', 'missing_at', 'gone_at'] as const
 const TEXT_COLUMNS: ReadonlySet<string> = new Set(['kind', 'form'])
 
-/** Unfinished sessions that began at this instant or later. */
+/** Unfinished sessions that started at this instant or later. */
 export function openRows(store: Store, sourceId: number, kind: string, since: number): Promise<PullRow[]> {
   return store.db
     .selectFrom('pull_row')
@@ -117,7 +117,7 @@ export function openRows(store: Store, sourceId: number, kind: string, since: nu
     .execute()
 }
 
-/** Locks that are active as far as is known here, of rows that the source has shown. */
+/** Stored locks that are active, of rows that the source has sent. */
 export async function activeLocks(
   store: Store,
   sourceId: number,
@@ -136,7 +136,7 @@ export async function activeLocks(
     .execute()
 }
 
-/** How many rows of a kind the source has shown. */
+/** How many rows of a kind the source has sent. */
 export async function countRows(store: Store, sourceId: number, kind: string): Promise<number> {
   const { count } = await store.db
     .selectFrom('pull_row')
@@ -147,7 +147,7 @@ export async function countRows(store: Store, sourceId: number, kind: string): P
   return count
 }
 
-/** Remembered rows of these owners, a batch at a time. */
+/** The stored rows of these owners, in batches. */
 export async function* rowsOfOwners(
   store: Store,
   sourceId: number,

@@ -1,17 +1,17 @@
 import type { Store } from '../store/index.ts'
 import { formatTimestamp } from '../contract/time.ts'
 
-/** What pulls have brought from one source into one account. */
+/** The result of all pulls from one source into one account. */
 export interface SourceStatus {
   readonly accountId: number
   readonly username: string
   readonly origin: string
-  /** When the last complete round ended, and when the last one that walked everything began; null before there was one. */
+  /** When the last complete round ended, and when the last full one started; null if there was none. */
   readonly completedAt: string | null
   readonly fullAt: string | null
-  /** Rows that the source has shown, by kind. */
+  /** Rows that the source has sent, by kind. */
   readonly rows: Readonly<Record<string, number>>
-  /** Rows of these that are gone there, by kind. */
+  /** How many of them are gone, by kind. */
   readonly gone: Readonly<Record<string, number>>
   readonly setAside: number
 }
@@ -54,7 +54,7 @@ export async function pullStatus(store: Store): Promise<SourceStatus[]> {
   return statuses
 }
 
-/** When the last complete round of the source that is furthest behind ended; null without a complete round. */
+/** The oldest of the last complete rounds of all sources; null without any complete round. */
 export async function oldestCompleteRound(store: Store): Promise<number | null> {
   const { oldest } = await store.db
     .selectFrom('pull_source')

@@ -10,15 +10,15 @@ import { instantOf, type SourceData, type SourceRow } from './rows.ts'
 import { type Source, StoppedError } from './source.ts'
 import { type NewPullRow, type PullRow, saveRows } from './state.ts'
 
-/** A row of the source and what is remembered of it. */
+/** A row of the source, and its stored state. */
 export interface OfferedRow {
   readonly row: SourceRow
   readonly known: PullRow | undefined
-  /** Told beside the row, where the row does not tell it itself. */
+  /** The template, if another response of the source had it. */
   readonly templateId?: number
-  /** Whether the row is the record itself, and not a row of a list. */
+  /** Whether the row is a complete record, not a row of a list. */
   readonly isRecord?: boolean
-  /** Why it is set aside, whatever else it is. */
+  /** If present, the row is set aside with this reason. */
   readonly fault?: string
 }
 
@@ -27,19 +27,19 @@ interface PreparedRow {
   readonly record: IncomingRecord
   readonly data: SourceData
   readonly owner: number | undefined
-  /** What is remembered of the row as it is now; empty if it must be read again. */
+  /** The form to store for the row; empty if it must be read again. */
   readonly form: string
   readonly offered: OfferedRow
 }
 
 export interface StoredRows {
-  /** How many rows were prepared, that is, belong to an account that is pulled. */
+  /** The rows that belong to an account that is pulled. */
   readonly prepared: readonly PreparedRow[]
   readonly isChanged: boolean
 }
 
-export const UNANSWERED = 'the source does not answer for it'
-const OWNER_UNKNOWN = 'the source does not tell whose it is'
+export const UNANSWERED = 'the source does not return the record'
+const OWNER_UNKNOWN = 'the source does not say who owns it'
 
 export interface RowStoreOptions {
   readonly store: Store
@@ -52,18 +52,18 @@ export interface RowStoreOptions {
   readonly partners: boolean
 }
 
-/** Stores rows of the source: whole records, under their owners, a batch in one transaction. */
+/** Stores rows of the source as complete records of their owners, each batch in one transaction. */
 export class RowStore {
   readonly #options: RowStoreOptions
-  /** Records that were read by their id in this round. */
+  /** Records that were read by id in this round. */
   readonly #read = new Set<string>()
 
   constructor(options: RowStoreOptions) {
     this.#options = options
   }
 
-  /** Stores the rows that belong to an account that is pulled. `shown` are rows that are known and not missing any more. */
-  async store(list: SourceList, rows: readonly OfferedRow[], shown: readonly PullRow[] = []): Promise<StoredRows> {
+  /** Stores the rows that belong to an account that is pulled. `found` are known rows that are no longer missing. */
+  async store(list: SourceList, rows: readonly OfferedRow[], found: readonly PullRow[] = []): Promise<StoredRows> {
     const prepared: PreparedRow[] = []
     try {
       for (const offered of rows) {
@@ -71,11 +71,11 @@ export class RowStore {
         if (row !== undefined) prepared.push(row)
       }
     } catch (error) {
-      // What was read so far need not be read again.
-      if (error instanceof StoppedError) await this.#save(list, prepared, shown)
+      // Keeps what was read so far.
+      if (error instanceof StoppedError) await this.#save(list, prepared, found)
       throw error
     }
-    return { prepared, isChanged: await this.#save(list, prepared, shown) }
+    return { prepared, isChanged: await this.#save(list, prepared, found) }
   }
 
   /** Whether a record was read by its id in this round. */
@@ -83,61 +83,61 @@ export class RowStore {
     return this.#read.has(`${list.kind} ${id}`)
   }
 
-  /** Undefined for a row that belongs to nobody who is pulled, or that is not there any more. */
+  /** Undefined for a row of an account that is not pulled, or of a record that no longer exists. */
   async #prepare(list: SourceList, offered: OfferedRow): Promise<PreparedRow | undefined> {
     const { row, known } = offered
     const { ownership, reader } = this.#options
-    if (offered.fault !== undefined) return this.#faulty(list, offered, offered.fault)
+    if (offered.fault !== undefined) return this.#rejectedRow(list, offered, offered.fault)
     if (list !== trainingSessions) {
-      // Somebody else's record need not be read to be passed over.
-      const told = await ownership.ownerOf(list, row.data)
-      if (told !== undefined && !this.#options.partners && told !== this.#options.accounts.me) return undefined
+      // Skips records of others without reading them.
+      const owner = await ownership.ownerOf(list, row.data)
+      if (owner !== undefined && !this.#options.partners && owner !== this.#options.accounts.me) return undefined
     }
     let { data } = row
     const isPartial = reader.isPartial(list) === true || lacksFields(list, data)
     if (isPartial && offered.isRecord !== true && row.id !== undefined) {
       const read = await reader.tryRecord(list, row.id)
-      if (read === 'unanswered') return this.#faulty(list, offered, UNANSWERED)
-      // Even a bare source has records of these kinds: what is not there was removed meanwhile.
+      if (read === 'unanswered') return this.#rejectedRow(list, offered, UNANSWERED)
+      // Every source has records of these kinds by id, so this one was removed meanwhile.
       if (read === undefined && list.hasRecords) return undefined
       data = read ?? data
       this.#read.add(`${list.kind} ${row.id}`)
     }
     if (offered.isRecord === true) this.#read.add(`${list.kind} ${row.id}`)
     const owner = await ownership.ownerOf(list, data)
-    if (owner === 'unanswered') return this.#faulty(list, { row: { ...row, data }, known }, UNANSWERED)
+    if (owner === 'unanswered') return this.#rejectedRow(list, { row: { ...row, data }, known }, UNANSWERED)
     if (owner === undefined && list === trainingSessions) {
-      return this.#faulty(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
+      return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
     }
     if (owner !== undefined && owner !== this.#options.accounts.me) {
       if (!this.#options.partners) return undefined
-      if (!(await this.#options.accounts.admit(owner))) {
-        return this.#faulty(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
+      if (!(await this.#options.accounts.addPartner(owner))) {
+        return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
       }
     }
-    const record = toRecord(list, data, { owner, tellsLegacy: this.#tellsLegacy })
+    const record = toRecord(list, data, { owner, sendsLegacy: this.#sendsLegacy })
     const { templateId } = offered
-    const beside = templateId === undefined ? record.beside : { templateId, ...record.beside }
-    return { record: beside === undefined ? record : { ...record, beside }, data, owner, form: row.form, offered }
+    const envelope = templateId === undefined ? record.envelope : { templateId, ...record.envelope }
+    return { record: envelope === undefined ? record : { ...record, envelope }, data, owner, form: row.form, offered }
   }
 
-  /** Another Lockstep says of every session whether its distance is approximate. */
-  get #tellsLegacy(): boolean {
+  /** Whether the source sends for every session whether its distance is approximate, as another Lockstep does. */
+  get #sendsLegacy(): boolean {
     const { reader } = this.#options
-    return reader.hasCursors && reader.tells(trainingSessions)
+    return reader.hasCursors && reader.hasIncluded(trainingSessions)
   }
 
-  #faulty(list: SourceList, offered: OfferedRow, fault: string, form = ''): PreparedRow {
+  #rejectedRow(list: SourceList, offered: OfferedRow, fault: string, form = ''): PreparedRow {
     const { data } = offered.row
     const ownerId = data['ownerId']
-    const beside = list === trainingSessions && ownerId !== undefined ? { ownerId } : {}
-    return { record: { kind: list.kind, data, beside, fault }, data, owner: undefined, form, offered }
+    const envelope = list === trainingSessions && ownerId !== undefined ? { ownerId } : {}
+    return { record: { kind: list.kind, data, envelope, fault }, data, owner: undefined, form, offered }
   }
 
-  /** Returns whether the store has changed. */
-  async #save(list: SourceList, prepared: readonly PreparedRow[], shown: readonly PullRow[]): Promise<boolean> {
+  /** Returns whether a record was added or replaced. */
+  async #save(list: SourceList, prepared: readonly PreparedRow[], found: readonly PullRow[]): Promise<boolean> {
     const { store, accounts, report, source } = this.#options
-    const present = shown.map(row => ({ ...row, missing_at: null, gone_at: null }))
+    const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
       await saveRows(store, store.db, present)
       return false
@@ -147,7 +147,7 @@ export class RowStore {
     const remember = (row: PreparedRow, outcome: BatchReport['outcomes'][number] | undefined): NewPullRow[] => {
       const { known } = row.offered
       const { id } = row.offered.row
-      // What is known of a row that was asked for again, without an answer, stays.
+      // A row that could not be read again keeps its state.
       if (id === undefined || (row.offered.fault !== undefined && known !== undefined)) return []
       const openAt = instantOf(row.data[list.order ?? '']) ?? instantOf(row.data['createdAt']) ?? source.clock.now()
       const next = {

@@ -5,12 +5,12 @@ import type { Store } from '../store/index.ts'
 import type { Identity } from './identity.ts'
 import { findSource, originsOf } from './state.ts'
 
-/** What was asked for does not fit what the source says; the message says what to do instead. */
+/** The options do not match the source; the message says what to do instead. */
 export class PullUsageError extends Error {
   override readonly name = 'PullUsageError'
 }
 
-/** The account here that records are pulled into. */
+/** The local account that records are pulled into. */
 export interface Target {
   readonly id: number
   readonly username: string
@@ -18,8 +18,8 @@ export interface Target {
 }
 
 /**
- * Finds the account for the records of a source; `named` is what `--account` says. Throws PullUsageError or RefusedError
- * where it would not be safe to take them for the same person.
+ * Finds the account for the records of a source; `named` is the value of `--account`. Throws PullUsageError or RefusedError
+ * if the account here and that of the source may be different people.
  */
 export async function findTarget(
   store: Store,
@@ -31,11 +31,13 @@ export async function findTarget(
   const namedId = named === undefined ? undefined : idOfAccount(named, accounts, identity)
   const id = identity?.id ?? namedId
   if (id === undefined) {
-    throw new PullUsageError('the source does not tell whose token this is: name the account by its id (--account)')
+    throw new PullUsageError(
+      'the source does not say whom the token belongs to: give the id of the account (--account)',
+    )
   }
   if (namedId !== undefined && namedId !== id) {
     throw new PullUsageError(
-      `the token belongs to account ${id} of the source, not to ${namedId}: name that id, or none`,
+      `the token belongs to account ${id} of the source, not to ${namedId}: give that id, or none`,
     )
   }
   const name = nameOf(identity?.user) ?? ''
@@ -44,17 +46,17 @@ export async function findTarget(
   if (known === undefined && identity !== undefined && named !== String(id)) checkSamePerson(id, name, accounts)
   if (known === undefined && named === undefined && (await originsOf(store, id)).length > 0) {
     throw new PullUsageError(
-      `account ${id} is pulled from another source: name it to pull from this one too (--account)`,
+      `account ${id} is pulled from another source: to pull from this one too, give the account (--account)`,
     )
   }
   const isFree = isUsable(name) && accounts.every(account => account.id === id || account.username !== name)
   if (stored === undefined) return { id, username: isFree ? name : `account-${id}`, isNew: true }
-  // A name that was changed at the source changes here too, unless it differed before.
+  // A name that changed at the source changes here too, unless it differed before.
   const follows = isFree && known !== undefined && known.username === stored.username
   return { id, username: follows ? name : stored.username, isNew: false }
 }
 
-/** The username that the source tells, if any. */
+/** The username at the source, if any. */
 export function nameOf(user: Identity['user'] | undefined): string | undefined {
   const name = user?.['username']
   return typeof name === 'string' && name !== '' ? name : undefined
@@ -79,7 +81,7 @@ function idOfAccount(
   throw new RefusedError('there is no account with this username')
 }
 
-/** Throws where the id or the name of the source's account belongs to somebody here who may be another person. */
+/** Throws if the id or the name of the account at the source belongs to an account here that may be another person. */
 function checkSamePerson(id: number, name: string, accounts: readonly AccountFacts[]) {
   const advice = `if both are the same person, say so with --account ${id}`
   const sameId = accounts.find(account => account.id === id)

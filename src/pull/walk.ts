@@ -4,71 +4,71 @@ import type { SourceRow } from './rows.ts'
 /** A page of a list. */
 export interface SourcePage {
   readonly rows: readonly SourceRow[]
-  /** How many rows a full page has. */
+  /** The length of a full page. */
   readonly limit: number
-  /** Where the source has cursors: that of the next page, or null at the end. */
+  /** If the source has cursors: that of the next page, or null at the end. */
   readonly nextCursor: string | null | undefined
 }
 
 export type Position = { readonly offset: number } | { readonly cursor: string }
 
-/** What came of the rows of a page. */
-export interface Visit {
-  /** Whether there was a row that was not known as it is. */
+/** What handling a page found. */
+export interface PageResult {
+  /** Whether the page had a new or changed row. */
   readonly hasNews: boolean
-  /** Whether nothing that matters can come after them. */
-  readonly mayStop: boolean
+  /** Whether all further rows are known. */
+  readonly canStop: boolean
 }
 
 export interface Walk {
-  /** Whether rows moved so far that part of the list had to be read again. */
+  /** Whether rows moved so far that a part of the list was read again. */
   readonly steppedBack: boolean
   /** Whether it ended before the list did. */
   readonly stoppedEarly: boolean
 }
 
 type ReadPage = (position: Position) => Promise<SourcePage>
-type VisitRows = (rows: readonly SourceRow[]) => Promise<Visit>
+type HandleRows = (rows: readonly SourceRow[]) => Promise<PageResult>
 
 /**
- * Walks a list to its end, or until a visit says that it may stop. What was added in front meanwhile is visited after it.
- * Throws SourceError when the list cannot be walked.
+ * Walks a list to its end, or until a page result allows to stop. Rows that were added in front meanwhile are read
+ * afterwards. Throws SourceError if the list cannot be walked.
  */
-export async function walkList(read: ReadPage, visit: VisitRows): Promise<Walk> {
-  const walk = new ListWalk(read, visit)
-  const first = await walk.run(({ mayStop }) => mayStop)
+export async function walkList(read: ReadPage, handle: HandleRows): Promise<Walk> {
+  const walk = new ListWalk(read, handle)
+  const first = await walk.run(({ canStop }) => canStop)
   if (first.pages === 1 || (first.stoppedEarly && first.pages === 2)) return { ...first, steppedBack: walk.steppedBack }
   await walk.run(({ hasNews }) => !hasNews)
   return { ...first, steppedBack: walk.steppedBack }
 }
 
-/** Rows of a page that the next one must show again. */
+/** How many rows of a page the next one repeats. */
 const OVERLAP = 10
-/** How often a list may begin again before it is given up. */
+/** How often a list is started again before it fails. */
 const MAX_RESTARTS = 10
-/** How many pages in a row may be the same, which many rows added in front can cause. */
+/** How many pages in a row may be equal, which many rows added in front can cause. */
 const MAX_SAME_PAGES = 3
 
 class ListWalk {
   readonly #read: ReadPage
-  readonly #visit: VisitRows
+  readonly #handle: HandleRows
   #restarts = 0
   steppedBack = false
 
-  constructor(read: ReadPage, visit: VisitRows) {
+  constructor(read: ReadPage, handle: HandleRows) {
     this.#read = read
-    this.#visit = visit
+    this.#handle = handle
   }
 
-  async run(isEnough: (visit: Visit) => boolean): Promise<{ pages: number; stoppedEarly: boolean }> {
+  async run(isEnough: (result: PageResult) => boolean): Promise<{ pages: number; stoppedEarly: boolean }> {
     let pages = 1
     let page = await this.#read({ offset: 0 })
     let position: Position = { offset: 0 }
     let previous: readonly SourceRow[] = []
     let samePages = 0
     for (;;) {
-      const visit = await this.#visit(withoutRepeated(page.rows, previous))
-      if (isEnough(visit)) return { pages, stoppedEarly: true }
+      const result = await this.#handle(withoutRepeated(page.rows, previous))
+      if (isEnough(result)) return { pages, stoppedEarly: true }
       const next = nextPosition(page, position)
       if (next === undefined) return { pages, stoppedEarly: false }
       previous = page.rows.slice(-OVERLAP)
@@ -78,11 +78,11 @@ class ListWalk {
       if ('offset' in position && position.offset === 0) previous = []
       samePages = isSame(page, last) ? samePages + 1 : 0
       if (samePages >= MAX_SAME_PAGES)
-        throw new SourceError('the source answers every offset of a list with the same page')
+        throw new SourceError('the source responds to every offset of a list with the same page')
     }
   }
 
-  /** Reads a page that shows the last rows of the one before, further in front where they moved; else the first page. */
+  /** Reads the page that repeats the last rows of the previous one, or steps back until one does. */
   async #readOverlapping(
     next: Position,
     previous: readonly SourceRow[],
@@ -92,7 +92,7 @@ class ListWalk {
     let { offset } = next
     for (;;) {
       const page = await this.#read({ offset })
-      if (offset === 0 || showsAny(page.rows, previous)) return { page, position: { offset } }
+      if (offset === 0 || hasAny(page.rows, previous)) return { page, position: { offset } }
       this.steppedBack = true
       offset = Math.max(0, offset - (limit - OVERLAP))
       if (offset === 0 && (this.#restarts += 1) > MAX_RESTARTS) {
@@ -106,17 +106,17 @@ class ListWalk {
 function nextPosition({ rows, limit, nextCursor }: SourcePage, position: Position): Position | undefined {
   if (nextCursor !== undefined) return nextCursor === null ? undefined : { cursor: nextCursor }
   if (rows.length < limit) return undefined
-  // A page no longer than the overlap would never get ahead.
+  // The step must be at least 1 for pages shorter than the overlap.
   const step = Math.max(rows.length - OVERLAP, 1)
   return { offset: ('offset' in position ? position.offset : 0) + step }
 }
 
-function showsAny(rows: readonly SourceRow[], wanted: readonly SourceRow[]): boolean {
-  const names = new Set(wanted.map(nameOf))
-  return rows.some(row => names.has(nameOf(row)))
+function hasAny(rows: readonly SourceRow[], wanted: readonly SourceRow[]): boolean {
+  const keys = new Set(wanted.map(keyOf))
+  return rows.some(row => keys.has(keyOf(row)))
 }
 
-/** The rows that the page before did not show as they are. */
+/** The rows that the previous page did not have in the same form. */
 function withoutRepeated(rows: readonly SourceRow[], previous: readonly SourceRow[]): readonly SourceRow[] {
   if (previous.length === 0) return rows
   const forms = new Set(previous.map(({ form }) => form))
@@ -125,10 +125,10 @@ function withoutRepeated(rows: readonly SourceRow[], previous: readonly SourceRo
 
 function isSame(page: SourcePage, last: SourcePage): boolean {
   return (
-    page.rows.length === last.rows.length && page.rows.every((row, index) => nameOf(row) === nameOf(last.rows[index]))
+    page.rows.length === last.rows.length && page.rows.every((row, index) => keyOf(row) === keyOf(last.rows[index]))
   )
 }
 
-function nameOf(row: SourceRow | undefined): number | string | undefined {
+function keyOf(row: SourceRow | undefined): number | string | undefined {
   return row?.id ?? row?.form
 }

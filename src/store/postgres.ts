@@ -38,7 +38,7 @@ export function openPostgres(url: string, { busyTimeoutMs, statementTimeoutMs, r
     },
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     locked: runLocked,
-    hold: name => holdLock(pool, name),
+    tryLock: name => holdLock(pool, name),
     backup: undefined,
     primary,
     async close() {

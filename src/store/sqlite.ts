@@ -55,7 +55,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
         throw error
       }
     },
-    hold: async name => holdLock(`${path}.${name}`),
+    tryLock: async name => holdLock(`${path}.${name}`),
     backup: file => copy(path, file),
     async close() {
       reader.close()

@@ -20,10 +20,10 @@ export interface Store {
   /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
   locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
   /**
-   * Takes a lock that lasts until it is released or the process ends, and blocks no reader and no writer. Returns undefined
-   * when somebody else has it, in this process or another.
+   * Takes a lock that lasts until it is released or the process ends, and blocks no reader and no writer. Returns a function
+   * that releases it; undefined if the lock is taken, in this process or another.
    */
-  hold(name: string): Promise<(() => Promise<void>) | undefined>
+  tryLock(name: string): Promise<(() => Promise<void>) | undefined>
   /** Copies the whole database to a new file while it is in use; SQLite only. */
   readonly backup: ((file: string) => Promise<void>) | undefined
   /** Whether the primary server is up; PostgreSQL only. */

@@ -5,7 +5,11 @@ import { retrySetAside } from '../../src/archive/retry.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 
-const incoming = ({ kind, data, ...beside }: { kind: string; data: object }): IncomingRecord => ({ kind, data, beside })
+const incoming = ({ kind, data, ...envelope }: { kind: string; data: object }): IncomingRecord => ({
+  kind,
+  data,
+  envelope,
+})
 
 function intakeOf({ store }: TestStore, accounts = [1]) {
   return openIntake(store, { source: 'https://records.example', accounts })
@@ -93,9 +97,9 @@ test('what the source does not tell stays as it is stored', async () => {
   ])
   const report = await intakeOf(store).storeBatch([
     incoming(lockSession(1, 1)),
-    { ...incoming(lockSession(2, 1)), beside: { templateId: null } },
+    { ...incoming(lockSession(2, 1)), envelope: { templateId: null } },
     incoming(trainingSession(1, 1)),
-    { ...incoming(trainingSession(2, 1)), beside: { ownerId: 1, legacyUpload: false } },
+    { ...incoming(trainingSession(2, 1)), envelope: { ownerId: 1, legacyUpload: false } },
   ])
   assert.deepEqual(report.outcomes, ['unchanged', 'replaced', 'unchanged', 'replaced'])
 })

@@ -46,8 +46,8 @@ test('unfinished sessions and unknown fields are reported on stderr', async () =
   assert.equal(
     stderr,
     `line 2: training session 5 is not finished, not stored
-account: field shoeSize is no part of it, kept beside it (1 times)
-lock-device: field shoeSize is no part of it, kept beside it (1 times)
+account: unknown field shoeSize kept as an extra field (in 1 record)
+lock-device: unknown field shoeSize kept as an extra field (in 1 record)
 `,
   )
   const alone = await folder.run(['import', '-'], { input: lines([trainingSession(5, 1, { passed: null })]) })

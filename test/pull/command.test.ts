@@ -74,7 +74,7 @@ test('whatever is wrong with the source is said in one line, ends with 4, and no
   const html = { status: 200, body: '<!doctype html>' }
   const cases: readonly { url: string; fault?: object; says: RegExp }[] = [
     { url: good.url, says: /refuses the token \(401, invalid_token\)/ },
-    { url: strange.url, fault: html, says: /answers with HTML instead of JSON/ },
+    { url: strange.url, fault: html, says: /responds with HTML instead of JSON/ },
     { url: strange.url, fault: { status: 200, body: '[]' }, says: /JSON that is not of this API/ },
     { url: strange.url, fault: { status: 308, headers: { Location: good.url } }, says: /redirects to another address/ },
     { url: nothing.url, says: /has no lists of this API: is this the right address\?/ },
@@ -193,9 +193,9 @@ test('one pull for an account at a time: a second ends with 3', async () => {
   await using folder = await makeFolder()
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
   await using store = await folder.store()
-  const release = await store.hold('pull-1')
+  const release = await store.tryLock('pull-1')
   const second = await folder.run(['pull'], { env: env(source.url) })
-  assert.match(second.stderr, /another pull for account 1 is under way/)
+  assert.match(second.stderr, /another pull for account 1 is running/)
   assert.equal(second.code, 3)
   await release?.()
   // What a pull leaves that was killed is no obstacle.

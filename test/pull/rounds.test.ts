@@ -123,9 +123,9 @@ test('the template of the active lock is noted, and stays when the lock has ende
 test('one pull works on an account at a time, and the next can begin as soon as it has ended', async () => {
   await using here = await openStore()
   for (let round = 0; round < 20; round += 1) {
-    const release = await here.store.hold('pull-1')
+    const release = await here.store.tryLock('pull-1')
     assert.ok(release)
-    assert.equal(await here.store.hold('pull-1'), undefined)
+    assert.equal(await here.store.tryLock('pull-1'), undefined)
     await release()
   }
 })
@@ -234,7 +234,7 @@ test('a row whose id belongs to another account here is set aside, and that acco
   assert.equal(linesOf(await here.export(9)).filter(({ kind }) => kind === 'training-session').length, 1)
 })
 
-test('a record that the source does not answer for is set aside, and stored when it does', async () => {
+test('a record that the source does not return is set aside, and stored when it does', async () => {
   const world = history(2).add(trainingTemplate(2, 1))
   await using source = await startSource({ world, identity: '/users/me' })
   source.fault = path => (path === '/dtt/templates/2' ? { status: 500 } : undefined)
@@ -242,7 +242,7 @@ test('a record that the source does not answer for is set aside, and stored when
   const clock = makeClock(now)
   const first = await pull(here.store, source.url, { clock })
   assert.deepEqual(first.setAside.rows, [
-    { kind: 'training-template', id: 2, reason: 'the source does not answer for it' },
+    { kind: 'training-template', id: 2, reason: 'the source does not return the record' },
   ])
   source.fault = undefined
   await pull(here.store, source.url, { clock })
@@ -250,7 +250,7 @@ test('a record that the source does not answer for is set aside, and stored when
   assert.equal((await here.store.db.selectFrom('set_aside').selectAll().execute()).length, 0)
 })
 
-test('a single record that the source does not answer for never ends the round', async () => {
+test('a record that the source does not return never ends the round', async () => {
   const world = history(2).add(
     lockSession(1, 1, { isActive: true, lockState: 'locked', startDate: at(60) }),
     lockSession(2, 1, { startDate: at(59) }),
@@ -267,7 +267,7 @@ test('a single record that the source does not answer for never ends the round',
   const clock = makeClock(now)
   const first = await pull(here.store, source.url, { clock })
   assert.deepEqual(first.setAside.rows, [
-    { kind: 'training-template', id: 1, reason: 'the source does not answer for it' },
+    { kind: 'training-template', id: 1, reason: 'the source does not return the record' },
   ])
   const before = await here.export()
   source.fault = path => (/current$|\/\d+$/.test(path) ? { status: 500 } : undefined)
@@ -341,5 +341,5 @@ test('a name that cannot be used here is replaced, and that is said', async () =
   await using here = await openStore()
   const { username, notes } = await pull(here.store, source.url, { clock: makeClock(now) })
   assert.equal(username, 'account-1')
-  assert.deepEqual(notes, ['account-1 is called so because the name "4711" cannot be used here'])
+  assert.deepEqual(notes, ['the account is named account-1, because "4711" cannot be used here'])
 })

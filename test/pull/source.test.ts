@@ -89,7 +89,7 @@ for (const { title, spoil } of failures) {
 test('a port that HTTP never uses is named as such, and not tried again', async () => {
   const clock = makeClock()
   const failure = await failureOf(makeSource('http://127.0.0.1:9', { clock }))
-  assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is never used for HTTP')
+  assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is blocked for HTTP')
   assert.deepEqual(clock.waits, [])
 })
 
@@ -153,17 +153,17 @@ const refusals: readonly {
   {
     title: 'HTML instead of JSON',
     answer: response => response.end('<!doctype html><title>Welcome</title>'),
-    says: /answers with HTML instead of JSON: is this the address of the API\?$/,
+    says: /responds with HTML instead of JSON: is this the address of the API\?$/,
   },
   {
     title: 'JSON that is not of this API',
     answer: response => response.end('{"hello":"world"}'),
-    says: /answers with JSON that is not of this API: is this the right address\?$/,
+    says: /responds with JSON that is not of this API: is this the right address\?$/,
   },
   {
     title: 'a redirect',
     answer: response => response.writeHead(302, { Location: 'http://127.0.0.1:1/elsewhere' }).end(),
-    says: /redirects to another address, which is not followed: name that one instead$/,
+    says: /redirects to another address, which is not followed: use that address instead$/,
   },
 ]
 for (const { title, answer, says, refused = false } of refusals) {

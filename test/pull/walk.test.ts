@@ -33,7 +33,7 @@ function makeList(ids: readonly number[], change: (list: number[], read: number)
             visited.push(row)
             if (row.id !== undefined) seen.add(row.id)
           }
-          return { hasNews, mayStop: isEnough(rows, offsets.length) }
+          return { hasNews, canStop: isEnough(rows, offsets.length) }
         },
       ),
   }
@@ -90,7 +90,7 @@ test('a list that never holds still, and one that ignores the offset, are given 
   await assert.rejects(restless.walk(), SourceError)
   const stuck = walkList(
     async () => ({ rows: range(100).map(id => rowOf({ id })), limit: 100, nextCursor: undefined }),
-    async () => ({ hasNews: false, mayStop: false }),
+    async () => ({ hasNews: false, canStop: false }),
   )
   await assert.rejects(stuck, /every offset of a list with the same page/)
 })
@@ -140,7 +140,7 @@ test('cursors are followed to their end', async () => {
     },
     async rows => {
       seen.push(...rows.map(({ id }) => id))
-      return { hasNews: asked.length < 4, mayStop: false }
+      return { hasNews: asked.length < 4, canStop: false }
     },
   )
   assert.deepEqual(seen.slice(0, 250), range(250))

@@ -33,7 +33,7 @@ export async function openPglite(): Promise<Store> {
         throw error
       }
     },
-    hold: async () => async () => {},
+    tryLock: async () => async () => {},
     backup: undefined,
     close: () => db.destroy(),
   }

@@ -1,0 +1,28 @@
+import type { Leniency } from '../archive/notes.ts'
+import type { FieldCount, LeniencyCount } from '../archive/report.ts'
+
+/** Lines that say where records differed from the format. */
+export function deviationLines(report: {
+  readonly extra: readonly FieldCount[]
+  readonly leniencies: readonly LeniencyCount[]
+}): string[] {
+  return [
+    ...report.extra.map(
+      ({ kind, field, count }) => `${kind}: unknown field ${field} kept as an extra field (${inRecords(count)})`,
+    ),
+    ...report.leniencies.map(({ kind, rule, count }) => `${kind}: ${CONVERSIONS[rule]} (${inRecords(count)})`),
+  ]
+}
+
+const CONVERSIONS: Readonly<Record<Leniency, string>> = {
+  'beyond-milliseconds': 'digits beyond milliseconds cut off',
+  'no-zone': 'instant without a zone read as UTC',
+  fraction: 'fraction rounded to an integer',
+  'null-number': 'null read as 0',
+  'unknown-tier': 'unknown tier kept, which grants nothing',
+  'not-started': 'session that has not started skipped',
+}
+
+function inRecords(count: number): string {
+  return count === 1 ? 'in 1 record' : `in ${count} records`
+}
