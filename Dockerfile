@@ -14,6 +14,7 @@ WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json lockstep LICENSE ./
 COPY src ./src
+COPY examples ./examples
 USER 10001:10001
 VOLUME /data
 # An import stages records in temporary files, which SQLite would otherwise put on the read-only file system.

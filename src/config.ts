@@ -117,13 +117,13 @@ export const settings = {
   sourceToken: setting(
     'LOCKSTEP_SOURCE_TOKEN',
     '',
-    'The token that `pull` sends to that server. It is never stored.',
+    'The API key that `pull` sends to that server. It is never stored.',
     text,
   ),
   sourceTokenFile: setting(
     'LOCKSTEP_SOURCE_TOKEN_FILE',
     '',
-    'A file with that token, which only its owner can read.',
+    'A file with that key, which only its owner can read.',
     text,
   ),
   url: setting(

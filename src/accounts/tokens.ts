@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Kysely, sql } from 'kysely'
+import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import { scopes as allScopes } from '../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { isTier } from '../contract/people.ts'
-import { formatTimestamp, LATEST } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 import type { Tables, TokenRow } from '../store/tables.ts'
@@ -14,7 +14,7 @@ import { hashSecret } from './secrets.ts'
 /** The form of a token: a prefix, 30 random characters, and a checksum of 6 characters over all before it. */
 export const TOKEN_FORM = /lks_[0-9A-Za-z]{36}/
 
-/** How many tokens of an account may be active (not revoked, not expired) at once. */
+/** How many tokens of an account may be active (not revoked, replaced or expired) at once. */
 export const MAX_ACTIVE_TOKENS = 5
 
 export function mintToken(): string {
@@ -49,7 +49,7 @@ export async function findGrant(store: Store, token: string): Promise<Grant | un
     tokenId: row.id,
     accountId: row.account_id,
     scopes: row.scopes.split(' '),
-    expiresAt: row.expires_at,
+    expiresAt: expiryOf(row),
     revokedAt: row.revoked_at,
     tier: row.subscription_tier,
     tierEndsAt: row.subscription_ends_at,
@@ -76,37 +76,81 @@ export interface TokenRequest {
  */
 export async function createToken(store: Store, request: TokenRequest, now: number): Promise<string> {
   checkRequest(request, now)
-  const token = mintToken()
-  await store.db.transaction().execute(async transaction => {
+  return store.db.transaction().execute(async transaction => {
     await checkAccount(transaction, store, request.accountId, now)
-    await transaction
-      .insertInto('token')
-      .values({
-        account_id: request.accountId,
-        hash: hashSecret(token),
-        name: request.name,
-        last4: token.slice(-4),
-        scopes: allScopes.filter(scope => request.scopes.includes(scope)).join(' '),
-        created_at: now,
-        expires_at: request.expiresAt,
-        revoked_at: null,
-        last_used_at: null,
-      })
-      .execute()
+    return insertToken(transaction, request, now)
   })
+}
+
+/** When a token stops working; null for never. One that was replaced works for a day, but not longer than it would have. */
+export function expiryOf({ expires_at, replaced_at }: Pick<TokenRow, 'expires_at' | 'replaced_at'>): number | null {
+  return replaced_at === null ? expires_at : Math.min(expires_at ?? Infinity, replaced_at + DAY_MS)
+}
+
+/**
+ * Creates a token in place of another one, with its name, its scopes and its length of life. The other one works until it
+ * expires, for a day at most, and no longer counts as active. Throws RefusedError if it is no token of the account, or was
+ * revoked, replaced or has expired.
+ */
+export async function replaceToken(store: Store, accountId: number, id: number, now: number): Promise<string> {
+  return store.db.transaction().execute(async transaction => {
+    await lockAccount(transaction, store, accountId, now)
+    const token = await transaction
+      .selectFrom('token')
+      .select(['name', 'scopes', 'created_at', 'expires_at'])
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .where(isActive(now))
+      .executeTakeFirst()
+    if (token === undefined) throw new RefusedError('the key was revoked or replaced, or has expired')
+    const { name, scopes, created_at, expires_at } = token
+    await transaction.updateTable('token').set({ replaced_at: now }).where('id', '=', id).execute()
+    const expiresAt = expires_at === null ? null : Math.min(now + (expires_at - created_at), LATEST)
+    return insertToken(transaction, { accountId, name, scopes: scopes.split(' '), expiresAt }, now)
+  })
+}
+
+async function insertToken(db: Kysely<Tables>, request: TokenRequest, now: number): Promise<string> {
+  const token = mintToken()
+  await db
+    .insertInto('token')
+    .values({
+      account_id: request.accountId,
+      hash: hashSecret(token),
+      name: request.name,
+      last4: token.slice(-4),
+      scopes: allScopes.filter(scope => request.scopes.includes(scope)).join(' '),
+      created_at: now,
+      expires_at: request.expiresAt,
+      revoked_at: null,
+      last_used_at: null,
+    })
+    .execute()
   return token
 }
 
-/** A token as people see it in lists. */
+/** A token as people see it in lists; `expires_at` is when it stops working. */
 export type TokenFacts = Omit<TokenRow, 'hash'>
 
-export function listTokens(store: Store, accountId?: number): Promise<TokenFacts[]> {
-  return store.db
+export async function listTokens(store: Store, accountId?: number): Promise<TokenFacts[]> {
+  const rows = await store.db
     .selectFrom('token')
-    .select(['id', 'account_id', 'name', 'last4', 'scopes', 'created_at', 'expires_at', 'revoked_at', 'last_used_at'])
+    .select([
+      'id',
+      'account_id',
+      'name',
+      'last4',
+      'scopes',
+      'created_at',
+      'expires_at',
+      'revoked_at',
+      'last_used_at',
+      'replaced_at',
+    ])
     .$if(accountId !== undefined, tokens => tokens.where('account_id', '=', accountId ?? 0))
     .orderBy('id')
     .execute()
+  return rows.map(row => ({ ...row, expires_at: expiryOf(row) }))
 }
 
 let revocations = 0
@@ -124,29 +168,54 @@ export async function revokeToken(store: Store, id: number, now: number): Promis
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
   revocations += 1
-  if (numUpdatedRows === 0n) throw new RefusedError('there is no token with this id')
+  if (numUpdatedRows === 0n) throw new RefusedError('there is no API key with this id')
 }
 
 function checkRequest({ name, scopes, expiresAt }: TokenRequest, now: number) {
   if (!isName(name)) {
-    throw new RefusedError(`the name of a token must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`)
+    throw new RefusedError(
+      `the name of an API key must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`,
+    )
   }
-  if (!name.isWellFormed()) throw new RefusedError('the name of a token must not contain lone surrogates')
-  if (scopes.length === 0) throw new RefusedError('a token needs at least one scope')
+  if (!name.isWellFormed()) throw new RefusedError('the name of an API key must not contain lone surrogates')
+  if (scopes.length === 0) throw new RefusedError('an API key needs at least one scope')
   if (!scopes.every(scope => allScopes.some(known => known === scope))) {
-    throw new RefusedError(`the scopes of a token must be of ${allScopes.join(', ')}`)
+    throw new RefusedError(`the scopes of an API key must be of ${allScopes.join(', ')}`)
   }
   if (expiresAt === null) return
-  if (expiresAt <= now) throw new RefusedError('the expiry of a token must lie in the future')
+  if (expiresAt <= now) throw new RefusedError('the expiry of an API key must lie in the future')
   if (expiresAt > LATEST) {
     throw new RefusedError(
-      `the expiry of a token must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
+      `the expiry of an API key must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
     )
   }
 }
 
 /** Throws RefusedError unless the account may have another token. */
-async function checkAccount(db: Kysely<Tables>, { engine }: Store, id: number, now: number): Promise<void> {
+async function checkAccount(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
+  await lockAccount(db, store, id, now)
+  const { active } = await db
+    .selectFrom('token')
+    .select(({ fn }) => fn.countAll<number>().as('active'))
+    .where('account_id', '=', id)
+    .where(isActive(now))
+    .executeTakeFirstOrThrow()
+  if (active >= MAX_ACTIVE_TOKENS) {
+    throw new RefusedError(`the account has ${MAX_ACTIVE_TOKENS} active API keys, which is the most: revoke one first`)
+  }
+}
+
+function isActive(now: number) {
+  return ({ and, or, eb }: ExpressionBuilder<Tables, 'token'>) =>
+    and([
+      eb('revoked_at', 'is', null),
+      eb('replaced_at', 'is', null),
+      or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]),
+    ])
+}
+
+/** Locks the row of an account whose tokens change. Throws RefusedError unless it has a subscription. */
+async function lockAccount(db: Kysely<Tables>, { engine }: Store, id: number, now: number): Promise<void> {
   const account = await db
     .selectFrom('account')
     .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
@@ -156,17 +225,7 @@ async function checkAccount(db: Kysely<Tables>, { engine }: Store, id: number, n
     .executeTakeFirst()
   if (account === undefined) throw new RefusedError('there is no such account')
   if (!isEntitled(account, now)) {
-    throw new RefusedError('the account has no subscription tier, so its tokens could not be used')
-  }
-  const { active } = await db
-    .selectFrom('token')
-    .select(({ fn }) => fn.countAll<number>().as('active'))
-    .where('account_id', '=', id)
-    .where('revoked_at', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
-    .executeTakeFirstOrThrow()
-  if (active >= MAX_ACTIVE_TOKENS) {
-    throw new RefusedError(`the account has ${MAX_ACTIVE_TOKENS} active tokens, which is the most: revoke one first`)
+    throw new RefusedError('the account has no subscription tier, so its API keys could not be used')
   }
 }
 
@@ -176,6 +235,7 @@ interface GrantRow {
   scopes: string
   expires_at: number | null
   revoked_at: number | null
+  replaced_at: number | null
   subscription_tier: string | null
   subscription_ends_at: number | null
   owners: string | null
@@ -183,7 +243,7 @@ interface GrantRow {
 
 const grantByHash = query<{ hash: string }, GrantRow>(
   param => sql`
-    select token.id, token.account_id, token.scopes, token.expires_at, token.revoked_at,
+    select token.id, token.account_id, token.scopes, token.expires_at, token.revoked_at, token.replaced_at,
       account.subscription_tier, account.subscription_ends_at,
       (select string_agg(cast(partnership.owner_id as text), ',') from partnership
         where partnership.partner_id = token.account_id) as owners

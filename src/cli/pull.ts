@@ -38,7 +38,7 @@ export function addPullCommands(program: Command) {
     program.command('pull'),
     new Option('--from <url>', `the server to read from (${settings.sourceUrl.env})`),
     new Option('--account <id|username>', 'the account here that the records belong to'),
-    new Option('--partners', 'also pull records of others that the token may read'),
+    new Option('--partners', 'also pull records of others that the API key may read'),
     new Option('--full', 'read all lists to their end, and every record again'),
     new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
     new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
@@ -49,7 +49,7 @@ export function addPullCommands(program: Command) {
     .enablePositionalOptions()
     .summary('read records from another server of this API')
     .description(
-      `Reads the records of an account from another server of this API and stores what is new. The token comes from ${settings.sourceToken.env} or ${settings.sourceTokenFile.env}.`,
+      `Reads the records of an account from another server of this API and stores what is new. The API key comes from ${settings.sourceToken.env} or ${settings.sourceTokenFile.env}.`,
     )
     .action(pull)
 
@@ -180,7 +180,7 @@ function sourceToken({ sourceToken: token, sourceTokenFile: file }: Config): str
   if (token !== '') return orUsageError(settings.sourceToken.env, () => parseToken(token))
   const name = settings.sourceTokenFile.env
   if (file === '')
-    throw new UsageError(`the token of the source is missing: set ${settings.sourceToken.env} or ${name}`)
+    throw new UsageError(`the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)
   let mode: number
   let text: string
   try {

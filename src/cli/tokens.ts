@@ -21,8 +21,8 @@ import {
 export function addTokenCommands(program: Command) {
   const token = program
     .command('token')
-    .summary('create, list and revoke API tokens')
-    .description('API tokens, which the dashboard calls API keys: programs read the API with them.')
+    .summary('create, list and revoke API keys')
+    .description('API keys: programs read the API with them.')
 
   withOptions(
     token.command('create'),
@@ -34,7 +34,7 @@ export function addTokenCommands(program: Command) {
       .default(parseExpiry('365d'), '365d'),
     databaseOption(),
   )
-    .description('Creates a token and prints it. It is not shown again.')
+    .description('Creates an API key and prints it. It is not shown again.')
     .action(create)
 
   withOptions(
@@ -43,7 +43,7 @@ export function addTokenCommands(program: Command) {
     databaseOption(),
     jsonOption(),
   )
-    .description('Lists tokens, revoked ones included.')
+    .description('Lists API keys, revoked ones included.')
     .action(async (flags: StoreOptions & { account?: string; json?: boolean }) => {
       const tokens = await withStore(flags, async store =>
         listTokens(store, flags.account === undefined ? undefined : (await findAccount(store, flags.account)).id),
@@ -52,13 +52,13 @@ export function addTokenCommands(program: Command) {
     })
 
   withOptions(
-    token.command('revoke').argument('<id>', 'identifier of the token, from token list', parseTokenId),
+    token.command('revoke').argument('<id>', 'identifier of the key, from token list', parseTokenId),
     databaseOption(),
   )
-    .description('Revokes a token for good, within a second.')
+    .description('Revokes an API key for good, within a second.')
     .action(async (id: number, flags: StoreOptions) => {
       await withStore(flags, store => revokeToken(store, id, Date.now()))
-      say('The token is revoked.')
+      say('The API key is revoked.')
     })
 }
 
@@ -119,6 +119,6 @@ function printTokens(tokens: readonly TokenFacts[], json: boolean | undefined) {
 
 function parseTokenId(text: string): number {
   const id = parseId(text)
-  if (id === undefined) throw new InvalidArgumentError('It must be the id of a token, as token list shows it.')
+  if (id === undefined) throw new InvalidArgumentError('It must be the id of an API key, as token list shows it.')
   return id
 }

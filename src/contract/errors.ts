@@ -3,7 +3,7 @@ export const errors = {
   invalid_request: {
     status: 400,
     text: 'The request carries its credentials in a way that is not accepted',
-    meaning: 'Two `Authorization` headers, or a token in the URL, with or without a header.',
+    meaning: 'Two `Authorization` headers, or an API key in the URL, with or without a header.',
   },
   invalid_parameter: {
     status: 400,
@@ -49,28 +49,28 @@ export const errors = {
   invalid_token: {
     status: 401,
     text: 'Invalid token',
-    meaning: 'The value after `Bearer` is not a token that this service knows.',
+    meaning: 'The value after `Bearer` is not an API key that this service knows.',
   },
   token_revoked: {
     status: 401,
     text: 'Token has been revoked',
-    meaning: 'The token was revoked.',
+    meaning: 'The API key was revoked.',
   },
   token_expired: {
     status: 401,
     text: 'Token has expired',
-    meaning: 'The token is past its expiry.',
+    meaning: 'The API key is past its expiry.',
   },
   subscription_required: {
     status: 403,
     text: 'An Ultra subscription is required',
     meaning:
-      'The account of the token has no subscription tier, or one that has ended. The token works again when the tier does.',
+      'The account of the API key has no subscription tier, or one that has ended. The key works again when the tier does.',
   },
   insufficient_scope: {
     status: 403,
     text: 'The token does not have the scope for this',
-    meaning: 'The token was created without the scope that this path needs.',
+    meaning: 'The API key was created without the scope that this path needs.',
   },
   owner_not_accessible: {
     status: 403,
@@ -121,7 +121,7 @@ export const errors = {
     status: 429,
     text: 'Too many requests',
     meaning:
-      'The token, or the address after failed attempts, has used up its limit. `Retry-After` says when to try again.',
+      'The API key, or the address after failed attempts, has used up its limit. `Retry-After` says when to try again.',
   },
   headers_too_large: {
     status: 431,

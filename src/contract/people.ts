@@ -40,10 +40,10 @@ export function accountText(user: string, subscriptionEndsAt: number | null): st
   return `${user.slice(0, -1)},"subscriptionEndsAt":${ends}}`
 }
 
-export const Token = record('An API token, without its secret.', {
-  id: Id('Identifier of the token.'),
+export const Token = record('An API key, without its secret.', {
+  id: Id('Identifier of the key.'),
   name: Text('Name given to it.'),
-  last4: Text('The last four characters of the token.'),
+  last4: Text('The last four characters of the key.'),
   scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), { description: 'What it may read.' }),
   createdAt: Timestamp('When it was created.'),
   expiresAt: nullable(Timestamp('When it stops working; null when it does not expire.')),
@@ -70,9 +70,9 @@ export const people = {
     data: User,
   }),
   getMe: get('/api/v1/me', {
-    summary: 'Get the account and the token in use',
-    description: 'The account of the caller and the token that was sent. Needs no subscription and no scope.',
+    summary: 'Get the account and the API key in use',
+    description: 'The account of the caller and the API key that was sent. Needs no subscription and no scope.',
     entitled: false,
-    data: record('The account of the caller and the token in use.', { account: Account, token: Token }),
+    data: record('The account of the caller and the API key in use.', { account: Account, token: Token }),
   }),
 }

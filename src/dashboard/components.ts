@@ -117,14 +117,14 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
       name: 'curl',
       title: 'curl',
       body: () => html`<div class="card stack">
-        <p>The command that requests this record. <code>API_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
+        <p>The command that requests this record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
         ${code(curlLine(baseUrl, path), 'curl line')}
       </div>`,
     },
   ]
 }
 
-export function curlLine(baseUrl: string, path: string, token = '$API_TOKEN'): string {
+export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN'): string {
   return `curl -H "Authorization: Bearer ${token}" "${baseUrl}${path}"`
 }
 

@@ -23,7 +23,13 @@ export function personName(viewer: Viewer, { id, username }: Person): string {
   return partners.length < 2 ? 'Partner' : `Partner ${place + 1}`
 }
 
-const neutralNames = { program: 'Program', training: 'Session', lock: 'Lock', lockTemplate: 'Template' } as const
+const neutralNames = {
+  program: 'Program',
+  training: 'Session',
+  lock: 'Lock',
+  lockTemplate: 'Template',
+  key: 'Key',
+} as const
 
 /** The name of a record. */
 export function recordName(

@@ -28,6 +28,7 @@ import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, siteOriginOf } from './origin.ts'
 import type { Page, PageResult, Visit } from './page.ts'
 import { displayPages } from './pages/display.ts'
+import { keyRecipePages } from './pages/key-recipes.ts'
 import { keyPages } from './pages/keys.ts'
 import { overviewPages } from './pages/overview.ts'
 import { programPages } from './pages/programs.ts'
@@ -49,6 +50,7 @@ const pages: readonly Page[] = [
   ...lockSessionPages,
   ...lockTemplatePages,
   ...keyPages,
+  ...keyRecipePages,
   ...settingsPages,
   ...displayPages,
 ]

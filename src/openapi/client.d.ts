@@ -331,13 +331,13 @@ export interface Account {
     /** When the tier ends; null when it does not. */
     subscriptionEndsAt: string | null;
 }
-/** An API token, without its secret. */
+/** An API key, without its secret. */
 export interface Token {
-    /** Identifier of the token. */
+    /** Identifier of the key. */
     id: number;
     /** Name given to it. */
     name: string;
-    /** The last four characters of the token. */
+    /** The last four characters of the key. */
     last4: string;
     /** What it may read. */
     scopes: ("lkbx:read" | "dtt:read" | "status:read")[];
@@ -835,7 +835,7 @@ export interface Endpoints {
         data: User;
         item: never;
     };
-    /** Get the account and the token in use */
+    /** Get the account and the API key in use */
     '/api/v1/me': {
         params: {};
         data: {

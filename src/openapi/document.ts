@@ -167,7 +167,7 @@ const token = {
   scheme: 'bearer',
   bearerFormat: 'lks_ and 36 letters and digits',
   description:
-    'An API token: `lks_`, 30 random characters, and 6 of checksum (CRC32 of all that precedes, in base 62). It is shown once, when it is created, and can be revoked. The pattern is for tools that look for secrets.',
+    'An API key: `lks_`, 30 random characters, and 6 of checksum (CRC32 of all that precedes, in base 62). It is shown once, when it is created, and can be revoked. The pattern is for tools that look for secrets.',
   'x-token-pattern': '\\blks_[0-9A-Za-z]{36}\\b',
 }
 

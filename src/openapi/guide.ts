@@ -2,17 +2,17 @@ import { errors } from '../contract/errors.ts'
 
 /** The introduction of the reference, in Markdown. */
 export const guide = `Reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the same headers without a body, and
-nothing that carries a token can change a record.
+nothing that carries an API key can change a record.
 
 ## Authentication
 
-Send \`Authorization: Bearer <token>\` with every request. A token is made for one account and grants what that account can
+Send \`Authorization: Bearer <API key>\` with every request. An API key is made for one account and grants what that account can
 read: its own records, and the records of the accounts that gave it access. It has the scopes it was made with
 (\`lkbx:read\`, \`dtt:read\`; \`status:read\` alone reaches the status, the statistics and \`/me\`), and its account needs a
-subscription tier. A token in a URL is refused.
+subscription tier. A key in a URL is refused.
 
 \`\`\`sh
-curl -H "Authorization: Bearer $TOKEN" \\
+curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
   'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me&limit=10'
 \`\`\`
 
@@ -55,7 +55,7 @@ Every 200 has an \`ETag\` that differs whenever the body differs. A client that 
 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
-  -H "Authorization: Bearer $TOKEN" \\
+  -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
   'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
@@ -65,9 +65,9 @@ clients that store responses themselves. HTTP caches must not: responses are pri
 
 ## Limits
 
-Requests are limited for each token, and failed attempts for each address. \`RateLimit-Policy\` states the limit and its
+Requests are limited for each API key, and failed attempts for each address. \`RateLimit-Policy\` states the limit and its
 window in seconds, \`RateLimit\` how many requests are left and for how long. Beyond it the response is 429 with
-\`Retry-After\`. Limits are counted in each process of the service, so where several of them share the work, a token can
+\`Retry-After\`. Limits are counted in each process of the service, so where several of them share the work, a key can
 get more than the headers say.
 
 ## Errors

@@ -14,7 +14,7 @@ export type IdentityPath = '/users/me' | '/me' | '/users'
 
 const paths: readonly IdentityPath[] = ['/users/me', '/me', '/users']
 
-/** Asks the source whom the token belongs to, first at the path that returned it before. Undefined if no path returns it. */
+/** Asks the source whom the API key belongs to, first at the path that returned it before. Undefined if no path returns it. */
 export async function identify(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
   const order = known === undefined ? paths : [known, ...paths.filter(path => path !== known)]
   for (const path of order) {

@@ -51,7 +51,7 @@ export async function prune(store: Store): Promise<number> {
 
 /**
  * Whether a record may be removed: it is gone at its source, or a pull ended access to its owner. Only marks of complete
- * rounds count. Records of a source that does not say whom the token belongs to are never removed, because it may just not
+ * rounds count. Records of a source that does not say whom the API key belongs to are never removed, because it may just not
  * list them.
  */
 function prunable(kind: string) {

@@ -69,7 +69,7 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   }
 }
 
-/** Asks the source whom the token belongs to. Throws SourceError unless the source has this API. */
+/** Asks the source whom the API key belongs to. Throws SourceError unless the source has this API. */
 export async function findIdentity(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
   const identity = await identify(source, known)
   if (identity === undefined) await checkApi(source)

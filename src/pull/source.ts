@@ -122,9 +122,9 @@ export class Source {
         `${this.address} redirects to another address, which is not followed: use that address instead`,
       )
     }
-    if (status === 401) throw new SourceRefusedError(`${this.address} refuses the token (401${refusalCode(body)})`)
+    if (status === 401) throw new SourceRefusedError(`${this.address} refuses the API key (401${refusalCode(body)})`)
     if (status === 403) {
-      throw new SourceRefusedError(`${this.address} does not allow ${path} to this token (403${refusalCode(body)})`)
+      throw new SourceRefusedError(`${this.address} does not allow ${path} to this API key (403${refusalCode(body)})`)
     }
     if (status !== 200) return { status, data: undefined }
     const parsed = parse(body)

@@ -32,7 +32,7 @@ export async function findTarget(
   const id = identity?.id ?? namedId
   if (id === undefined) {
     throw new PullUsageError(
-      'the source does not say whom the token belongs to: give the id of the account (--account)',
+      'the source does not say whom the API key belongs to: give the id of the account (--account)',
     )
   }
   if (namedId !== undefined && namedId !== id) {

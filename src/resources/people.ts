@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { expiryOf } from '../accounts/tokens.ts'
 import { accountText, people } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { query, type Params } from '../store/query.ts'
@@ -43,7 +44,7 @@ const peoplePages = pageQueries<{ caller: number; after: number; limit: number; 
 const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
   param => sql`
     select account.document, account.subscription_ends_at, token.id, token.name, token.last4, token.scopes,
-      token.created_at, token.expires_at, token.last_used_at
+      token.created_at, token.expires_at, token.replaced_at, token.last_used_at
     from token join account on account.id = token.account_id
     where token.id = ${param('tokenId')}`,
 )
@@ -57,6 +58,7 @@ interface AccountAndToken {
   readonly scopes: string
   readonly created_at: number
   readonly expires_at: number | null
+  readonly replaced_at: number | null
   readonly last_used_at: number | null
 }
 
@@ -85,7 +87,7 @@ export const handlers: Handlers<typeof people> = {
       last4: row.last4,
       scopes: row.scopes.split(' '),
       createdAt: formatTimestamp(row.created_at),
-      expiresAt: formatOptionalTimestamp(row.expires_at),
+      expiresAt: formatOptionalTimestamp(expiryOf(row)),
       lastUsedAt: formatOptionalTimestamp(row.last_used_at),
     }
     const account = accountText(row.document, row.subscription_ends_at)

@@ -244,6 +244,13 @@ const migrations: readonly Migration[] = [
         where not exists (select 1 from account) and (select freelist_count from pragma_freelist_count) = 0`,
     ],
   },
+  {
+    name: 'replaced keys, weekly goal',
+    statements: [
+      'alter table token add column replaced_at integer',
+      'alter table preference add column weekly_goal integer',
+    ],
+  },
 ]
 
 /** The schema version of this program. */

@@ -59,6 +59,8 @@ interface TokenTable {
   expires_at: number | null
   revoked_at: number | null
   last_used_at: number | null
+  /** When another key was created in its place; it works on until `expires_at`. */
+  replaced_at: Generated<number | null>
 }
 
 interface RecordTable {
@@ -170,6 +172,8 @@ interface PreferenceTable {
   /** An IANA name; empty until it is known. */
   time_zone: string
   units: string
+  /** Repetitions; null for none. */
+  weekly_goal: Generated<number | null>
 }
 
 /** A row that came in and could not be stored as a record. */

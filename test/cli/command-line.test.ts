@@ -22,7 +22,7 @@ const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: 'import .', says: /\. is a folder: name the archives in it/ },
   { args: 'token create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
   { args: 'token create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read, status:read/ },
-  { args: 'token revoke first', says: /id of a token, as token list shows it/ },
+  { args: 'token revoke first', says: /id of an API key, as token list shows it/ },
   { args: 'serve --workers 0', says: /a number from 1 to 99/ },
   { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
 ]

@@ -125,7 +125,7 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
   { what: 'an account whose tier has ended', args: create('cas', 'x'), says: /has no subscription tier/ },
   { what: 'an account that is not there', args: create('dan', 'x'), says: /no account with this username/ },
   { what: 'an end that has passed', args: [...create('ann', 'x'), '--expires', '2020-01-01'], says: /in the future/ },
-  { what: 'revoking a token that is not there', args: ['token', 'revoke', '99'], says: /no token with this id/ },
+  { what: 'revoking a token that is not there', args: ['token', 'revoke', '99'], says: /no API key with this id/ },
   { what: 'listing for nobody', args: ['token', 'list', '--account', '99'], says: /no account with this id/ },
 ]
 
@@ -150,15 +150,15 @@ test('scopes are stored in the order of the contract, each once, and unknown one
     createToken(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
   await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
   const rows: readonly (readonly [request: Partial<TokenRequest>, message: string])[] = [
-    [{ scopes: ['dtt:write'] }, 'the scopes of a token must be of lkbx:read, dtt:read, status:read'],
-    [{ scopes: ['dtt:read', 'DTT:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read, status:read'],
-    [{ scopes: ['lkbx:read dtt:read'] }, 'the scopes of a token must be of lkbx:read, dtt:read, status:read'],
-    [{ scopes: [] }, 'a token needs at least one scope'],
-    [{ name: 'a\ud83d' }, 'the name of a token must not contain lone surrogates'],
-    [{ name: '\udd12a' }, 'the name of a token must not contain lone surrogates'],
+    [{ scopes: ['dtt:write'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read'],
+    [{ scopes: ['dtt:read', 'DTT:read'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read'],
+    [{ scopes: ['lkbx:read dtt:read'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read'],
+    [{ scopes: [] }, 'an API key needs at least one scope'],
+    [{ name: 'a\ud83d' }, 'the name of an API key must not contain lone surrogates'],
+    [{ name: '\udd12a' }, 'the name of an API key must not contain lone surrogates'],
     [
       { expiresAt: Date.parse('+010000-01-01T00:00:00Z') },
-      'the expiry of a token must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
+      'the expiry of an API key must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
     ],
   ]
   for (const [request, message] of rows) await assert.rejects(ask(request), { name: 'RefusedError', message })
@@ -189,7 +189,7 @@ test('of many concurrent commands, five create a token and the others are refuse
   await using store = await folder.store()
   assert.equal((await listTokens(store)).length, 5)
   const late = ended.find(({ code }) => code === 1)
-  assert.match(late?.stderr ?? '', /has 5 active tokens, which is the most: revoke one first/)
+  assert.match(late?.stderr ?? '', /has 5 active API keys, which is the most: revoke one first/)
 })
 
 test('tokens are listed with the fields of the contract, revoked ones included, all or of one account', async () => {
@@ -200,7 +200,7 @@ test('tokens are listed with the fields of the contract, revoked ones included, 
   const secret = await createToken(store, { ...facts, accountId: 1 }, now)
   const other = await createToken(store, { ...facts, accountId: 4, expiresAt: now + DAY }, now + 1)
   const revoked = await folder.launch(['token', 'revoke', '1'])
-  assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The token is revoked.\n' })
+  assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The API key is revoked.\n' })
   const [since] = (await listTokens(store)).map(token => token.revoked_at)
   assert.equal((await folder.run(['token', 'revoke', '1'])).code, 0)
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { listTokens } from '../../src/accounts/tokens.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { account, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
@@ -22,7 +24,7 @@ test('a key is shown once, works at once, and is listed by its last four charact
   assert.equal(created.status, 200)
   assert.equal(created.headers.get('Cache-Control'), 'no-store')
   const key = KEY.exec(created.text)?.[0] ?? ''
-  assert.ok(created.text.includes(`API_TOKEN=${key}`))
+  assert.ok(created.text.includes(`LOCKSTEP_TOKEN=${key}`))
   assert.ok(created.text.includes(`curl -H &quot;Authorization: Bearer ${key}&quot;`))
   const me = await it.service.fetch('/api/v1/me', key)
   assert.equal(me.body.data.token.name, 'Script')
@@ -103,12 +105,82 @@ test('revoking names the key, says when it was last used, and takes effect at on
   assert.match((await it.ann.get('/keys')).text, /0 of 5 in use/)
 })
 
+test('a regenerated key has the name, scopes and length of life of the old one, which works for a day and is not counted', async () => {
+  await using it = await signedIn()
+  const old = KEY.exec((await it.create({ name: 'Kitchen' })).text)?.[0] ?? ''
+  for (let index = 0; index < 4; index += 1) await it.create({ name: `Other ${index}`, expires: 'never' })
+  const { db } = it.service.store
+  const keyOf = (secret: string) =>
+    db
+      .selectFrom('token')
+      .selectAll()
+      .where('name', '=', 'Kitchen')
+      .where('last4', '=', secret.slice(-4))
+      .executeTakeFirstOrThrow()
+  const { id } = await keyOf(old)
+  await db
+    .updateTable('token')
+    .set(({ eb }) => ({
+      created_at: eb('created_at', '-', 20 * DAY_MS),
+      expires_at: eb('expires_at', '-', 20 * DAY_MS),
+    }))
+    .where('id', '=', id)
+    .execute()
+  assert.match((await it.ann.get('/keys')).text, /expires in (9|10) days/)
+  assert.match((await it.ann.get(`/keys/${id}/regenerate`)).text, /in place of <strong>Kitchen<\/strong>.* in 30 days/s)
+
+  const seen = await it.ann.post(`/keys/${id}/regenerate`)
+  assert.equal(seen.status, 200)
+  const secret = KEY.exec(seen.text)?.[0] ?? ''
+  assert.notEqual(secret, old)
+  const [before, after] = [await keyOf(old), await keyOf(secret)]
+  assert.equal(after.scopes, before.scopes)
+  assert.equal(Number(after.expires_at) - after.created_at, 30 * DAY_MS)
+  const ends = async (key: string) => (await it.service.fetch('/api/v1/me', key)).body.data.token.expiresAt
+  assert.equal(Date.parse(await ends(old)), after.created_at + DAY_MS)
+  assert.equal(Date.parse(await ends(secret)), after.expires_at)
+
+  const page = (await it.ann.get('/keys')).text
+  assert.match(page, /5 of 5 in use/)
+  assert.match(page, /Replaced/)
+  const again = await it.ann.post(`/keys/${id}/regenerate`)
+  assert.equal(again.status, 422)
+  assert.match(again.text, /was revoked or replaced/)
+})
+
+test('a key that is regenerated shortly before its end does not work longer', async () => {
+  await using it = await signedIn()
+  await it.create()
+  const { db } = it.service.store
+  const end = Date.now() + 3_600_000
+  const { id } = await db.updateTable('token').set({ expires_at: end }).returning('id').executeTakeFirstOrThrow()
+  assert.equal((await it.ann.post(`/keys/${id}/regenerate`)).status, 200)
+  const [old] = await listTokens(it.service.store)
+  assert.deepEqual([old?.id, old?.expires_at], [id, end])
+})
+
+test('recipes have the address of the service', async () => {
+  await using it = await signedIn()
+  for (const [name, text] of [
+    ['curl', 'curl --silent'],
+    ['home-assistant', `resource: ${it.service.url}/api/v1/status`],
+    ['python', `LOCKSTEP_URL=${it.service.url} LOCKSTEP_TOKEN=lks_… python3`],
+    ['typescript', `LOCKSTEP_URL: baseUrl = &#39;${it.service.url}&#39;`],
+  ] as const) {
+    const page = (await it.ann.get(`/keys/recipes?view=${name}`)).text
+    assert.ok(page.includes(text), name)
+    assert.ok(page.includes(it.service.url), name)
+    assert.ok(!page.includes('127.0.0.1:5625'), name)
+  }
+})
+
 test("somebody else's key can be neither seen nor revoked, like one that is not there", async () => {
   await using it = await signedIn()
   const token = await it.service.token('ben')
   const [row] = await it.service.store.db.selectFrom('token').select('id').execute()
   for (const id of [row?.id, 99, 'x', '1e1']) {
     assert.equal((await it.ann.get(`/keys/${id}/revoke`)).status, 404)
+    assert.equal((await it.ann.post(`/keys/${id}/regenerate`)).status, 404)
     assert.equal((await it.ann.post(`/keys/${id}/revoke`)).status, 404)
   }
   assert.equal((await it.service.fetch('/api/v1/me', token)).status, 200)

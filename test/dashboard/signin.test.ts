@@ -100,6 +100,24 @@ test('after ten wrong tries an account waits, whoever tries, and the page says f
   assert.equal((await attempt(PASSWORD, 0)).status, 429)
 })
 
+test('wrong passwords from elsewhere do not lock out a browser in which somebody signed in before', async () => {
+  await using service = await withAnn()
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  await ann.post('/signout')
+  for (let index = 0; index < 10; index += 1) {
+    assert.equal((await visitor(service.url).signIn('ann', 'wrong password')).status, 403)
+  }
+  assert.equal((await visitor(service.url).signIn('ann')).status, 429)
+  assert.equal((await ann.signIn('ann')).to, '/')
+  // It has its own limit.
+  for (let index = 0; index < 10; index += 1) assert.equal((await ann.signIn('ann', 'wrong password')).status, 403)
+  assert.equal((await ann.signIn('ann')).status, 429)
+  const forged = visitor(service.url)
+  forged.cookies.set('known-browser', `${'a'.repeat(22)}.${'b'.repeat(43)}`)
+  assert.equal((await forged.signIn('ann')).status, 429)
+})
+
 test('after ten wrong tries an address waits, whatever the name', async () => {
   await using service = await withAnn()
   for (let index = 0; index < 10; index += 1) {

@@ -60,7 +60,7 @@ test('the reference shows that a token is refused', needsChromium, async () => {
   await using watched = await openPage({ colorScheme: 'dark' })
   const { page } = watched
   await page.goto(`${service.url}/docs#tag/people/GET/api/v1/me`)
-  const operation = page.getByRole('region', { name: 'Get the account and the token in use' })
+  const operation = page.getByRole('region', { name: 'Get the account and the API key in use' })
   await operation.getByRole('button', { name: 'Test Request' }).click()
   const client = page.getByRole('dialog', { name: 'API Client' })
   await client.getByRole('button', { name: 'Send get request' }).click()

@@ -73,7 +73,7 @@ test('whatever is wrong with the source is said in one line, ends with 4, and no
   await using encrypted = await startSource({ ...usual(world), tls: selfSigned })
   const html = { status: 200, body: '<!doctype html>' }
   const cases: readonly { url: string; fault?: object; says: RegExp }[] = [
-    { url: good.url, says: /refuses the token \(401, invalid_token\)/ },
+    { url: good.url, says: /refuses the API key \(401, invalid_token\)/ },
     { url: strange.url, fault: html, says: /responds with HTML instead of JSON/ },
     { url: strange.url, fault: { status: 200, body: '[]' }, says: /JSON that is not of this API/ },
     { url: strange.url, fault: { status: 308, headers: { Location: good.url } }, says: /redirects to another address/ },
@@ -178,14 +178,14 @@ test('with --every it goes on until SIGTERM, which ends it with 0, and SIGINT wi
   }
 })
 
-test('a source that refuses the token ends --every after three rounds', async () => {
+test('a source that refuses the API key ends --every after three rounds', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
   source.fault = () => ({ status: 401 })
   const { code, stderr } = await folder.run(['pull', '--every', '1s'], { env: env(source.url) })
   assert.equal(code, 4)
-  assert.equal(stderr.match(/refuses the token/g)?.length, 3)
+  assert.equal(stderr.match(/refuses the API key/g)?.length, 3)
 })
 
 test('one pull for an account at a time: a second ends with 3', async () => {

@@ -141,13 +141,13 @@ const refusals: readonly {
   {
     title: 'a token that is refused',
     answer: response => response.writeHead(401).end('{"ok":false,"code":"token_revoked"}'),
-    says: /refuses the token \(401, token_revoked\)$/,
+    says: /refuses the API key \(401, token_revoked\)$/,
     refused: true,
   },
   {
     title: 'a token that may not read',
     answer: response => response.writeHead(403).end('{"ok":false,"code":"<b>no</b>"}'),
-    says: /does not allow \/me to this token \(403\)$/,
+    says: /does not allow \/me to this API key \(403\)$/,
     refused: true,
   },
   {

@@ -339,6 +339,8 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
 /** Makes the database as the program left it before there was a sixth step. */
 async function toFifthVersion(url: string) {
   await change(url, 'alter table browser_session drop column confirmed_at', 'any')
+  await change(url, 'alter table token drop column replaced_at', 'any')
+  await change(url, 'alter table preference drop column weekly_goal', 'any')
   const added = ['invitation', 'sign_in', 'removed_account', 'pull_access', 'pull_row', 'pull_source']
   for (const table of added) await change(url, `drop table ${table}`, 'any')
   await change(url, 'delete from migration where version > 5', 'any')

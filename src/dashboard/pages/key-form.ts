@@ -3,11 +3,9 @@ import { areaScopes, scopes } from '../../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
-import { code, curlLine } from '../components.ts'
 import { html, nothing } from '../html.ts'
 import { scopeLabels } from '../labels.ts'
 import { redirect, view, type Visit } from '../page.ts'
-import { dateText } from '../text.ts'
 import { keysOf } from './own-keys.ts'
 
 export interface KeyForm {
@@ -109,38 +107,4 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
       </div>
     `,
   })
-}
-
-/** The page that shows a new key, this one time. */
-export function showNewKey({ viewer, baseUrl }: Visit, token: string, { name, chosen, expiresAt }: KeyForm) {
-  const path = testPathOf(chosen)
-  return view({
-    section: 'keys',
-    title: 'Your new key',
-    back: { path: '/keys', title: 'API keys' },
-    body: html`
-      <div class="card narrow" data-dialog-body data-once>
-        <h2 class="dialog-title" id="dialog-title">Your new key</h2>
-        <div class="stack">
-          <p><strong>${name}</strong> is ready. The key is shown this one time: copy it now. It expires ${
-            expiresAt == null ? 'never' : `on ${dateText(viewer, expiresAt - 1)}`
-          }.</p>
-          ${code(token, 'Key', { kind: 'secret', focus: true })}
-          <div><h3>For an .env file</h3>${code(`API_TOKEN=${token}`, 'Line for an .env file')}</div>
-          <div><h3>In a shell</h3>${code(curlLine(baseUrl, path, token), 'curl line')}</div>
-          <div class="needs-script">
-            <button type="button" data-test="${path}" data-discreet="${viewer.discreet ? '1' : '0'}">Test it now</button>
-            <div data-test-result role="status"></div>
-          </div>
-          <div class="buttons"><a class="button primary" href="/keys" data-done>Done</a></div>
-        </div>
-      </div>
-    `,
-  })
-}
-
-/** A path that a key of these scopes may read. */
-function testPathOf(chosen: readonly string[]): string {
-  if (chosen.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
-  return chosen.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
 }

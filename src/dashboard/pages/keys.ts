@@ -1,11 +1,21 @@
 import { RefusedError } from '../../accounts/errors.ts'
-import { createToken, MAX_ACTIVE_TOKENS, revokeToken, type TokenFacts } from '../../accounts/tokens.ts'
+import {
+  createToken,
+  expiryOf,
+  MAX_ACTIVE_TOKENS,
+  replaceToken,
+  revokeToken,
+  type TokenFacts,
+} from '../../accounts/tokens.ts'
 import { card, emptyState, facts, table } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { scopeLabels } from '../labels.ts'
-import { type Page, redirect, view, type Visit } from '../page.ts'
-import { agoText, dateText, dateTime, dateTimeText, timeAgo } from '../text.ts'
-import { problemOf, readKeyForm, showKeyForm, showNewKey } from './key-form.ts'
+import { recordName } from '../names.ts'
+import { type Page, redirect, view, type Viewer, type Visit } from '../page.ts'
+import { agoText, countText, dateText, dateTime, dateTimeText, timeAgo } from '../text.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import { problemOf, readKeyForm, showKeyForm } from './key-form.ts'
+import { showNewKey } from './new-key.ts'
 import { isExpired, keysOf, ownKey } from './own-keys.ts'
 
 /** The API keys of the account that signed in, whoever's records the other pages show. */
@@ -24,9 +34,24 @@ export const keyPages: readonly Page[] = [
       try {
         const { accountId } = viewer.session
         const token = await createToken(store, { accountId, name, scopes: chosen, expiresAt }, now)
-        return showNewKey(visit, token, form)
+        return await showCreated(visit, token)
       } catch (error) {
         if (error instanceof RefusedError) return showKeyForm(visit, form, `That did not work: ${error.message}.`)
+        throw error
+      }
+    },
+  },
+  { path: '/keys/:id/regenerate', handler: async visit => showRegenerating(visit, await ownKey(visit)) },
+  {
+    method: 'POST',
+    path: '/keys/:id/regenerate',
+    async handler(visit) {
+      const key = await ownKey(visit)
+      try {
+        const token = await replaceToken(visit.store, key.account_id, key.id, visit.now)
+        return await showCreated(visit, token)
+      } catch (error) {
+        if (error instanceof RefusedError) return showRegenerating(visit, key, `That did not work: ${error.message}.`)
         throw error
       }
     },
@@ -42,6 +67,13 @@ export const keyPages: readonly Page[] = [
     },
   },
 ]
+
+/** Shows the key that was just created. */
+async function showCreated(visit: Visit, secret: string) {
+  const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
+  if (key === undefined) return redirect('/keys')
+  return showNewKey(visit, secret, { ...key, scopes: key.scopes.split(' ') })
+}
 
 async function showKeys(visit: Visit) {
   const { query } = visit
@@ -69,7 +101,7 @@ async function showKeys(visit: Visit) {
             )
           : card('Keys', keyTable(visit, keys, entitled))
       }
-      <p class="muted">A key reads what you can read, and changes nothing. </p>
+      <p class="muted">A key reads what you can read, and changes nothing. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
     `,
   })
 }
@@ -89,12 +121,16 @@ function withoutTier(keys: number): Html {
 function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled: boolean): Html {
   const state = (key: TokenFacts) => {
     if (isExpired(key, now)) return html` <span class="state">Expired</span>`
-    return entitled ? nothing : html` <span class="state">Inactive</span>`
+    if (key.replaced_at !== null) return html` <span class="state">Replaced</span>`
+    if (!entitled) return html` <span class="state">Inactive</span>`
+    return expiresSoon(key, now)
+      ? html` <span class="state warn">expires ${agoText(key.expires_at, now)}</span>`
+      : nothing
   }
   return table(
     'API keys',
     [
-      { title: 'Name', cell: key => html`<strong>${key.name}</strong>${state(key)}` },
+      { title: 'Name', cell: key => html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}` },
       { title: 'Key', cell: ({ last4 }) => html`<code class="nowrap">lks_…${last4}</code>` },
       { title: 'May read', cell: ({ scopes }) => scopeText(scopes.split(' ')) },
       {
@@ -109,16 +145,15 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
       },
       {
         title: 'Expires',
-        cell: ({ expires_at: at }) =>
+        cell: ({ expires_at: at, replaced_at }) =>
           at === null
             ? html`<span class="muted">Never</span>`
-            : html`<span class="nowrap">${dateText(viewer, at - 1)}</span>`,
+            : html`<span class="nowrap">${replaced_at === null ? dateText(viewer, at - 1) : dateTimeText(viewer, at)}</span>`,
       },
       {
         title: html`<span class="hidden">Action</span>`,
         numeric: true,
-        cell: ({ id, name }) =>
-          html`<a class="button small" href="/keys/${id}/revoke" data-dialog aria-label="Revoke ${name}">Revoke</a>`,
+        cell: key => keyActions(viewer, key, entitled && key.replaced_at === null && !isExpired(key, now)),
       },
     ],
     keys,
@@ -127,8 +162,47 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
   )
 }
 
+function keyActions(viewer: Viewer, key: TokenFacts, replaceable: boolean): Html {
+  const action = (path: string, text: string) =>
+    html`<a class="button small" href="/keys/${key.id}/${path}" data-dialog aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
+}
+
+const SOON_MS = 30 * DAY_MS
+
+function expiresSoon(key: TokenFacts, now: number): key is TokenFacts & { expires_at: number } {
+  return key.expires_at !== null && key.expires_at - now < SOON_MS
+}
+
+function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: string) {
+  const { id, last4, created_at, expires_at } = key
+  const days = expires_at === null ? null : Math.round((expires_at - created_at) / DAY_MS)
+  return view({
+    section: 'keys',
+    title: 'Regenerate key',
+    back: { path: '/keys', title: 'API keys' },
+    status: problem === undefined ? 200 : 422,
+    body: html`
+      <div class="card narrow" data-dialog-body>
+        <h2 class="dialog-title" id="dialog-title">Regenerate key</h2>
+        <form class="stack" method="post" action="/keys/${id}/regenerate">
+          ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
+          <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? It has the same name and may read the same, and ${
+            days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
+          }.</p>
+          <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that programs can be changed meanwhile.</p>
+          <div class="buttons">
+            <button class="primary" autofocus>Regenerate key</button>
+            <a class="button" href="/keys" data-close>Cancel</a>
+          </div>
+        </form>
+      </div>
+    `,
+  })
+}
+
 function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
-  const { id, name, last4, last_used_at: at } = key
+  const { id, last4, last_used_at: at } = key
   return view({
     section: 'keys',
     title: 'Revoke key',
@@ -137,7 +211,7 @@ function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
       <div class="card narrow" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">Revoke key</h2>
         <form class="stack" method="post" action="/keys/${id}/revoke">
-          <p>Revoke <strong>${name}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be taken back.</p>
+          <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be taken back.</p>
           ${facts([
             ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
             ['Created', dateTime(viewer, key.created_at)],

@@ -9,7 +9,7 @@ export async function keysOf({ store, viewer, now }: Visit) {
     .reverse()
   return {
     keys,
-    inUse: keys.filter(key => !isExpired(key, now)).length,
+    inUse: keys.filter(key => key.replaced_at === null && !isExpired(key, now)).length,
     entitled: isEntitled(viewer.session, now),
   }
 }

@@ -44,7 +44,7 @@ export const settingsPages: readonly Page[] = [
       if (next !== form.get('again')) {
         return showSettings(visit, { password: 'The new password and its repetition are not the same.' })
       }
-      const attempt = guesses.begin(String(accountId))
+      const attempt = guesses.begin(String(id))
       if (attempt.waitMs > 0) {
         return showSettings(visit, { password: tooManyAttempts(attempt) })
       }
@@ -90,7 +90,7 @@ export const settingsPages: readonly Page[] = [
   },
 ]
 
-/** Limits guesses at the password in a browser that was left signed in. */
+/** Limits guesses at the password in a browser that was left signed in, for each browser session. */
 const guesses = new Attempts()
 
 type Forms = 'account' | 'password' | 'sessions'

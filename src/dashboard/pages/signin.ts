@@ -4,8 +4,11 @@ import { clientAddress, networkOf } from '../../accounts/addresses.ts'
 import { beginSession, endSession, findSession, MAX_SESSION_MS } from '../../accounts/browser-sessions.ts'
 import { hasAccounts } from '../../accounts/accounts.ts'
 import { firstPullCommands } from '../../accounts/first-steps.ts'
+import { knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
 import { suggestTimeZone } from '../../accounts/preferences.ts'
 import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import type { Config } from '../../config.ts'
 import type { Store } from '../../store/index.ts'
 import { Attempts, tooManyAttempts } from '../attempts.ts'
 import { cookie, parseCookies } from '../cookies.ts'
@@ -38,8 +41,7 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     const next = safePath(form.get('next'))
     const username = form.get('username') ?? ''
 
-    const network = networkOf(clientAddress(request.raw, config.trustedProxies))
-    const attempt = attempts.begin(`account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`, `network ${network}`)
+    const attempt = attempts.begin(...(await attemptKeys(store, config, request, username)))
     if (attempt.waitMs > 0) {
       reply.header('Retry-After', String(Math.ceil(attempt.waitMs / 1000)))
       return show(request, reply, { next, username, problem: tooManyAttempts(attempt) }, 429)
@@ -56,8 +58,10 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     if (knownTimeZone(timeZone) !== undefined) await suggestTimeZone(store, accountId, timeZone)
     const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', request.context.now)
     const { secure } = site
+    const mark = await markBrowser(store, accountId)
     return reply
       .header('Set-Cookie', cookie(sessionCookieName(site), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
+      .header('Set-Cookie', cookie(KNOWN_BROWSER, mark, { maxAge: KNOWN_BROWSER_MS / 1000, secure }))
       .redirect(next, 303)
   }
 
@@ -90,6 +94,15 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
   }
 }
 
+/** What an attempt counts for: a browser known to the account has a limit of its own, which nobody else can use up. */
+async function attemptKeys(store: Store, { trustedProxies }: Config, request: FastifyRequest, username: string) {
+  const mark = parseCookies(request.headers.cookie).get(KNOWN_BROWSER) ?? ''
+  const browser = await knownBrowser(store, username, mark)
+  if (browser !== undefined) return [`browser ${browser}`]
+  const network = networkOf(clientAddress(request.raw, trustedProxies))
+  return [`account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`, `network ${network}`]
+}
+
 /** Redirects somebody who is not signed in to the form, which leads back afterwards. */
 export function askToSignIn({ method, context: { target } }: FastifyRequest, reply: FastifyReply) {
   // A form that was sent after its session ended cannot be sent again from here.
@@ -109,6 +122,8 @@ function sendPlain({ headers }: FastifyRequest, reply: FastifyReply, body: Html)
 }
 
 const MAX_ATTEMPT_NAME_LENGTH = 100
+const KNOWN_BROWSER = 'known-browser'
+const KNOWN_BROWSER_MS = 365 * DAY_MS
 
 interface Shown {
   readonly next: string
