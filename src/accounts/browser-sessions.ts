@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { query } from '../store/query.ts'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { suggestTimeZone } from './preferences.ts'
 import { hashSecret } from './secrets.ts'
+import { recordSignIn, type SignIn, storedBrowser } from './sign-ins.ts'
 
 /** A session ends a week after sign-in, or earlier if it is not used for MAX_IDLE_MS. */
 export const MAX_SESSION_MS = 7 * 24 * 3_600_000
@@ -11,6 +14,8 @@ export const MAX_SESSION_MS = 7 * 24 * 3_600_000
 export interface BrowserSession {
   readonly id: number
   readonly accountId: number
+  /** When the password was last entered in it. */
+  readonly confirmedAt: number
   readonly username: string
   readonly tier: string | null
   readonly tierEndsAt: number | null
@@ -21,27 +26,70 @@ export interface BrowserSession {
   readonly units: string
 }
 
-/** Begins a session and returns its secret; only the hash of it is stored. */
-export async function beginSession(store: Store, accountId: number, browser: string, now: number): Promise<string> {
-  const secret = randomBytes(SECRET_BYTES).toString('base64url')
-  await store.db.transaction().execute(async db => {
-    // Expired sessions are removed here and nowhere else.
-    await db
-      .deleteFrom('browser_session')
-      .where(({ or, eb }) => or([eb('seen_at', '<=', now - MAX_IDLE_MS), eb('created_at', '<=', now - MAX_SESSION_MS)]))
-      .execute()
-    await db
-      .insertInto('browser_session')
-      .values({
-        account_id: accountId,
-        hash: hashSecret(secret),
-        browser: browser.slice(0, MAX_BROWSER_LENGTH),
-        created_at: now,
-        seen_at: now,
-      })
-      .execute()
+export interface NewSession {
+  readonly accountId: number
+  readonly browser: string
+  readonly now: number
+}
+
+/**
+ * Begins a session for somebody whose password was right, in place of the one that the browser had. Returns its secret, of
+ * which only the hash is stored; undefined if the password was changed since it was checked.
+ */
+export function beginSession(
+  store: Store,
+  session: NewSession &
+    PasswordProof & { readonly replaces?: number | undefined; readonly timeZone?: string | undefined },
+): Promise<string | undefined> {
+  const { accountId, replaces, timeZone } = session
+  return store.db.transaction().execute(async db => {
+    if (!(await isCurrent(db, store, session))) return undefined
+    if (replaces !== undefined) await db.deleteFrom('browser_session').where('id', '=', replaces).execute()
+    if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
+    return beginSessionIn(db, { ...session, way: 'password' })
   })
+}
+
+/** Begins a session within a transaction. */
+export async function beginSessionIn(
+  db: Kysely<Tables>,
+  { accountId, browser, now, way }: NewSession & Pick<SignIn, 'way'>,
+): Promise<string> {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  // Expired sessions are removed here and nowhere else.
+  await db
+    .deleteFrom('browser_session')
+    .where(({ or, eb }) => or([eb('seen_at', '<=', now - MAX_IDLE_MS), eb('created_at', '<=', now - MAX_SESSION_MS)]))
+    .execute()
+  await db
+    .insertInto('browser_session')
+    .values({
+      account_id: accountId,
+      hash: hashSecret(secret),
+      browser: storedBrowser(browser),
+      created_at: now,
+      seen_at: now,
+    })
+    .execute()
+  await recordSignIn(db, { account_id: accountId, at: now, way, browser })
   return secret
+}
+
+/** Notes that the password was asked for again and was right. Returns false if it or the session has ended meanwhile. */
+export function confirmSession(
+  store: Store,
+  { id, now, ...proof }: PasswordProof & { readonly id: number; readonly now: number },
+): Promise<boolean> {
+  return store.db.transaction().execute(async db => {
+    if (!(await isCurrent(db, store, proof))) return false
+    const { numUpdatedRows } = await db
+      .updateTable('browser_session')
+      .set({ confirmed_at: now })
+      .where('id', '=', id)
+      .where('account_id', '=', proof.accountId)
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows > 0n
+  })
 }
 
 /** The session of a secret; undefined if there is none, or it has ended. Records once a minute that it is in use. */
@@ -59,6 +107,7 @@ export async function findSession(store: Store, secret: string, now: number): Pr
   return {
     id: row.id,
     accountId: row.account_id,
+    confirmedAt: row.confirmed_at ?? row.created_at,
     username: row.username,
     tier: row.subscription_tier,
     tierEndsAt: row.subscription_ends_at,
@@ -93,8 +142,8 @@ export async function endSession(store: Store, id: number): Promise<void> {
 }
 
 /** Ends the sessions of an account except `keep`. Returns how many were ended. */
-export async function endSessions(store: Store, accountId: number, keep?: number): Promise<number> {
-  const { numDeletedRows } = await store.db
+export async function endSessions(db: Kysely<Tables>, accountId: number, keep?: number): Promise<number> {
+  const { numDeletedRows } = await db
     .deleteFrom('browser_session')
     .where('account_id', '=', accountId)
     .$if(keep !== undefined, sessions => sessions.where('id', '!=', keep ?? 0))
@@ -102,8 +151,29 @@ export async function endSessions(store: Store, accountId: number, keep?: number
   return Number(numDeletedRows)
 }
 
+/** A password that was checked, by the hash that it was compared with. */
+export interface PasswordProof {
+  readonly accountId: number
+  readonly passwordHash: string
+}
+
+/** Whether the password of an account is still the one that was checked. */
+async function isCurrent(
+  db: Kysely<Tables>,
+  { engine }: Pick<Store, 'engine'>,
+  { accountId, passwordHash }: PasswordProof,
+): Promise<boolean> {
+  const account = await db
+    .selectFrom('account')
+    .select('password_hash')
+    .where('id', '=', accountId)
+    // Locks the row, or the password could change before the transaction ends. SQLite has one writer in any case.
+    .$if(engine === 'postgres', accounts => accounts.forUpdate())
+    .executeTakeFirst()
+  return account?.password_hash === passwordHash
+}
+
 const MAX_IDLE_MS = 12 * 3_600_000
-const MAX_BROWSER_LENGTH = 300
 const SECRET_BYTES = 32
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 const SEEN_INTERVAL_MS = 60_000
@@ -112,6 +182,8 @@ interface SessionRow {
   readonly id: number
   readonly account_id: number
   readonly seen_at: number
+  readonly created_at: number
+  readonly confirmed_at: number | null
   readonly username: string
   readonly subscription_tier: string | null
   readonly subscription_ends_at: number | null
@@ -123,6 +195,7 @@ interface SessionRow {
 const sessionByHash = query<{ hash: string; seenAfter: number; createdAfter: number }, SessionRow>(
   param => sql`
     select browser_session.id, browser_session.account_id, browser_session.seen_at,
+      browser_session.created_at, browser_session.confirmed_at,
       account.username, account.subscription_tier, account.subscription_ends_at,
       preference.display_name, preference.time_zone, preference.units
     from browser_session

@@ -1,9 +1,26 @@
 /** The commands that bring a history from another server into an empty service, in order; `options` end each of ours. */
 export function firstPullCommands(options = ''): readonly string[] {
   return [
-    'read -rs LOCKSTEP_SOURCE_TOKEN && export LOCKSTEP_SOURCE_TOKEN',
-    `./lockstep pull --from https://history.example${options}`,
+    READ_TOKEN,
+    `${PULL}${options}`,
     `./lockstep account list${options}`,
-    `./lockstep account set-password --account alex${options}`,
+    `./lockstep account invite --account alex${options}`,
   ]
 }
+
+const READ_TOKEN = 'read -rs LOCKSTEP_SOURCE_TOKEN && export LOCKSTEP_SOURCE_TOKEN'
+const PULL = './lockstep pull --from https://history.example'
+
+/** The commands that make an empty service one's own, in order. They name nobody. */
+export const firstAccountCommands: readonly { readonly command: string; readonly what: string }[] = [
+  {
+    command: './lockstep account add --username NAME --id NUMBER',
+    what: 'Adds your account, with the name and the number that it has at the server your records are on.',
+  },
+  {
+    command: './lockstep account invite --account NAME',
+    what: 'Prints a link, good once and for 24 hours: open it and choose a password.',
+  },
+  { command: READ_TOKEN, what: 'Waits for an API key of that server to be pasted.' },
+  { command: PULL, what: 'Copies your records. Put the address of that server in place of this one.' },
+]

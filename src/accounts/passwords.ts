@@ -1,33 +1,46 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
-import { endSessions } from './browser-sessions.ts'
+import { endSessions, type PasswordProof } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
 
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 1024
 
 /**
- * Sets the password of an account and ends its browser sessions except `keep`. Throws RefusedError if the password is
- * too short or too long, or there is no such account.
+ * Sets the password of an account, and ends its browser sessions except `keep` and its invitation. Throws RefusedError if
+ * the password is too short or too long, or there is no such account.
  */
 export async function setPassword(store: Store, accountId: number, password: string, keep?: number): Promise<void> {
+  const passwordHash = await hashNewPassword(password)
+  await store.db.transaction().execute(async db => {
+    const { numUpdatedRows } = await db
+      .updateTable('account')
+      .set({ password_hash: passwordHash })
+      .where('id', '=', accountId)
+      .executeTakeFirstOrThrow()
+    if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
+    // Somebody who knew the old password must not stay signed in, or come back.
+    await endSessions(db, accountId, keep)
+    await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
+  })
+}
+
+/** The hash of a password that is to be stored. Throws RefusedError if it is too short or too long. */
+export async function hashNewPassword(password: string): Promise<string> {
   const length = [...password].length
   if (length < MIN_PASSWORD_LENGTH || length > MAX_PASSWORD_LENGTH) {
     throw new RefusedError(`a password must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
   }
-  const { numUpdatedRows } = await store.db
-    .updateTable('account')
-    .set({ password_hash: await runQueued(() => hashPassword(password)) })
-    .where('id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
-  // Somebody who knew the old password must not stay signed in.
-  await endSessions(store, accountId, keep)
+  return runQueued(() => hashPassword(password))
 }
 
 /** The account with this name and password. It takes the same time whether the name, the password or both are wrong. */
-export async function verifyPassword(store: Store, username: string, password: string): Promise<number | undefined> {
+export async function verifyPassword(
+  store: Store,
+  username: string,
+  password: string,
+): Promise<PasswordProof | undefined> {
   const account = await store.db
     .selectFrom('account')
     .select(['id', 'password_hash'])
@@ -36,7 +49,9 @@ export async function verifyPassword(store: Store, username: string, password: s
   // Also awaited for known names, or the first unknown one would take longer.
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
-  return matches && account?.password_hash != null ? account.id : undefined
+  return matches && account?.password_hash != null
+    ? { accountId: account.id, passwordHash: account.password_hash }
+    : undefined
 }
 
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }

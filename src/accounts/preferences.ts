@@ -1,4 +1,6 @@
+import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 
 /** How an account wants the dashboard to look. */
 export interface Preferences {
@@ -19,8 +21,8 @@ export async function setPreferences(store: Store, accountId: number, preference
 }
 
 /** Stores the time zone of an account that has no preferences yet. */
-export async function suggestTimeZone(store: Store, accountId: number, timeZone: string): Promise<void> {
-  await store.db
+export async function suggestTimeZone(db: Kysely<Tables>, accountId: number, timeZone: string): Promise<void> {
+  await db
     .insertInto('preference')
     .values({ account_id: accountId, display_name: '', time_zone: timeZone, units: '' })
     .onConflict(conflict => conflict.column('account_id').doNothing())

@@ -7,7 +7,9 @@ import {
   removeAccount,
   setTier,
 } from '../accounts/accounts.ts'
+import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
+import { readConfig, settings } from '../config.ts'
 import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { formatOptionalTimestamp } from '../contract/time.ts'
@@ -17,6 +19,7 @@ import {
   requireConfirmation,
   databaseOption,
   jsonOption,
+  print,
   printRows,
   say,
   type StoreOptions,
@@ -39,6 +42,7 @@ export function addAccountCommands(program: Command) {
     })
   addSetTierCommand(account)
   addSetPasswordCommand(account)
+  addInviteCommand(account)
   addRemoveCommand(account)
 }
 
@@ -104,6 +108,28 @@ function addSetPasswordCommand(account: Command) {
         await setPassword(store, id, await askPassword())
       })
       say('The password is set.')
+    })
+}
+
+function addInviteCommand(account: Command) {
+  withOptions(account.command('invite'), accountOption(), databaseOption())
+    .description(
+      `Prints a link, good once and for 24 hours, with which the account chooses a password, its first or another one. It begins with ${settings.publicUrl.env}.`,
+    )
+    .action(async (flags: StoreOptions & { account: string }) => {
+      const config = readConfig(process.env)
+      const secret = await withStore(flags, async store => {
+        const { id } = await findAccount(store, flags.account)
+        return createInvitation(store, id, Date.now())
+      })
+      print(
+        `${config.publicUrl === '' ? `http://127.0.0.1:${config.port}` : config.publicUrl}${INVITATION_PATH}${secret}`,
+      )
+      say(
+        'Whoever opens this link chooses the password of the account: pass it on in private. Earlier links have ended.',
+      )
+      if (config.publicUrl === '')
+        say(`It works on this machine: set ${settings.publicUrl.env} for a link that works elsewhere.`)
     })
 }
 

@@ -60,6 +60,8 @@ export interface Page {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
+  /** What it does needs the password to have been entered in the last ten minutes: the section in which it is asked for again. */
+  readonly confirms?: Section
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
 }

@@ -12,15 +12,16 @@
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
- *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
+ *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs. What opens
+ *    or gives away much also says `confirms`: the password is asked for again (confirmation.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
-import { findSession } from '../accounts/browser-sessions.ts'
 import { ApiError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
 import { chartTableView } from './chart-table.ts'
+import { askAgain, confirmationPages } from './confirmation.ts'
 import { parseCookies } from './cookies.ts'
 import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
 import { page as renderPage } from './layout.ts'
@@ -38,7 +39,9 @@ import { lockTemplatePages } from './pages/lock-templates.ts'
 import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
-import { askToSignIn, makeSignIn, sessionCookieName } from './pages/signin.ts'
+import { registerInvitations } from './pages/invitation.ts'
+import { askToSignIn, makeSignIn } from './pages/signin.ts'
+import { sessionOf } from './session-cookie.ts'
 import { viewerOf } from './viewer.ts'
 
 const pages: readonly Page[] = [
@@ -53,6 +56,7 @@ const pages: readonly Page[] = [
   ...keyRecipePages,
   ...settingsPages,
   ...displayPages,
+  ...confirmationPages,
 ]
 
 export interface Dashboard {
@@ -88,14 +92,16 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
     signIn.register(scope)
-    for (const { path, method = 'GET', handler: handle } of pages) {
+    registerInvitations(scope, options)
+    for (const page of pages) {
+      const { path, method = 'GET', handler: handle } = page
       scope.route({
         method,
         url: path,
         handler: async (request, reply) => {
           const visit = await visitOf(options, request)
           if (visit === undefined) return askToSignIn(request, reply)
-          return send(reply, visit, await handle(visit))
+          return send(reply, visit, (await askAgain(visit, page)) ?? (await handle(visit)))
         },
       })
     }
@@ -128,8 +134,7 @@ async function visitOf({ store, config }: DashboardOptions, request: FastifyRequ
   const { target, now } = request.context
   const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
-  const secret = cookies.get(sessionCookieName(site))
-  const session = secret === undefined || !site.maySignIn ? undefined : await findSession(store, secret, now)
+  const session = await sessionOf(store, request, site)
   if (session === undefined) return undefined
   const { id = '' } = request.params as { id?: string }
   return {

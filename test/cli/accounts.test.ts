@@ -247,3 +247,17 @@ function add(username: string): string[] {
 function words(line: string): string[] {
   return line.split(' ')
 }
+
+test('an invitation is a link on one line, to the public address or else to this machine', async () => {
+  await using folder = await makeWorld()
+  const local = await folder.run(words('account invite --account ann'))
+  assert.match(local.stdout, /^http:\/\/127\.0\.0\.1:5625\/invitation\/[A-Za-z0-9_-]{43}\n$/)
+  assert.match(local.stderr, /works on this machine: set LOCKSTEP_PUBLIC_URL/)
+  const env = { LOCKSTEP_PUBLIC_URL: 'https://history.example/lockstep/' }
+  const elsewhere = await folder.run(words('account invite --account 1'), { env })
+  assert.match(elsewhere.stdout, /^https:\/\/history\.example\/lockstep\/invitation\/[A-Za-z0-9_-]{43}\n$/)
+  assert.doesNotMatch(elsewhere.stderr, /this machine/)
+  const nobody = await folder.run(words('account invite --account dan'))
+  assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
+  assert.match(nobody.stderr, /no account with this username/)
+})

@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'account list': ['--database', '--json'],
   'account set-tier': ['--account', '--tier', '--until', '--database'],
   'account set-password': ['--account', '--database'],
+  'account invite': ['--account', '--database'],
   'account remove': ['--account', '--yes', '--database'],
   'link add': ['--owner', '--partner', '--database'],
   'link remove': ['--owner', '--partner', '--database'],

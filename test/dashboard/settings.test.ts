@@ -70,7 +70,7 @@ test('a new password needs the current one, ends the other sessions and keeps th
   await other.signIn('ann')
   const change = (current: string, next: string, again = next) =>
     it.ann.post('/settings/password', { current, next, again })
-  assert.match((await change('wrong password', 'another long password')).text, /current password is not right/)
+  assert.match((await change('wrong password', 'another long password')).text, /The password is not right/)
   assert.match((await change(PASSWORD, 'short')).text, /12 to 1024/)
   assert.match((await change(PASSWORD, 'another long password', 'yet another one')).text, /not the same/)
   assert.equal((await other.get('/settings')).status, 200)

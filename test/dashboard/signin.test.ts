@@ -22,14 +22,14 @@ test('somebody who is not signed in is led to the form, and back to the page aft
   assert.equal((await ann.get('/locks')).status, 200)
 })
 
-test('an empty service shows how to bring in a history, until there is an account', async () => {
+test('an empty service shows what to do first, in order and naming nobody, until there is an account', async () => {
   await using service = await startService()
   const first = (await visitor(service.url).get('/signin')).text
   assert.doesNotMatch(first, /<form/)
-  const commands = [...first.matchAll(/<li><code>(.*?)<\/code>/g)].map(([, command]) => command)
+  const commands = [...first.matchAll(/<li><code>(.*?)<\/code>/g)].map(([, command]) => command ?? '')
   assert.deepEqual(
-    commands.map(command => /^\.\/lockstep (\w+(?: [a-z][a-z-]*)?)/.exec(command ?? '')?.[1]),
-    [undefined, 'pull', 'account list', 'account set-password'],
+    commands.map(command => /^\.\/lockstep (\w+(?: [a-z][a-z-]*)?)/.exec(command)?.[1]),
+    ['account add', 'account invite', undefined, 'pull'],
   )
   await service.import(world)
   assert.match((await visitor(service.url).get('/signin')).text, /<form/)

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { recordSteps } from '../../src/archive/schema-steps.ts'
 import { importArchive } from '../../src/archive/import.ts'
-import { beginSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
+import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
 import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
+import { acceptInvitation, createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import type { Tables } from '../../src/store/tables.ts'
-import { setPreferences, suggestTimeZone } from '../../src/accounts/preferences.ts'
+import { setPreferences } from '../../src/accounts/preferences.ts'
 import { writeUsage } from '../../src/accounts/token-usage.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
@@ -191,18 +192,23 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   assert.equal(code, 0, stderr)
   for (const statement of statementsOf(database)) await ask(owner, statement)
   const owned = await opened(owner)
+  const now = Date.now()
   await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
+  const invitation = await createInvitation(owned, 2, now)
   await owned.close()
 
   const store = await opened(service, 'current')
-  const now = Date.now()
   await setPassword(store, 1, 'correct horse battery')
-  assert.equal(await verifyPassword(store, 'ann', 'correct horse battery'), 1)
-  const session = await beginSession(store, 1, 'a browser', now - 120_000)
-  assert.equal((await findSession(store, session, now))?.accountId, 1)
+  const proof = await verifyPassword(store, 'ann', 'correct horse battery')
+  assert.ok(proof !== undefined)
+  const browser = { browser: 'a browser', now: now - 120_000, timeZone: 'Europe/Berlin' }
+  const session = await findSession(store, (await beginSession(store, { ...proof, ...browser })) ?? '', now)
+  assert.equal(session?.accountId, 1)
+  assert.equal(await confirmSession(store, { ...proof, id: session.id, now }), true)
   for (const units of ['metric', 'imperial']) await setPreferences(store, 1, { displayName: '', timeZone: '', units })
-  await suggestTimeZone(store, 2, 'Europe/Berlin')
-  assert.equal(await endSessions(store, 1), 1)
+  assert.equal(await endSessions(store.db, 1), 1)
+  const accepted = { secret: invitation, password: 'correct horse battery', browser: '', now }
+  assert.ok(await acceptInvitation(store, accepted))
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
   await createToken(store, request, now)
   const token = await createToken(store, request, now)

@@ -25,6 +25,7 @@ export const keyPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/keys',
+    confirms: 'keys',
     async handler(visit) {
       const { store, viewer, now } = visit
       const form = readKeyForm(visit)
@@ -45,6 +46,7 @@ export const keyPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/keys/:id/regenerate',
+    confirms: 'keys',
     async handler(visit) {
       const key = await ownKey(visit)
       try {

@@ -36,7 +36,7 @@ export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionF
 }
 
 /** The name of a browser and its system, as far as its user agent says. */
-function browserName(agent: string): string {
+export function browserName(agent: string): string {
   const [, name] = BROWSERS.find(([mark]) => agent.includes(mark)) ?? []
   const [, system] = SYSTEMS.find(([mark]) => agent.includes(mark)) ?? []
   return `${name ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`

@@ -1,18 +1,20 @@
 import { endSession, endSessions, listSessions } from '../../accounts/browser-sessions.ts'
 import { RefusedError } from '../../accounts/errors.ts'
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword, verifyPassword } from '../../accounts/passwords.ts'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts'
+import { listSignIns } from '../../accounts/sign-ins.ts'
 import { setPreferences } from '../../accounts/preferences.ts'
 import { exportArchive } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import type { Store } from '../../store/index.ts'
-import { Attempts, tooManyAttempts } from '../attempts.ts'
 import { card } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
+import { checkPassword } from '../password-check.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { isUnits } from '../viewer.ts'
 import { accountForm, lookForms, passwordForm } from './settings-forms.ts'
 import { sessionTable } from './settings-sessions.ts'
+import { signInTable } from './settings-sign-ins.ts'
 
 export const settingsPages: readonly Page[] = [
   { path: '/settings', handler: visit => showSettings(visit) },
@@ -39,19 +41,13 @@ export const settingsPages: readonly Page[] = [
     path: '/settings/password',
     async handler(visit) {
       const { form, store, viewer } = visit
-      const { accountId, username, id } = viewer.session
+      const { accountId, id } = viewer.session
       const next = form.get('next') ?? ''
       if (next !== form.get('again')) {
         return showSettings(visit, { password: 'The new password and its repetition are not the same.' })
       }
-      const attempt = guesses.begin(String(id))
-      if (attempt.waitMs > 0) {
-        return showSettings(visit, { password: tooManyAttempts(attempt) })
-      }
-      if ((await verifyPassword(store, username, form.get('current') ?? '')) !== accountId) {
-        return showSettings(visit, { password: 'The current password is not right.' })
-      }
-      attempt.refund()
+      const proof = await checkPassword(visit, form.get('current') ?? '')
+      if (typeof proof === 'string') return showSettings(visit, { password: proof })
       try {
         await setPassword(store, accountId, next, id)
       } catch (error) {
@@ -71,7 +67,7 @@ export const settingsPages: readonly Page[] = [
       const { accountId, id } = viewer.session
       const chosen = form.get('session')
       if (chosen === null) {
-        await endSessions(store, accountId, id)
+        await endSessions(store.db, accountId, id)
       } else {
         const own = (await listSessions(store, accountId, now)).find(session => String(session.id) === chosen)
         if (own !== undefined && own.id !== id) await endSession(store, own.id)
@@ -81,6 +77,7 @@ export const settingsPages: readonly Page[] = [
   },
   {
     path: '/settings/export',
+    confirms: 'settings',
     handler: ({ store, viewer, now }) =>
       download({
         file: `lockstep-${new Date(now).toISOString().slice(0, 10)}.ndjson`,
@@ -90,14 +87,15 @@ export const settingsPages: readonly Page[] = [
   },
 ]
 
-/** Limits guesses at the password in a browser that was left signed in, for each browser session. */
-const guesses = new Attempts()
-
 type Forms = 'account' | 'password' | 'sessions'
+
+const CONFIRMED = html`<p class="note" role="status">Confirmed for ten minutes.</p>`
 
 async function showSettings(visit: Visit, problems: Partial<Record<Forms, string>> = {}) {
   const { store, viewer, now, query } = visit
-  const sessions = await listSessions(store, viewer.session.accountId, now)
+  const { accountId } = viewer.session
+  const sessions = await listSessions(store, accountId, now)
+  const signIns = await listSignIns(store, accountId)
   const message = (form: Forms) => messageOf(problems[form], query.get('saved') === form)
   return view({
     section: 'settings',
@@ -114,13 +112,15 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
           ${card(
             'Export',
             html`
+              ${query.has('confirmed') ? CONFIRMED : nothing}
               <p>Everything this account has: its records as NDJSON, one record a line, in the form that <code>lockstep import</code> reads. Passwords and keys are not in it.</p>
-              <p><a class="button" href="/settings/export" download>Download</a></p>
+              <p><a class="button" href="/settings/export">Download</a></p>
             `,
           )}
         </div>
       </div>
       ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}`)}
+      ${card('Sign-ins', signInTable(visit, signIns))}
     `,
   })
 }

@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { clientAddress, networkOf } from '../../accounts/addresses.ts'
-import { beginSession, endSession, findSession, MAX_SESSION_MS } from '../../accounts/browser-sessions.ts'
+import { beginSession, endSession } from '../../accounts/browser-sessions.ts'
 import { hasAccounts } from '../../accounts/accounts.ts'
-import { firstPullCommands } from '../../accounts/first-steps.ts'
 import { knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
-import { suggestTimeZone } from '../../accounts/preferences.ts'
 import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import type { Config } from '../../config.ts'
@@ -16,14 +14,11 @@ import { readDisplay } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import { plainPage } from '../layout.ts'
-import { type SiteOrigin, siteOriginOf } from '../origin.ts'
+import { siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
+import { noSessionCookie, sessionCookie, sessionOf } from '../session-cookie.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
-
-/** The name of the session cookie. Browsers accept the prefix only over TLS. */
-export function sessionCookieName({ secure }: Pick<SiteOrigin, 'secure'>): string {
-  return secure ? '__Host-session' : 'session'
-}
+import { firstSteps } from './first-steps.ts'
 
 /** Signing in and out. */
 export function makeSignIn({ store, config, sample }: DashboardOptions) {
@@ -46,22 +41,23 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
       reply.header('Retry-After', String(Math.ceil(attempt.waitMs / 1000)))
       return show(request, reply, { next, username, problem: tooManyAttempts(attempt) }, 429)
     }
-    const accountId = await verifyPassword(store, username, form.get('password') ?? '')
-    if (accountId === undefined) {
-      return show(request, reply, { next, username, problem: 'Username or password is not right.' }, 403)
-    }
+    const refuse = () => show(request, reply, { next, username, problem: 'Username or password is not right.' }, 403)
+    const proof = await verifyPassword(store, username, form.get('password') ?? '')
+    if (proof === undefined) return refuse()
     attempt.refund()
 
-    const before = await sessionOf(store, request, site)
-    if (before !== undefined) await endSession(store, before.id)
-    const timeZone = form.get('timeZone') ?? ''
-    if (knownTimeZone(timeZone) !== undefined) await suggestTimeZone(store, accountId, timeZone)
-    const secret = await beginSession(store, accountId, request.headers['user-agent'] ?? '', request.context.now)
-    const { secure } = site
-    const mark = await markBrowser(store, accountId)
+    const secret = await beginSession(store, {
+      ...proof,
+      browser: request.headers['user-agent'] ?? '',
+      now: request.context.now,
+      replaces: (await sessionOf(store, request, site))?.id,
+      timeZone: knownTimeZone(form.get('timeZone') ?? ''),
+    })
+    if (secret === undefined) return refuse()
+    const mark = await markBrowser(store, proof.accountId)
     return reply
-      .header('Set-Cookie', cookie(sessionCookieName(site), secret, { maxAge: MAX_SESSION_MS / 1000, secure }))
-      .header('Set-Cookie', cookie(KNOWN_BROWSER, mark, { maxAge: KNOWN_BROWSER_MS / 1000, secure }))
+      .header('Set-Cookie', sessionCookie(site, secret))
+      .header('Set-Cookie', cookie(KNOWN_BROWSER, mark, { maxAge: KNOWN_BROWSER_MS / 1000, secure: site.secure }))
       .redirect(next, 303)
   }
 
@@ -69,10 +65,9 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     const site = siteOriginOf(request.context, config)
     const session = await sessionOf(store, request, site)
     if (session !== undefined) await endSession(store, session.id)
-    const { secure } = site
     return (
       reply
-        .header('Set-Cookie', cookie(sessionCookieName(site), '', { maxAge: 0, secure }))
+        .header('Set-Cookie', noSessionCookie(site))
         // Not "cookies": theme and discreet mode belong to this browser, whoever uses it next.
         .header('Clear-Site-Data', '"cache", "storage"')
         .redirect('/signin', 303)
@@ -111,14 +106,10 @@ export function askToSignIn({ method, context: { target } }: FastifyRequest, rep
   return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
 }
 
-async function sessionOf(store: Store, { headers, context }: FastifyRequest, site: SiteOrigin) {
-  const secret = parseCookies(headers.cookie).get(sessionCookieName(site))
-  return secret === undefined ? undefined : findSession(store, secret, context.now)
-}
-
-function sendPlain({ headers }: FastifyRequest, reply: FastifyReply, body: Html) {
+/** A page for somebody who is not signed in. */
+export function sendPlain({ headers }: FastifyRequest, reply: FastifyReply, body: Html, title = 'Sign in') {
   const display = readDisplay(parseCookies(headers.cookie))
-  return reply.type('text/html; charset=utf-8').send(plainPage(display, 'Sign in', body).toString())
+  return reply.type('text/html; charset=utf-8').send(plainPage(display, title, body).toString())
 }
 
 const MAX_ATTEMPT_NAME_LENGTH = 100
@@ -150,7 +141,7 @@ function signInForm({ next, username, problem }: Shown, sample: DashboardOptions
         }>
       </label>
       <button class="primary"${sample === undefined ? nothing : html` autofocus`}>Sign in</button>
-      ${sample === undefined ? html`<p class="muted small">Whoever runs this service sets passwords, with <code>lockstep account set-password</code>.</p>` : nothing}
+      ${sample === undefined ? html`<p class="muted small">No password yet, or a forgotten one? Whoever runs this service makes a link to choose one, with <code>./lockstep account invite</code>.</p>` : nothing}
     </form>
   `
 }
@@ -165,19 +156,8 @@ function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean
   }
 }
 
-const firstSteps = html`
-  <div class="card stack">
-    <h1>There are no accounts yet</h1>
-    <p>To bring in a history from another server, run these commands where this service is installed. The first one waits for an API key of that server.</p>
-    <ol class="stack">
-      ${firstPullCommands().map(command => html`<li><code>${command}</code></li>`)}
-    </ol>
-    <p>Put the address of the server in place of <code>https://history.example</code>, and the name that <code>account list</code> shows in place of <code>alex</code>. Then load this page again and sign in.</p>
-    <p class="muted small">Records in a file come in with <code>./lockstep import records.ndjson</code>.</p>
-  </div>
-`
-
-const explanation = html`
+/** Why nobody signs in over a connection like this one. */
+export const explanation = html`
   <div class="card stack">
     <h1>Sign in</h1>
     <p>This connection is not encrypted, and a password sent over it could be read on the way. Signing in is therefore off here.</p>

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { sql } from 'kysely'
+import { DAY_MS } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import { beginSessionIn, endSessions } from './browser-sessions.ts'
+import { RefusedError } from './errors.ts'
+import { hashNewPassword } from './passwords.ts'
+import { hashSecret } from './secrets.ts'
+import { recordSignIn } from './sign-ins.ts'
+
+/** Links with which an account chooses its first password, or another one when it forgot the last. */
+
+/** Where a link leads, before its secret. */
+export const INVITATION_PATH = '/invitation/'
+
+/**
+ * Makes an invitation and returns its secret; only the hash of it is stored. An earlier one of the account ends. Throws
+ * RefusedError if there is no such account.
+ */
+export async function createInvitation(store: Store, accountId: number, now: number): Promise<string> {
+  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const row = { account_id: accountId, hash: hashSecret(secret), created_at: now }
+  await store.db.transaction().execute(async db => {
+    const account = await db.selectFrom('account').select('id').where('id', '=', accountId).executeTakeFirst()
+    if (account === undefined) throw new RefusedError('there is no such account')
+    await db
+      .insertInto('invitation')
+      .values(row)
+      .onConflict(conflict => conflict.column('account_id').doUpdateSet({ hash: row.hash, created_at: now }))
+      .execute()
+    await recordSignIn(db, { account_id: accountId, at: now, way: 'invitation-made', browser: '' })
+  })
+  return secret
+}
+
+/** Whose invitation this is; undefined if it was used, is over, or never was. Reading it changes nothing. */
+export async function findInvitation(
+  store: Store,
+  secret: string,
+  now: number,
+): Promise<{ readonly username: string } | undefined> {
+  if (!SECRET_FORM.test(secret)) return undefined
+  const [row] = await store.read(invitationByHash, { hash: hashSecret(secret), createdAfter: now - VALID_MS })
+  return row
+}
+
+export interface AcceptedInvitation {
+  readonly secret: string
+  readonly password: string
+  readonly browser: string
+  readonly now: number
+}
+
+/**
+ * Uses an invitation up: sets the password, ends all sessions of the account and begins one. Returns the secret of that
+ * session; undefined if the invitation was used or is over. Throws RefusedError if the password is too short or too long.
+ */
+export async function acceptInvitation(store: Store, accepted: AcceptedInvitation): Promise<string | undefined> {
+  const { secret, password, browser, now } = accepted
+  if ((await findInvitation(store, secret, now)) === undefined) return undefined
+  const passwordHash = await hashNewPassword(password)
+  return store.db.transaction().execute(async db => {
+    const invitation = await db
+      .deleteFrom('invitation')
+      .where('hash', '=', hashSecret(secret))
+      .where('created_at', '>', now - VALID_MS)
+      .returning('account_id')
+      .executeTakeFirst()
+    if (invitation === undefined) return undefined
+    const { account_id: accountId } = invitation
+    await db.updateTable('account').set({ password_hash: passwordHash }).where('id', '=', accountId).execute()
+    await endSessions(db, accountId)
+    return beginSessionIn(db, { accountId, way: 'invitation-used', browser, now })
+  })
+}
+
+const VALID_MS = DAY_MS
+const SECRET_BYTES = 32
+const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
+
+const invitationByHash = query<{ hash: string; createdAfter: number }, { username: string }>(
+  param => sql`
+    select account.username from invitation join account on account.id = invitation.account_id
+    where invitation.hash = ${param('hash')} and invitation.created_at > ${param('createdAfter')}`,
+)

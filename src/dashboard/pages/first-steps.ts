@@ -1,0 +1,14 @@
+import { firstAccountCommands } from '../../accounts/first-steps.ts'
+import { html } from '../html.ts'
+
+/** Shown instead of the sign-in form while there is no account. */
+export const firstSteps = html`
+  <div class="card stack">
+    <h1>There are no accounts yet</h1>
+    <p>Run these commands, in this order, where this service is installed:</p>
+    <ol class="stack">
+      ${firstAccountCommands.map(({ command, what }) => html`<li><code>${command}</code><br><span class="muted">${what}</span></li>`)}
+    </ol>
+    <p class="muted small">Without <code>--id</code> an account gets the next free number: enough for records that come in with <code>./lockstep import</code>, which brings accounts of its own, or not at all. If the number at the other server is not known, begin with <code>pull</code>: it adds the account, and <code>./lockstep account list</code> shows it.</p>
+  </div>
+`

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { beginSession } from '../../src/accounts/browser-sessions.ts'
+import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
+import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+const MINUTE = 60_000
+
+async function signedIn() {
+  const service = await startService([...world, trainingSession(61, 1)])
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  /** Lets the sign-in be so old. */
+  const age = (minutes: number) =>
+    service.store.db
+      .updateTable('browser_session')
+      .set({ created_at: Date.now() - minutes * MINUTE, confirmed_at: null })
+      .execute()
+  return { service, ann, age, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+const ASKED = /Enter your password to go on/
+
+test('ten minutes after the sign-in a key needs the password again, and the form is kept', async () => {
+  await using it = await signedIn()
+  const fields: [string, string][] = [
+    ['name', 'Script "one" & two'],
+    ['scope', 'dtt:read'],
+    ['scope', 'lkbx:read'],
+    ['expires', '30d'],
+  ]
+  await it.age(9)
+  assert.match((await it.ann.post('/keys', fields)).text, /Your new key/)
+  await it.age(10)
+  const asked = await it.ann.post('/keys', fields)
+  assert.equal(asked.status, 403)
+  assert.match(asked.text, ASKED)
+  assert.match(asked.text, /<form class="stack" method="post" action="\/keys">/)
+  const kept = [...(asked.text.split('<main')[1] ?? '').matchAll(/type="hidden" name="(\w+)" value="(.*?)"/g)].map(
+    ([, name, value]) => [name, value],
+  )
+  assert.deepEqual(kept, [['name', 'Script &quot;one&quot; &amp; two'], ...fields.slice(1)])
+
+  const wrong = await it.ann.post('/keys', [...fields, ['confirm', 'not the password']])
+  assert.match(wrong.text, /The password is not right/)
+  assert.match(wrong.text, ASKED)
+  const keys = () => it.service.store.db.selectFrom('token').select('scopes').orderBy('id').execute()
+  assert.equal((await keys()).length, 1)
+  assert.match((await it.ann.post('/keys', [...fields, ['confirm', PASSWORD]])).text, /Your new key/)
+  assert.equal((await keys())[1]?.scopes, 'lkbx:read dtt:read')
+  assert.match((await it.ann.post('/keys', fields)).text, /Your new key/, 'and not again for ten minutes')
+})
+
+test('the export of everything needs a fresh sign-in, and leads back to its button', async () => {
+  await using it = await signedIn()
+  assert.match((await it.ann.get('/settings/export')).text, /"kind":"account"/)
+  await it.age(10)
+  const asked = await it.ann.get('/settings/export')
+  assert.match(asked.text, ASKED)
+  assert.doesNotMatch(asked.text, /"kind":"account"/)
+  const next = /name="next" value="(.*?)"/.exec(asked.text)?.[1] ?? ''
+  assert.match((await it.ann.post('/confirm', { next, confirm: 'not the password' })).text, /not right/)
+  assert.match((await it.ann.get('/settings/export')).text, ASKED)
+  const confirmed = await it.ann.post('/confirm', { next, confirm: PASSWORD })
+  assert.equal(confirmed.status, 303)
+  assert.match((await it.ann.get(confirmed.to ?? '')).text, /Confirmed for ten minutes/)
+  assert.match((await it.ann.get('/settings/export')).text, /"kind":"account"/)
+  assert.equal((await it.ann.post('/confirm', { next: 'https://evil.example', confirm: PASSWORD })).to, '/')
+})
+
+test('a password that is changed between its check and the sign-in lets nobody in', async () => {
+  await using service = await startService(world)
+  const { store } = service
+  await setPassword(store, 1, PASSWORD)
+  const proof = await verifyPassword(store, 'ann', PASSWORD)
+  assert.ok(proof !== undefined)
+  await setPassword(store, 1, 'another long password')
+  assert.equal(await beginSession(store, { ...proof, browser: '', now: Date.now() }), undefined)
+  assert.deepEqual(await store.db.selectFrom('browser_session').selectAll().execute(), [])
+  assert.deepEqual(await store.db.selectFrom('sign_in').selectAll().execute(), [])
+})
+
+test('a password and the end of the sessions that had the old one are stored together, or not at all', async () => {
+  await using it = await signedIn()
+  const { store } = it.service
+  const before = await store.db.selectFrom('account').select('password_hash').where('id', '=', 1).executeTakeFirst()
+  await store.db.schema.alterTable('browser_session').renameTo('elsewhere').execute()
+  await assert.rejects(setPassword(store, 1, 'another long password'))
+  await store.db.schema.alterTable('elsewhere').renameTo('browser_session').execute()
+  const after = await store.db.selectFrom('account').select('password_hash').where('id', '=', 1).executeTakeFirst()
+  assert.deepEqual(after, before)
+  assert.equal((await it.ann.get('/settings')).status, 200)
+})
+
+test('whoever found an open browser cannot guess the password there without end', async () => {
+  await using it = await signedIn()
+  await it.age(10)
+  for (let index = 0; index < 10; index += 1) {
+    assert.match((await it.ann.post('/confirm', { confirm: 'wrong password' })).text, ASKED)
+  }
+  assert.match((await it.ann.post('/confirm', { confirm: PASSWORD })).text, /Too many tries/)
+})
