@@ -1,6 +1,7 @@
 import { accessToOne } from '../accounts/access.ts'
 import type { Status, status } from '../contract/status.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
+import { keptReads } from '../stats/kept.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import { runningLock } from '../stats/queries.ts'
 import { type LockStatus, lockStatus, type TrainingStatus, trainingStatus } from '../stats/status.ts'
@@ -11,10 +12,11 @@ import { made } from './results.ts'
 export const handlers: Handlers<typeof status> = {
   async getStatus({ store, grant, now }, { ownerId, tz, relative }) {
     const [owner = 0] = accessToOne(grant, ownerId).owners
+    const kept = await keptReads(store)
     const [known, lock, sessions] = await Promise.all([
-      readKnownTime(store, grant.accountId, owner, now),
-      runningLock(store, owner, now),
-      allTrainings(store, owner),
+      readKnownTime(store, grant.accountId, owner, now, kept),
+      runningLock(store, owner, kept),
+      allTrainings(store, owner, kept),
     ])
     const { asOf } = known
     const timeZone = tz ?? known.timeZone
@@ -24,7 +26,7 @@ export const handlers: Handlers<typeof status> = {
       timeZone,
       asOf: hourOf(asOf),
       ...lockFields(locks),
-      ...trainingFields(trainingStatus(sessions, timeZone, now)),
+      ...trainingFieldsOf(trainingStatus(sessions, timeZone, now)),
       ...(relative === undefined ? {} : secondsOf(locks, asOf, now)),
     }
     return made(JSON.stringify(data))
@@ -42,6 +44,13 @@ function lockFields(lock: LockStatus) {
     practiceLock: lock.isPractice,
   }
 }
+
+/** The same status is used for many requests: see trainingStatus. */
+function trainingFieldsOf(status: TrainingStatus) {
+  return trainingFieldsByStatus.getOrInsertComputed(status, trainingFields)
+}
+
+const trainingFieldsByStatus = new WeakMap<TrainingStatus, ReturnType<typeof trainingFields>>()
 
 function trainingFields({ last, ...training }: TrainingStatus) {
   return {

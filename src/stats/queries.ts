@@ -12,6 +12,7 @@ import {
   parseEvents,
   plannedEnd,
 } from './intervals.ts'
+import type { KeptReads } from './kept.ts'
 import type { KindStats, SessionStats } from './training.ts'
 
 /** Queries for statistics: they read columns of the rows of one account, not the records. */
@@ -116,11 +117,23 @@ export async function newestLocks(store: Store, owner: number, limit: number, no
   return (await store.read(newestLockSessions, { owner, limit })).map(row => lockStats(row, now))
 }
 
+/** What is known of a lock session that runs, whatever the time is. */
+export type RunningLock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'>
+
 /** The lock session that runs; the newest where there are several. */
-export async function runningLock(store: Store, owner: number, now: number): Promise<LockStats | undefined> {
-  const [row] = await store.read(runningLockSession, { owner })
-  return row && lockStats(row, now)
+export async function runningLock(store: Store, owner: number, kept: KeptReads): Promise<RunningLock | undefined> {
+  return kept.get(
+    `lock of ${owner}`,
+    async () => {
+      const [row] = await store.read(runningLockSession, { owner })
+      return row && lockFacts(row)
+    },
+    lock => Math.ceil((lock?.events.length ?? 0) / EVENTS_OF_SIZE_1),
+  )
 }
+
+/** Events of a lock take as much room as one training session. */
+const EVENTS_OF_SIZE_1 = 5
 
 /** The same, with its record. */
 export async function activeLock(store: Store, owner: number, now: number) {
@@ -260,19 +273,25 @@ interface LockRow {
 }
 
 function lockStats(row: LockRow, now: number): LockStats {
-  const events = parseEvents(row.events)
-  const endAt = lockEnd(row, events)
+  const facts = lockFacts(row)
+  const endAt = lockEnd(row, facts.events)
   return {
+    ...facts,
     id: row.id,
-    at: row.at,
-    state: row.lock_state,
     isActive: row.is_active === 1,
     template: row.template_id,
-    rules: rulesOf(row),
     endAt,
+    intervals: lockIntervals(facts.events, endAt, now),
+  }
+}
+
+function lockFacts(row: LockRow): RunningLock {
+  return {
+    at: row.at,
+    state: row.lock_state,
+    rules: rulesOf(row),
     plannedEnd: plannedEnd(row),
-    events,
-    intervals: lockIntervals(events, endAt, now),
+    events: parseEvents(row.events),
   }
 }
 

@@ -1,6 +1,6 @@
 import { bucketStart } from '../contract/calendar.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
-import type { LockStats } from './queries.ts'
+import type { RunningLock } from './queries.ts'
 import { streaksOf } from './streaks.ts'
 import { type SessionStats, SessionSums } from './training.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'
@@ -34,7 +34,7 @@ export function hidesTime(rules: LockRules | undefined, isOwner: boolean): boole
 }
 
 export function lockStatus(
-  lock: Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'> | undefined,
+  lock: RunningLock | undefined,
   { isOwner, asOf, now }: { readonly isOwner: boolean; readonly asOf: number | null; readonly now: number },
 ): LockStatus {
   if (lock === undefined) return IDLE

@@ -232,6 +232,28 @@ test('the newest of several active locks counts, and a planned end that has pass
   assert.equal(data.remainingSeconds, 0)
 })
 
+test('a change of the lock, the time zone or up to when the records are known shows in the next answer', async () => {
+  const lock = lockSession(5, 1, { isActive: true, startDate: ago(HOUR), lockState: 'locked' })
+  await using service = await startCurrent([...world, lock])
+  const { db } = service.store
+  const before = await statusOf(service)
+  assert.deepEqual(await statusOf(service), before)
+  assert.equal(before.lockState, 'locked')
+
+  await setPreferences(service.store, 1, { displayName: '', timeZone: 'Asia/Kathmandu', units: 'metric' })
+  assert.equal((await statusOf(service)).timeZone, 'Asia/Kathmandu')
+  await db
+    .updateTable('account')
+    .set({ as_of: Date.parse('2026-01-01T10:20:00Z') })
+    .where('id', '=', 1)
+    .execute()
+  assert.equal((await statusOf(service)).asOf, '2026-01-01T10:00:00Z')
+  await db.updateTable('lock_session').set({ lock_state: 'unlocked' }).where('id', '=', 5).execute()
+  assert.equal((await statusOf(service)).lockState, 'unlocked')
+  await db.updateTable('lock_session').set({ is_active: 0 }).where('id', '=', 5).execute()
+  assert.equal((await statusOf(service)).lockState, 'idle')
+})
+
 test('training is told by the day and week of the zone that was sent, else of the caller', async () => {
   // A Monday, at half past midnight in Berlin.
   const lines = [
