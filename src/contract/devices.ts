@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Flag, Id, Integer, nullable, record, Text, Timestamp, whenKnown } from './fields.ts'
-import { ownerOrCaller } from './lock-templates.ts'
+import { ownerOrCaller } from './parameters.ts'
 
 const lastVisited = nullable(Timestamp('When the device last visited; null when unknown.'))
 

@@ -47,3 +47,9 @@ export const record = <Properties extends TProperties>(description: string, prop
   Type.Object(properties, { description, additionalProperties: false })
 
 export const list = <Item extends TSchema>(description: string, item: Item) => Type.Array(item, { description })
+
+export const ZoneName = Text('The time zone of days and weeks: as it was sent, else that of the caller.')
+
+export const AsOf = nullable(
+  Timestamp('Up to when the records are known, rounded down to the full hour; null if that is not known.'),
+)

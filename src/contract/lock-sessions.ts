@@ -1,8 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
-import { ownerFilter, ownerOrCaller } from './lock-templates.ts'
-import { choice, end, start, text } from './parameters.ts'
+import { choice, from, ownerFilter, ownerOrCaller, text, to } from './parameters.ts'
 
 export type LockSegment = Static<typeof LockSegment>
 export const LockSegment = record('An event in the history of a lock session.', {
@@ -44,9 +43,6 @@ export const LockSessionWithTemplate = record('One period under lock, with its h
     nullable(Id('Identifier of the template it was started from; null when unknown. Present with `include=template`.')),
   ),
 })
-
-export const from = start('Only records from this instant or day on (inclusive). A day is a UTC day.')
-export const to = end('Only records before this instant, or up to the end of this day (UTC).')
 
 const include = choice('`template` adds `templateId` as the last field of each session.', 'template')
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Flag, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
-import { ownerParameters } from './parameters.ts'
+import { ownerFilter, ownerOrCaller } from './parameters.ts'
 
 export type LockTemplate = Static<typeof LockTemplate>
 export const LockTemplate = record('The rules a lock session starts from.', {
@@ -28,15 +28,6 @@ export const LockTemplate = record('The rules a lock session starts from.', {
   isTimeDisplayed: Flag('Whether the time is displayed.'),
   createdAt: Timestamp('When it was created.'),
 })
-
-export const ownerFilter = ownerParameters(
-  'Only records of this account: the caller, or an account that gave the caller access.',
-)
-
-/** Names the one account that an endpoint is about. */
-export const ownerOrCaller = ownerParameters(
-  'The account: the caller, or an account that gave the caller access. The caller when not sent.',
-)
 
 export const lockTemplates = {
   listLockTemplates: page('/api/v1/lkbx/templates', {

@@ -66,7 +66,7 @@ interface Alias {
 }
 
 /** The parameters that name an account: `ownerId`, and the other name that clients use for it. */
-export function ownerParameters(description: string) {
+function ownerParameters(description: string) {
   const ownerId: Parameter<number | 'me', number | typeof CALLER, undefined> = {
     defaultValue: undefined,
     schema: Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('me')]),
@@ -81,6 +81,16 @@ export function ownerParameters(description: string) {
   }
   return { ownerId, targetUserId }
 }
+
+/** Limits a list to the records of one account. */
+export const ownerFilter = ownerParameters(
+  'Only records of this account: the caller, or an account that gave the caller access.',
+)
+
+/** Names the one account that an endpoint is about. */
+export const ownerOrCaller = ownerParameters(
+  'The account: the caller, or an account that gave the caller access. The caller when not sent.',
+)
 
 export const id = (description: string): Parameter<number, number, undefined> => ({
   defaultValue: undefined,
@@ -157,13 +167,15 @@ export const day = (description: string): Parameter<string, number, undefined> =
   },
 })
 
-export const timeZone = (description: string): Parameter<string, string, undefined> => ({
+const timeZone = (description: string): Parameter<string, string, undefined> => ({
   defaultValue: undefined,
   schema: Type.String({ examples: ['Europe/Berlin'] }),
   description,
   rule: 'must be the name of a time zone as the IANA data has it, such as Europe/Berlin',
   parse: value => (isTimeZone(value) ? value : undefined),
 })
+
+export const zoneParameter = timeZone('The time zone of days and weeks: that of the caller when not sent.')
 
 /** Where a range of time starts, inclusive; a day stands for its start. */
 export const start = (description: string): Parameter<string, number, undefined> => ({
@@ -186,6 +198,9 @@ export const end = (description: string): Parameter<string, End, undefined> => (
     return before === undefined ? undefined : { before, isDay: false }
   },
 })
+
+export const from = start('Only records from this instant or day on (inclusive). A day is a UTC day.')
+export const to = end('Only records before this instant, or up to the end of this day (UTC).')
 
 /** Where the next page of a list starts: empty for the first page, else the `nextCursor` of the page before. */
 export const cursor = (description: string): Parameter<string, Position | 'start', undefined> => ({

@@ -2,10 +2,20 @@ import Type, { type Static } from 'typebox'
 import { type BucketRange, countBuckets, rangeBetween, type Unit, type WeekStart, weekStarts } from './calendar.ts'
 import { type Check, get } from './endpoint.ts'
 import type { FieldError } from './errors.ts'
-import { Choice, Decimal, Flag, Integer, list, nullable, OpenText, record, Timestamp } from './fields.ts'
-import { day, id, option, text } from './parameters.ts'
-import { ownerOrCaller } from './lock-templates.ts'
-import { AsOf, ZoneName, zoneParameter } from './status.ts'
+import {
+  AsOf,
+  Choice,
+  Decimal,
+  Flag,
+  Integer,
+  list,
+  nullable,
+  OpenText,
+  record,
+  Timestamp,
+  ZoneName,
+} from './fields.ts'
+import { day, id, option, ownerOrCaller, text, zoneParameter } from './parameters.ts'
 import { DAY_MS } from './time.ts'
 import { segmentKinds } from './training-templates.ts'
 

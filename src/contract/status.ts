@@ -1,15 +1,20 @@
 import type { Static } from 'typebox'
 import { get } from './endpoint.ts'
-import { ownerOrCaller } from './lock-templates.ts'
-import { Decimal, Flag, Id, Integer, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
+import {
+  AsOf,
+  Decimal,
+  Flag,
+  Id,
+  Integer,
+  nullable,
+  OpenText,
+  record,
+  Timestamp,
+  whenKnown,
+  ZoneName,
+} from './fields.ts'
 import { lockStates } from './lock-sessions.ts'
-import { choice, timeZone } from './parameters.ts'
-
-export const zoneParameter = timeZone('The time zone of days and weeks: that of the caller when not sent.')
-export const ZoneName = Text('The time zone of days and weeks: as it was sent, else that of the caller.')
-export const AsOf = nullable(
-  Timestamp('Up to when the records are known, rounded down to the full hour; null if that is not known.'),
-)
+import { choice, ownerOrCaller, zoneParameter } from './parameters.ts'
 
 export type Status = Static<typeof Status>
 export const Status = record(

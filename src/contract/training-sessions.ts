@@ -1,9 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
-import { from, to } from './lock-sessions.ts'
-import { ownerFilter, ownerOrCaller } from './lock-templates.ts'
-import { choice, flag } from './parameters.ts'
+import { choice, flag, from, ownerFilter, ownerOrCaller, to } from './parameters.ts'
 import { segmentKinds } from './training-templates.ts'
 
 export type TrainerSegment = Static<typeof TrainerSegment>

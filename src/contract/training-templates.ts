@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { get, page } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
-import { ownerFilter, ownerOrCaller } from './lock-templates.ts'
+import { ownerFilter, ownerOrCaller } from './parameters.ts'
 
 const knownKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
 export type SegmentKind = (typeof knownKinds)[number]

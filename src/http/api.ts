@@ -24,16 +24,16 @@ interface ApiOptions {
   readonly responder: Responder
   readonly limits: Limits
   readonly usage: TokenUsage
-  /** Where links start; empty for links without a host. */
+  /** The start of links; empty for links without a host. */
   readonly publicUrl: string
-  /** Whose X-Forwarded-For is believed. */
+  /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList
   readonly isOverloaded: () => boolean
 }
 
 /**
- * Answers requests below /api/v1. The order of the steps is part of the contract: the first ApiError wins. Nothing is
- * read from the store before the credentials are checked.
+ * Handles requests below /api/v1. The order of the steps is part of the contract: the first ApiError wins. Nothing is read
+ * from the store before the credentials are checked.
  */
 export function makeApi(options: ApiOptions): Handle {
   const { store, grants, responder, limits, usage, publicUrl, trustedProxies, isOverloaded } = options
@@ -44,7 +44,7 @@ export function makeApi(options: ApiOptions): Handle {
     try {
       return await authenticate(grants, readToken(headers.authorization, target, query), now)
     } catch (error) {
-      if (error instanceof ApiError && GUESSES.has(error.code)) {
+      if (error instanceof ApiError && GUESS_ERRORS.has(error.code)) {
         limits.countFailure(clientAddress(request, trustedProxies), startedAt)
       }
       throw error
@@ -88,20 +88,20 @@ export function makeApi(options: ApiOptions): Handle {
   }
 }
 
-/** Errors of somebody who may be guessing tokens. */
-const GUESSES: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
+/** Errors that count as an attempt to guess a token. */
+const GUESS_ERRORS: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
 
 function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Result): string | undefined {
   if (next === undefined && previous === undefined) return undefined
   const links: string[] = []
-  if (next !== undefined) links.push(`<${publicUrl}${path}?${queryAt(query, next)}>; rel="next"`)
-  if (previous !== undefined) links.push(`<${publicUrl}${path}?${queryAt(query, previous)}>; rel="prev"`)
+  if (next !== undefined) links.push(`<${publicUrl}${path}?${withPageStart(query, next)}>; rel="next"`)
+  if (previous !== undefined) links.push(`<${publicUrl}${path}?${withPageStart(query, previous)}>; rel="prev"`)
   return links.join(', ')
 }
 
-/** The query that was sent, with its place in the list exchanged. */
-function queryAt(query: Query, start: PageStart): string {
+/** The query of the request with another start of the page. */
+function withPageStart(query: Query, start: PageStart): string {
   const kept = query.filter(([name]) => name !== 'offset' && name !== 'cursor')
-  const place = Object.entries(start).map(([name, value]) => [name, String(value)] as const)
-  return [...kept, ...place].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  const position = Object.entries(start).map(([name, value]) => [name, String(value)] as const)
+  return [...kept, ...position].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
 }

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import { closeWith } from './node-internals.ts'
 import type { ConnectionState, RequestContext } from './request-context.ts'
 
-/** A connection: the requests on it that are not answered yet, in order, and how it ends. */
+/** A connection: its pending requests, in order, and how it ends. */
 export class Connection implements ConnectionState {
   readonly socket: Socket
   readonly #pending: RequestContext[] = []
   #afterLast: (() => void) | undefined
-  /** What follows a response that announces the end is read, and not answered. */
+  /** Requests after a response with `Connection: close` are read, but get no response. */
   isClosing = false
 
   constructor(socket: Socket) {
@@ -40,19 +40,19 @@ export class Connection implements ConnectionState {
     return true
   }
 
-  /** Does what was left for the time after the last response. */
+  /** Runs the callback for after the last response, if no request is pending. */
   settle() {
     if (this.isIdle) this.#afterLast?.()
   }
 
-  /** Calls back after the last pending response, at once if there is none. Only the first callback counts. */
+  /** Calls back after the last pending response, or at once if there is none. Only the first callback is called. */
   afterLast(callback: () => void) {
     if (this.#afterLast !== undefined) return
     this.#afterLast = callback
     this.settle()
   }
 
-  /** Ends the connection, and reads on for a while: closed at once it would be reset, and its last response lost. */
+  /** Ends the connection, but reads on for a while: closing at once would reset it, and lose the last response. */
   readonly close = () => {
     const { socket } = this
     socket.end()
@@ -75,7 +75,7 @@ export class Connections implements Iterable<Connection> {
   }
 
   of(socket: Socket): Connection {
-    // One that is closed already is in the map no more.
+    // A closed one is no longer in the map.
     return this.#bySocket.get(socket) ?? new Connection(socket)
   }
 
@@ -84,7 +84,7 @@ export class Connections implements Iterable<Connection> {
   }
 }
 
-/** How long a connection that was ended may stay open for its last response to be read. */
+/** How long an ended connection may stay open, so that the client can read the last response. */
 const LINGER_MS = 1000
 
 function destroy(socket: Socket) {

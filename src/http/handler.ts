@@ -11,7 +11,7 @@ import { checkBody, checkHeaders, checkHost, parseTarget } from './request.ts'
 import type { Responder } from './respond.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** What answers everything beside the API and health. */
+/** The handler of all paths except the API and health. */
 export interface Pages {
   readonly handle: Handle
 }
@@ -26,15 +26,15 @@ interface HandlerOptions {
   readonly shutdown: Shutdown
 }
 
-/** Reads and checks a request, passes it on by its path, and answers what fails on the way. */
+/** Reads and checks a request, routes it by its path, and sends an error if a step throws. */
 export function makeHandler({ store, config, log, api, pages, responder, shutdown }: HandlerOptions) {
   const health = makeHealth(store, responder, shutdown)
-  // Looked at when a page is requested.
+  // An error is handled when a page is requested.
   pages?.catch(() => {})
 
   const fail = (context: RequestContext, thrown: unknown) => {
     const { response } = context
-    // Answered already, because it took too long.
+    // The request has timed out.
     if (context.isAnswered || response.writableEnded) return
     const error = toHttpError(thrown)
     if (error.status >= 500 && error !== thrown) log.failure(thrown, context.requestId)
@@ -49,23 +49,23 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
   const route = (context: RequestContext): Promise<void> | undefined => {
     const { target } = context
     const isApi = isBelowApi(target.segments?.[1] ?? target.path)
-    const answer = isApi ? api : health(target)
-    if (answer === undefined) return answerPage(context)
-    limitTime(context)
-    return answer(context)
+    const handle = isApi ? api : health(target)
+    if (handle === undefined) return handlePage(context)
+    startTimeout(context)
+    return handle(context)
   }
 
-  const answerPage = async (context: RequestContext) => {
+  const handlePage = async (context: RequestContext) => {
     if (pages === undefined) throw new ApiError('no_route')
     if (shutdown.isClosing && context.connection.isNewest(context)) context.response.setHeader('Connection', 'close')
     return (await pages).handle(context)
   }
 
-  /** Reads of an embedded store end by themselves, and block a timer meanwhile. */
-  const limitTime = (context: RequestContext) => {
+  /** SQLite needs no timeout: its reads block the event loop, timers included, and end by themselves. */
+  const startTimeout = (context: RequestContext) => {
     if (store.engine === 'sqlite') return
     context.deadline = setTimeout(() => {
-      // A long response that has begun takes the time that its reader takes.
+      // Once headers are sent, the client decides how long the response takes.
       if (!context.response.headersSent) fail(context, new StoreUnavailableError('the response took too long'))
     }, RESPONSE_TIMEOUT_MS)
   }

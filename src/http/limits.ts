@@ -3,11 +3,11 @@ import { type RateWindow, RateWindows } from '../accounts/windows.ts'
 import { ApiError } from '../contract/errors.ts'
 
 export interface LimitSettings {
-  /** Requests of a token in a window; 0 for any number. */
+  /** Requests of a token in a window; 0 for no limit. */
   readonly rateLimit: number
-  /** Requests of a token at once; 0 for any number. */
+  /** Concurrent requests of a token; 0 for no limit. */
   readonly concurrencyLimit: number
-  /** Failed authentications of a network in a window; 0 for any number. */
+  /** Failed authentications of a network in a window; 0 for no limit. */
   readonly failureLimit: number
 }
 
@@ -16,14 +16,14 @@ export interface LimitSettings {
  * that a clock that is set back does not extend a window.
  */
 export interface Limits {
-  /** Charges a request to its token. Throws rate_limited. What was charged must be released. */
+  /** Counts a request of a token. Throws rate_limited. The window must be released after the request. */
   admit(tokenId: number, now: number): RateWindow
-  /** Takes back the charge of a request made at `chargedAt`, for a response that cost next to nothing. */
-  refund(window: RateWindow, chargedAt: number): void
+  /** Uncounts a request that was counted at `countedAt`, for a response that cost next to nothing. */
+  refund(window: RateWindow, countedAt: number): void
   release(window: RateWindow): void
-  /** What is left, as header lines; empty if there is no limit. */
+  /** Header lines with the remaining requests; empty if there is no limit. */
   lines(window: RateWindow, now: number): string
-  /** Counts a failed authentication. Throws rate_limited once there were too many from this network. */
+  /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
   countFailure(address: string, now: number): void
 }
 
@@ -45,7 +45,7 @@ export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitS
       window.active += 1
       return window
     },
-    refund: (window, chargedAt) => tokens.refund(window, chargedAt),
+    refund: (window, countedAt) => tokens.refund(window, countedAt),
     release(window) {
       window.active -= 1
     },

@@ -1,11 +1,12 @@
+import { once } from 'node:events'
 import { createServer, IncomingMessage, ServerResponse, type Server } from 'node:http'
 import { Server as NetServer, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * Everything beyond the documentation of Node. Each use says what it gains, as measured with Node 26. `detectInternals`
- * checks at the start that it works; if it does not, the server does the documented thing instead.
+ * All uses of undocumented parts of Node. Each says what it gains, as measured with Node 26. `detectInternals` checks at the
+ * start which of them work; the server uses the documented way instead of the others.
  */
 export interface NodeInternals {
   /**
@@ -23,14 +24,24 @@ export interface NodeInternals {
    * still sending see their connection reset instead of 0, and a reset can cost them the response (RFC 9112, 9.6).
    */
   readonly lingering: boolean
+  /**
+   * Stops accepting connections, as a server without HTTP does. Otherwise `close` also destroys connections that look
+   * idle: when a busy server stops, 66 of 200 connections lose a request that has just arrived, instead of 0.
+   */
+  readonly gentleClose: boolean
 }
 
-/** What of it works in this version of Node. */
+/** The uses that work in this version of Node. */
 export async function detectInternals(): Promise<NodeInternals> {
-  return { textHeaders: canWriteText(), ...(await checkConnection()) }
+  return { textHeaders: canWriteText(), ...(await checkConnection()), gentleClose: await checkClose() }
 }
 
-export const NO_INTERNALS: NodeInternals = { textHeaders: false, halfOpen: false, lingering: false }
+export const NO_INTERNALS: NodeInternals = {
+  textHeaders: false,
+  halfOpen: false,
+  lingering: false,
+  gentleClose: false,
+}
 
 /** A response whose headers are lines of text. */
 export class Response extends ServerResponse {
@@ -53,7 +64,7 @@ export class TextResponse extends Response {
     this.writeHead(status)
   }
 
-  /** Called by `writeHead`, which has done the rest. */
+  /** `writeHead` calls it last. */
   override _storeHeader(statusLine: string, headers: unknown) {
     if (this.#lines === undefined) {
       super._storeHeader(statusLine, headers)
@@ -69,18 +80,14 @@ export function allowHalfOpen(server: Server) {
   Object.assign(server, { httpAllowHalfOpen: true })
 }
 
-/** Makes the server end a connection with this function. For that it calls `destroySoon`, which is documented. */
+/** Makes the server close a connection with this function. It calls `destroySoon` for that, which is documented. */
 export function closeWith(socket: Duplex, close: () => void) {
   Object.assign(socket, { destroySoon: close })
 }
 
-/**
- * Stops accepting connections, as a server without HTTP does. `close` of an HTTP server also destroys connections that
- * look idle: when a busy server stops, 66 of 200 connections lose a request that has just arrived, instead of 0.
- */
-export function stopListening(server: Server) {
+/** Stops accepting connections, and leaves open ones alone. */
+export function closeGently(server: Server) {
   NetServer.prototype.close.call(server)
-  if (server.listening) server.close()
 }
 
 declare module 'node:http' {
@@ -93,7 +100,7 @@ declare module 'node:http' {
   }
 }
 
-/** The fields of header lines, names and values in turns. */
+/** The fields of header lines: names and values by turns. */
 function fieldsOf(lines: string): string[] {
   const fields: string[] = []
   for (const line of lines.split('\r\n')) {
@@ -103,7 +110,7 @@ function fieldsOf(lines: string): string[] {
   return fields
 }
 
-/** Whether both kinds of response write the same. */
+/** Whether both classes of responses write the same. */
 function canWriteText(): boolean {
   const lines = 'Date: now\r\nContent-Length: 0\r\nConnection: close\r\n'
   try {
@@ -118,7 +125,7 @@ function canWriteText(): boolean {
   }
 }
 
-/** Whether a request from a client that ends its side at once is answered, and its connection ended by our function. */
+/** Whether a half-closed client gets its response, and its connection is closed by our function. */
 function checkConnection(): Promise<Pick<NodeInternals, 'halfOpen' | 'lingering'>> {
   return new Promise(resolve => {
     let halfOpen = false
@@ -141,4 +148,30 @@ function checkConnection(): Promise<Pick<NodeInternals, 'halfOpen' | 'lingering'
     client.push('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     client.push(null)
   })
+}
+
+/** Whether closing gently stops listening, but leaves a connection open whose last response has been sent. */
+async function checkClose(): Promise<boolean> {
+  const server = createServer((_, response) => response.end())
+  const responded = Promise.withResolvers<void>()
+  const client = new Duplex({
+    read: () => {},
+    write(_chunk, _encoding, done) {
+      responded.resolve()
+      done()
+    },
+  })
+  try {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    server.emit('connection', client)
+    client.push('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await responded.promise
+    closeGently(server)
+    return !server.listening && !client.destroyed
+  } catch {
+    return false
+  } finally {
+    client.destroy()
+    server.close()
+  }
 }

@@ -5,14 +5,14 @@ import type { RateLimitedError } from './limits.ts'
 import type { Response } from './node-internals.ts'
 import { RequestHeaders, type Target, wantsKeepAlive } from './request.ts'
 
-/** What the responder, the log and the metrics need to know of a request, and of what never became one. */
+/** What the responder, the log and the metrics need from a request, also from one that the parser refused. */
 export class RequestSummary {
   readonly requestId = makeRequestId()
   readonly method: string
   readonly headers: RequestHeaders
   /** Milliseconds since 1970. */
   readonly now = Date.now()
-  /** By the clock that is never set back. */
+  /** By the monotonic clock. */
   readonly startedAt = performance.now()
   /** The pattern of the path, without its values. */
   route: string | undefined
@@ -23,7 +23,7 @@ export class RequestSummary {
   /** Whether the request counts as active in its window. */
   isActive = false
   limit: RateLimitedError['limit'] | undefined
-  /** Why the request was refused. */
+  /** The error code of the response. */
   code: string | undefined
   status = 0
   bytes = 0
@@ -34,7 +34,7 @@ export class RequestSummary {
   }
 }
 
-/** A request, made once and passed on until it is answered. */
+/** A request and its state, created once and passed on until the response is sent. */
 export class RequestContext extends RequestSummary {
   readonly request: IncomingMessage
   readonly response: Response
@@ -56,17 +56,17 @@ export class RequestContext extends RequestSummary {
   }
 }
 
-/** What the response needs to know of its connection, and says of it. */
+/** The state of a connection that responses read and change. */
 export interface ConnectionState {
-  /** Whether a response announced the end. */
+  /** Whether a response had `Connection: close`. */
   isClosing: boolean
   isNewest(context: RequestContext): boolean
 }
 
-/** Answers a request; rejects with the error to answer instead. */
+/** Sends the response to a request, or rejects with the error to send instead. */
 export type Handle = (context: RequestContext) => Promise<void>
 
-/** The summary of what the parser refused. */
+/** The summary of a request that the parser refused. */
 export function summaryWithoutRequest(): RequestSummary {
   return new RequestSummary('', NO_HEADERS)
 }
@@ -74,7 +74,7 @@ export function summaryWithoutRequest(): RequestSummary {
 const NO_HEADERS = new RequestHeaders([])
 const NO_TARGET: Target = { path: '', segments: undefined, decodedPath: undefined, query: '', host: undefined }
 
-/** 16 characters that cannot be guessed and do not repeat. */
+/** 16 random characters. */
 function makeRequestId(): string {
   if (used === pool.length) {
     pool = randomBytes(pool.length)

@@ -8,16 +8,16 @@ import type { Limits } from './limits.ts'
 import type { RequestContext, RequestSummary } from './request-context.ts'
 import { type Body, ResponseBatch } from './response-batch.ts'
 
-/** Writes every response of the API, and every error as JSON. What is answered already is not answered again. */
+/** Writes every response of the API, and every error as JSON. Sends one response at most for each request. */
 export interface Responder {
   /** Rejects if a streamed body ends early; the connection is then gone. */
   ok(context: RequestContext, data: Result['data'], etag: string, link: string | undefined): Promise<void> | void
   notModified(context: RequestContext, etag: string, link: string | undefined): void
-  /** Lists the methods, also to a browser that asks on behalf of a page. */
+  /** Responds to OPTIONS, also to the preflight requests of browsers. */
   options(context: RequestContext): void
   json(context: RequestContext, body: string): void
   error(context: RequestContext, error: HttpError): void
-  /** Responds to what never became a request. */
+  /** Responds to a request that the parser refused. */
   errorTo(socket: Socket, summary: RequestSummary, error: HttpError): void
 }
 
@@ -26,7 +26,7 @@ interface ResponderOptions {
   readonly corsOrigins: readonly string[]
   /** How long an idle connection stays open, in milliseconds. */
   readonly keepAlive: number
-  /** Whether the server wants the connection to end with this response. */
+  /** Whether the server closes the connection after this response. */
   readonly isLast: (context: RequestContext) => boolean
 }
 
@@ -35,7 +35,7 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
   const kept = keepAliveLines(keepAlive)
   const batch = new ResponseBatch()
 
-  /** Writes the headers; false if the request is answered already, because it took too long. */
+  /** Writes the headers; false if the request has timed out and got its response. */
   const start = (context: RequestContext, status: number, lines: string): boolean => {
     if (context.isAnswered) return false
     const ends = isUncertain(context, status) || isLast(context)
@@ -106,7 +106,7 @@ function makeCommonLines(limits: Limits, corsOrigins: readonly string[]) {
   }
 }
 
-/** Whether it is not certain where the next request begins, or, for the client, where this response ends. */
+/** Whether it is uncertain where the next request begins, or, for the client, where this response ends. */
 function isUncertain({ code, headers, keepAlive, request }: RequestContext, status: number): boolean {
   if (!keepAlive || headers.bodyAnnounced || (code !== undefined && CLOSING.has(code))) return true
   return request.httpVersion === '1.0' && (status === 204 || status === 304)
@@ -128,7 +128,7 @@ function bytesOf(parts: readonly string[]): number {
   return bytes
 }
 
-/** A short text is best sent as one; copying the parts of a long one costs more than sending them. */
+/** Joins the parts of a short body. Copying those of a long one costs more than sending them. */
 function bodyOf(parts: readonly string[], bytes: number): Body {
   if (bytes > MAX_JOINED_BYTES) return [BEFORE_DATA, ...parts, AFTER_DATA]
   let body = BEFORE_DATA
@@ -143,7 +143,7 @@ async function stream(parts: AsyncIterable<string>, { response }: RequestContext
   try {
     await pipeline(framed(parts), response)
   } catch (error) {
-    // A client that went away is no failure of ours.
+    // The client closed the connection.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
   }
 }

@@ -18,14 +18,14 @@ import { RequestContext, type RequestSummary, summaryWithoutRequest } from './re
 import { makeResponder } from './respond.ts'
 import { Shutdown } from './shutdown.ts'
 
-/** The service, listening. */
+/** The running service. */
 export interface Service {
-  /** Where it listens, for people. */
+  /** The address to print. */
   readonly url: string
   readonly port: number
   /**
-   * Drains: tells at /readyz that it is stopping, serves on for the drain delay, then stops listening, answers every
-   * request that has arrived, and ends its connections. The store stays open.
+   * Drains: /readyz responds 503 while the service continues for the drain delay; then it stops listening, responds to
+   * every request that has arrived, and ends its connections. The store stays open.
    */
   close(): Promise<void>
 }
@@ -35,9 +35,9 @@ export interface ServiceOptions {
   readonly config: Config
   readonly log: Log
   readonly metrics?: Metrics | undefined
-  /** Serves what is neither API nor health. Without it there are no such paths. */
+  /** Handles all paths except the API and health; without it, these paths do not exist. */
   readonly pages?: Promise<Pages> | undefined
-  /** For tests: what of Node's internals to use, instead of all that works. */
+  /** For tests: the undocumented parts of Node to use, instead of all that work. */
   readonly internals?: NodeInternals
 }
 
@@ -47,7 +47,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const limits = makeLimits(config)
   const usage = makeTokenUsage(store, error => log.failure(error, undefined))
   const overload = watchLoop(config.overloadLag)
-  const shutdown = new Shutdown()
+  const shutdown = new Shutdown(internals)
   const responder = makeResponder({
     limits,
     corsOrigins: config.corsOrigins,
@@ -96,7 +96,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The address of a listener, for people. */
+/** The address of a listener, to print. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -106,7 +106,7 @@ type HttpServer = Server<typeof IncomingMessage, typeof Response>
 function createHttpServer(config: Config, { textHeaders, halfOpen }: NodeInternals): HttpServer {
   const server = createServer<typeof IncomingMessage, typeof Response>({
     ServerResponse: textHeaders ? TextResponse : Response,
-    // More than the limits of the contract, so that a response can tell which of them was exceeded.
+    // More than the limits of the contract, so that the response can say which limit was exceeded.
     maxHeaderSize: 32 * 1024,
     requireHostHeader: false,
     headersTimeout: config.headersTimeout,
@@ -146,7 +146,7 @@ function onRequest(
     const context = new RequestContext(request, response, connection)
     connection.add(context)
     response.on('close', () => onResponseClose(connection, context))
-    // While closing, the last response says so. Requests in the same packet must be known before.
+    // While closing, only the last response has `Connection: close`, so all requests of a packet must be read first.
     if (shutdown.isClosing) setImmediate(handle, context)
     else handle(context)
   }
@@ -165,7 +165,7 @@ function onRequest(
   })
 }
 
-/** Responds, after all requests before, to what the parser refused or what did not arrive in time. */
+/** Responds, after all earlier requests, to a request that the parser refused or that did not arrive in time. */
 function onParserError(
   server: HttpServer,
   connections: Connections,
@@ -188,7 +188,7 @@ function onParserError(
   server.on('connect', (_request, socket: Socket) => refuse(new Error('CONNECT'), socket))
 }
 
-/** Connections that may wait to be accepted; the system may allow fewer. Those beyond are refused. */
+/** How many connections may wait to be accepted, if the system allows as many. */
 const BACKLOG = 4096
 
 function listen(server: HttpServer, { host, port }: Config): Promise<void> {

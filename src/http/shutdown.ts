@@ -2,14 +2,19 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection, Connections } from './connection.ts'
-import { stopListening } from './node-internals.ts'
+import { closeGently, type NodeInternals } from './node-internals.ts'
 
-/** How far a server has come in stopping. */
+/** The state of a server that is stopping. */
 export class Shutdown {
-  /** /readyz reports it; the server still serves. */
+  /** /readyz reports 503; the server still serves. */
   isDraining = false
-  /** The server listens no more, and the last response of each connection says that it is the last. */
+  /** The server no longer listens, and the last response of each connection has `Connection: close`. */
   isClosing = false
+  readonly #isGentle: boolean
+
+  constructor({ gentleClose }: Pick<NodeInternals, 'gentleClose'>) {
+    this.#isGentle = gentleClose
+  }
 
   /** Drains for `drainDelay` milliseconds, stops listening, and resolves when every connection has ended. */
   async run(server: Server, connections: Connections, drainDelay: number) {
@@ -17,10 +22,11 @@ export class Shutdown {
     await sleep(drainDelay)
     this.isClosing = true
     const closed = once(server, 'close')
-    stopListening(server)
-    // What has arrived but was not read yet is read in the next turns of the event loop.
+    if (this.#isGentle) closeGently(server)
+    else server.close()
+    // Requests that have arrived are read in the next turns of the event loop.
     await sleep(LAST_READ_MS)
-    // A connection without a request was opened for one, so it gets more time.
+    // A new connection is about to send its first request, so it gets more time.
     closeIdle(connections, ({ socket }) => socket.bytesRead > 0)
     const firstRequestTimer = setTimeout(closeIdle, FIRST_REQUEST_MS, connections)
     const deadline = setTimeout(destroyAll, MAX_CLOSE_MS, connections)

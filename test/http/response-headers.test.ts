@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { detectInternals, NO_INTERNALS } from '../../src/http/node-internals.ts'
-import { open, type RawAnswer } from '../support/raw.ts'
+import { header, open, type RawAnswer } from '../support/raw.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService, unlimited } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: sqlite
 
@@ -63,7 +64,7 @@ for (const [title, internals] of Object.entries({ 'as text': undefined, 'one by 
 }
 
 test('all undocumented parts of Node that the server uses work in this version', async () => {
-  assert.deepEqual(await detectInternals(), { textHeaders: true, halfOpen: true, lingering: true })
+  assert.deepEqual(await detectInternals(), { textHeaders: true, halfOpen: true, lingering: true, gentleClose: true })
 })
 
 test('without undocumented parts of Node, requests are answered in order, errors included', async () => {
@@ -76,6 +77,37 @@ test('without undocumented parts of Node, requests are answered in order, errors
   for (const status of [200, 200, 200, 404, 400]) assert.equal((await connection.answer()).status, status)
   assert.equal(await connection.closed(), '')
 })
+
+test('without undocumented parts of Node, a server that stops sends the responses that are due', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
+  const token = await service.token('ann')
+  const arrived = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const read: typeof service.store.read = async (query, values) => {
+    arrived.resolve()
+    await released.promise
+    return service.store.read(query, values)
+  }
+  const options = { store: { ...service.store, read }, internals: NO_INTERNALS }
+  await using again = await startSecondServer(service, unlimited, options)
+  using connection = open(again.port)
+  connection.send(lines(`GET ${PATH} HTTP/1.1`, 'Host: a', bearer(token)))
+  await arrived.promise
+  const closed = again.close()
+  await until(() => isRefused(again.port))
+  released.resolve()
+  const answer = await connection.answer()
+  assert.deepEqual([answer.status, header(answer, 'Connection')], [200, 'close'])
+  await closed
+})
+
+function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  return once(socket, 'connect').then(
+    () => (socket.destroy(), false),
+    () => true,
+  )
+}
 
 /** Headers that Node adds to those it is given. */
 const ADDED = new Set(['Date', 'Connection', 'Keep-Alive'])
