@@ -1,9 +1,9 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from 'node:test'
-import { inspect } from 'node:util'
+import type { Message, TestResult } from './run-files.ts'
 import { postgresPrograms, type PostgresServer, startPostgres } from './support/postgres.ts'
 
 /**
@@ -19,22 +19,36 @@ type Engine = 'SQLite' | 'PostgreSQL'
 
 interface Job {
   readonly engine: Engine
-  /** The path below this folder. */
-  readonly file: string
+  /** Paths below this folder, of files that share a process. */
+  readonly files: readonly string[]
 }
 
-interface Result extends Job {
-  readonly title: string
-  readonly outcome: 'passed' | 'failed' | 'skipped'
-  /** Why it failed or was skipped. */
-  readonly reason: string
+interface Result extends TestResult {
+  readonly engine: Engine
 }
+
+/** Files that run in a process of their own, because they take long or stop the time: the longest first. */
+const ALONE = [
+  'cli/workers.test.ts',
+  'dashboard/browser.test.ts',
+  'dashboard/charts.test.ts',
+  'cli/serve.test.ts',
+  'store/replicas.test.ts',
+  'store/postgres-trouble.test.ts',
+  'docs/docs.test.ts',
+  'http/timeouts.test.ts',
+  'http/draining.test.ts',
+  'cli/mcp.test.ts',
+]
+
+/** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
+const FILES_PER_PROCESS = 6
 
 const files = selectFiles()
-const jobs: Job[] = files.map(file => ({ engine: 'SQLite', file }))
 const onBoth = files.filter(runsOnBoth)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
-if (!isMissingPostgres) for (const file of onBoth) jobs.push({ engine: 'PostgreSQL', file })
+const filesOf = { SQLite: files, PostgreSQL: isMissingPostgres ? [] : onBoth }
+const jobs = [...jobsOf('SQLite'), ...jobsOf('PostgreSQL')].toSorted((a, b) => rankOf(a) - rankOf(b))
 
 let server: PostgresServer | undefined
 const temporary = makeTemporary()
@@ -46,7 +60,7 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-if (jobs.length > files.length) server = await startPostgres()
+if (filesOf.PostgreSQL.length > 0) server = await startPostgres()
 const results: Result[] = []
 const queue = jobs.values()
 // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
@@ -89,6 +103,22 @@ function runsOnBoth(file: string): boolean {
   return /from '\.\.\/support\/(service|databases)\.ts'/.test(text) && !/^\/\/ engine: /m.test(text)
 }
 
+/** Slow files do not share processes: some change the settings of their own process. */
+function jobsOf(engine: Engine): Job[] {
+  const alone = filesOf[engine].filter(file => isSlow || ALONE.includes(file))
+  const others = filesOf[engine].filter(file => !alone.includes(file))
+  const jobs = alone.map(file => ({ engine, files: [file] }))
+  for (let index = 0; index < others.length; index += FILES_PER_PROCESS) {
+    jobs.push({ engine, files: others.slice(index, index + FILES_PER_PROCESS) })
+  }
+  return jobs
+}
+
+function rankOf({ files: [first = ''] }: Job): number {
+  const rank = ALONE.indexOf(first)
+  return rank === -1 ? ALONE.length : rank
+}
+
 async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
   for (const job of queue) {
     const began = performance.now()
@@ -98,49 +128,37 @@ async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
     const tests = `${found.length} ${found.length === 1 ? 'test' : 'tests'}`
     const verdict = failures.length === 0 ? 'ok    ' : 'FAILED'
-    process.stdout.write(`${verdict} ${job.engine.padEnd(10)} ${job.file} (${tests}, ${seconds} s)\n`)
+    const names = job.files.map(file => file.replace('.test.ts', '')).join(' ')
+    process.stdout.write(`${verdict} ${job.engine.padEnd(10)} ${names} (${tests}, ${seconds} s)\n`)
     for (const failure of failures) process.stdout.write(describeFailure(failure))
   }
 }
 
-async function runJob(job: Job): Promise<Result[]> {
+async function runJob({ engine, files }: Job): Promise<Result[]> {
   const found: Result[] = []
-  const path = join(import.meta.dirname, job.file)
-  const stream = run({
-    files: [path],
-    // Longer than any file takes on a slow machine: a test that hangs is reported by its name.
-    timeout: 10 * 60_000,
+  const add = (result: TestResult) => found.push({ ...result, engine })
+  const child = fork(join(import.meta.dirname, 'run-files.ts'), files, {
     env: {
       ...process.env,
-      // Every file loads the same modules, so the compiled code is kept.
+      // Every process loads the same modules, so the compiled code is kept.
       NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/lockstep-tests'),
-      ...(job.engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
+      ...(engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
     },
   })
-  stream.on('test:pass', ({ name, skip, details }) => {
-    if (details.type === 'suite') return
-    // A file without a test is reported as a test that passed.
-    if (name === path) return
-    const isSkipped = skip !== undefined && skip !== false
-    const reason = typeof skip === 'string' ? skip : 'no reason given'
-    found.push({ ...job, title: name, outcome: isSkipped ? 'skipped' : 'passed', reason })
+  let isComplete = false
+  // It sends nothing else.
+  child.on('message', (message: unknown) => {
+    const sent = message as Message
+    if (sent === 'ended') isComplete = true
+    else add(sent)
   })
-  stream.on('test:fail', ({ name, details }) => {
-    // The error of a test wraps what was thrown. A suite, or a test with subtests, fails with what is in it.
-    const { cause = details.error, failureType } = details.error as Error & { failureType?: string }
-    if (failureType === 'subtestsFailed') return
-    found.push({
-      ...job,
-      title: name,
-      outcome: 'failed',
-      reason: describe(cause),
-    })
-  })
-  stream.on('test:stderr', ({ message }) => process.stderr.write(message))
-  stream.on('test:stdout', ({ message }) => process.stdout.write(message))
-  stream.resume()
-  await once(stream, 'end')
-  if (found.length === 0) found.push({ ...job, title: job.file, outcome: 'failed', reason: 'the file has no test' })
+  const [code, signal] = await once(child, 'close')
+  const file = files.join(' ')
+  const hasFailed = found.some(({ outcome }) => outcome === 'failed')
+  if (!isComplete || (code !== 0 && !hasFailed)) {
+    add({ file, title: 'the process', outcome: 'failed', reason: `it ended with ${signal ?? code}` })
+  }
+  if (found.length === 0) add({ file, title: 'its tests', outcome: 'failed', reason: 'there are none' })
   return found
 }
 
@@ -156,7 +174,7 @@ function summarize(): boolean {
   lines.push(...failed.map(({ engine, file, title }) => `failed: ${file} (${engine}): ${title}`))
   const passes = failed.length === 0 && !(isCi && lines.length > 0)
   for (const engine of ['SQLite', 'PostgreSQL'] as const) {
-    const own = jobs.filter(job => job.engine === engine).length
+    const own = filesOf[engine].length
     if (own > 0) lines.push(`${engine}: ${own} files`)
   }
   const passed = results.length - failed.length - skipped.length
@@ -171,13 +189,6 @@ function missing(): number {
   return isMissingPostgres ? onBoth.length : 0
 }
 
-/** The message of an error with its place in our files, without what Node adds to it. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return inspect(error)
-  const own = (error.stack ?? error.message).replaceAll(/\n +at .*node:internal.*/g, '').slice(0, 4000)
-  return error.cause === undefined ? own : `${own}\ncaused by ${describe(error.cause)}`
-}
-
-function describeFailure({ title, reason }: Result): string {
-  return `\n  ${title}\n${reason.replaceAll(/^/gm, '    ')}\n\n`
+function describeFailure({ file, title, reason }: Result): string {
+  return `\n  ${file}: ${title}\n${reason.replaceAll(/^/gm, '    ')}\n\n`
 }
