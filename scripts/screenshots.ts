@@ -11,8 +11,8 @@ import { sampleService, signIn } from '../test/support/dashboard.ts'
 const paths = {
   overview: '/',
   training: '/training?range=1y',
-  'training-session': '/training/180',
-  'training-session-json': '/training/180?view=json',
+  'training-session': '/training/100',
+  'training-session-json': '/training/100?view=json',
   programs: '/programs',
   program: '/programs/13',
   locks: '/locks',

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/errors.ts'
 import { ALLOW, JSON_TYPE, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
 import { openapi } from '../openapi/document.ts'
 import { makeReference } from '../openapi/reference.ts'
-import { makeAsset, sendAsset } from './assets.ts'
+import { Asset, sendAsset } from './assets.ts'
 import type { DashboardOptions } from './options.ts'
 import type { PageContext, PageRequest } from './page-context.ts'
 import { toShownError } from './error-page.ts'
@@ -75,14 +75,14 @@ export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): 
 }
 
 function registerReference(app: FastifyInstance, publicUrl: string) {
-  const document = once(async () => makeAsset(JSON_TYPE, JSON.stringify(openapi(publicUrl))))
+  const document = once(async () => new Asset(JSON_TYPE, JSON.stringify(openapi(publicUrl))))
   app.get('/openapi.json', async (_, reply) => sendAsset(reply, await document()))
 
   const reference = once(async () => {
     const { page, script, policy } = await makeReference()
     return {
-      page: makeAsset('text/html; charset=utf-8', page),
-      script: makeAsset('text/javascript; charset=utf-8', script),
+      page: new Asset('text/html; charset=utf-8', page),
+      script: new Asset('text/javascript; charset=utf-8', script),
       policy,
     }
   })
@@ -96,7 +96,7 @@ function registerReference(app: FastifyInstance, publicUrl: string) {
 /** The typed client, for projects that copy it. */
 function registerClient(app: FastifyInstance) {
   for (const [name, type] of Object.entries(CLIENT_FILES)) {
-    const file = once(async () => makeAsset(type, readFileSync(new URL(`../openapi/${name}`, import.meta.url))))
+    const file = once(async () => new Asset(type, readFileSync(new URL(`../openapi/${name}`, import.meta.url))))
     app.get(`/${name}`, async (_, reply) => sendAsset(reply, await file()))
   }
 }

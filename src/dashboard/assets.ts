@@ -4,6 +4,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyReply } from 'fastify'
 import { matchesEtag } from '../contract/etags.ts'
+import { acceptedEncoding, compress, type Encoding, MIN_COMPRESSED } from './encoding.ts'
 
 /** The files that pages load, by their name below /assets/. Others are not served. */
 const files = {
@@ -27,31 +28,44 @@ const files = {
   'chart-targets.js': ownFile('chart-targets.js'),
   'chart-timeline.js': ownFile('chart-timeline.js'),
   'favicon.svg': ownFile('favicon.svg'),
-  'd3.js': packageFile(import.meta.resolve('d3'), 'd3.min.js'),
-  'plot.js': packageFile(import.meta.resolve('@observablehq/plot'), '../dist/plot.umd.min.js'),
+  'plot.js': ownFile('plot.js'),
 } satisfies Record<string, string>
 
 export type AssetName = keyof typeof files
 
-/** Content that stays the same while the service runs. */
-export interface Asset {
+/** Content that stays the same while the service runs. It is compressed once, for the first request that accepts it. */
+export class Asset {
   readonly type: string
   readonly body: Uint8Array
   readonly etag: string
-}
+  readonly #compressed = new Map<string, Promise<Uint8Array>>()
 
-export function makeAsset(type: string, content: string | Uint8Array): Asset {
-  const body = typeof content === 'string' ? Buffer.from(content) : content
-  return { type, body, etag: `"${hash('sha1', body, 'base64url').slice(0, 16)}"` }
+  constructor(type: string, content: string | Uint8Array) {
+    this.type = type
+    this.body = typeof content === 'string' ? Buffer.from(content) : content
+    this.etag = `"${hash('sha1', this.body, 'base64url').slice(0, 16)}"`
+  }
+
+  async bodyIn(encoding: Encoding): Promise<Uint8Array> {
+    return this.#compressed.getOrInsertComputed(encoding, () => compress(encoding, this.body, 'often'))
+  }
 }
 
 /** Sends an asset, or 304 if the browser has it. If the URL names its version, the browser may cache it for good. */
-export function sendAsset(reply: FastifyReply, { type, body, etag }: Asset, version?: string | null) {
-  reply.headers({ ETag: etag, 'Cache-Control': version === versionOf(etag) ? IMMUTABLE : 'no-cache' })
+export async function sendAsset(reply: FastifyReply, asset: Asset, version?: string | null) {
+  const encoding = asset.body.length < MIN_COMPRESSED ? undefined : acceptedEncoding(reply.request)
+  // Each coding is a representation with a validator of its own.
+  const etag = encoding === undefined ? asset.etag : `${asset.etag.slice(0, -1)}-${encoding}"`
+  reply.headers({
+    ETag: etag,
+    'Cache-Control': version === versionOf(asset.etag) ? IMMUTABLE : 'no-cache',
+    Vary: 'Accept-Encoding',
+  })
   const ifNoneMatch = reply.request.headers['if-none-match']
-  return ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)
-    ? reply.code(304).send()
-    : reply.type(type).send(body)
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) return reply.code(304).send()
+  reply.type(asset.type)
+  if (encoding === undefined) return reply.send(asset.body)
+  return reply.header('Content-Encoding', encoding).send(await asset.bodyIn(encoding))
 }
 
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -70,7 +84,7 @@ export function asset(name: AssetName): Asset {
   if (known === undefined) {
     const file = readFileSync(files[name])
     const body = extname(name) === '.js' ? withVersions(file) : file
-    known = makeAsset(types[extname(name)] ?? 'application/octet-stream', body)
+    known = new Asset(types[extname(name)] ?? 'application/octet-stream', body)
     loaded.set(name, known)
   }
   return known
@@ -79,10 +93,12 @@ export function asset(name: AssetName): Asset {
 /** A module that imports others by addresses with a version, which browsers may cache for good. */
 function withVersions(file: Buffer): Buffer {
   return Buffer.from(
-    file.toString().replaceAll(/^((?:import|\} from) .*')\.\/([a-z-]+\.js)'$/gm, (_, start: string, name: string) => {
-      if (!isAsset(name)) throw new Error(`${name} is imported, but is not an asset`)
-      return `${start}${assetUrl(name)}'`
-    }),
+    file
+      .toString()
+      .replaceAll(/^(.*\b(?:import|from) ?\(?.*')\.\/([a-z-]+\.js)'(?=\)?$)/gm, (_, start: string, name: string) => {
+        if (!isAsset(name)) throw new Error(`${name} is imported, but is not an asset`)
+        return `${start}${assetUrl(name)}'`
+      }),
   )
 }
 
@@ -101,9 +117,4 @@ function versionOf(etag: string): string {
 
 function ownFile(name: string): string {
   return fileURLToPath(new URL(`assets/${name}`, import.meta.url))
-}
-
-/** A file of an installed package, relative to its main file. */
-function packageFile(main: string, file: string): string {
-  return fileURLToPath(new URL(file, main))
 }

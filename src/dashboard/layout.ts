@@ -61,7 +61,7 @@ function document({ theme, discreet }: Display, title: string, body: Html, chart
 <link rel="stylesheet" href="${assetUrl('components.css')}">
 <link rel="stylesheet" href="${assetUrl('pages.css')}">
 <script type="module" blocking="render" src="${assetUrl('dashboard.js')}"></script>
-${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}" data-d3="${assetUrl('d3.js')}" data-plot="${assetUrl('plot.js')}"></script>` : nothing}
+${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>` : nothing}
 </head>
 <body>${body}</body>
 </html>

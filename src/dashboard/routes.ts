@@ -23,6 +23,7 @@ import { asset, isAsset, sendAsset } from './assets.ts'
 import { chartTableView } from './chart-table.ts'
 import { askAgain, confirmationPages } from './confirmation.ts'
 import { parseCookies } from './cookies.ts'
+import { sendPage } from './encoding.ts'
 import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
 import { page as renderPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
@@ -180,7 +181,7 @@ function send(reply: FastifyReply, visit: Visit, result: PageResult) {
       }
       if (shown.status !== undefined) reply.code(shown.status)
       const back = query.size === 0 ? path : `${path}?${query}`
-      return reply.type('text/html; charset=utf-8').send(renderPage(viewer, shown, back).toString())
+      return sendPage(reply, renderPage(viewer, shown, back).toString())
     }
     case 'redirect': {
       for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, drawnValues, signIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { allowSignIn, drawnValues, type Seen, signIn, visitor, type Visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -84,6 +84,44 @@ describe('a long history', () => {
       assert.equal(text.split('<tbody>')[1]?.split('<tr>').length, 101, path)
       assert.match((await ann.get(`${path}?page=3`)).text, /201–250 of 250/, path)
     }
+  })
+
+  test('pages are compressed, but not for other sites, and not where a form was sent', async () => {
+    const encodings = { 'Accept-Encoding': 'gzip, br' }
+    const encodingOf = ({ headers }: Seen) => headers.get('Content-Encoding')
+    const page = await ann.get('/training', encodings)
+    assert.equal(encodingOf(page), 'br')
+    assert.match(page.text, /<h1>Training<\/h1>/)
+    assert.equal(page.headers.get('Vary'), 'Accept-Encoding')
+    assert.equal(encodingOf(await ann.get('/training', { 'Accept-Encoding': 'gzip, br;q=0' })), 'gzip')
+    assert.equal(encodingOf(await ann.get('/training', { 'Accept-Encoding': 'identity' })), null)
+    for (const site of ['cross-site', 'same-site']) {
+      assert.equal(encodingOf(await ann.get('/training', { ...encodings, 'Sec-Fetch-Site': site })), null)
+    }
+    const key = await ann.post('/keys', { name: 'Shown once', scope: 'dtt:read', expires: '30d' }, encodings)
+    assert.match(key.text, /lks_[0-9A-Za-z]{36}/)
+    assert.equal(encodingOf(key), null)
+  })
+
+  test('what pages load is compressed once, and has a validator for each coding', async () => {
+    const [, path = ''] = /src="(\/assets\/charts\.js\?v=[^"]+)"/.exec((await ann.get('/training')).text) ?? []
+    const etags = new Set<string | null>()
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const { status, headers, text } = await ann.get(path, { 'Accept-Encoding': encoding })
+      assert.equal(status, 200)
+      assert.equal(headers.get('Content-Encoding'), encoding === 'identity' ? null : encoding)
+      assert.match(text, /import '?.*chart-data\.js\?v=/)
+      const etag = headers.get('ETag')
+      etags.add(etag)
+      const again = await ann.get(path, { 'Accept-Encoding': encoding, 'If-None-Match': etag ?? '' })
+      assert.equal(again.status, 304)
+    }
+    assert.equal(etags.size, 3)
+  })
+
+  test('the library of charts takes less than 70 KB to load', async () => {
+    const response = await fetch(`${service.url}/assets/plot.js`, { headers: { 'Accept-Encoding': 'br' } })
+    assert.ok(Number(response.headers.get('Content-Length')) < 70_000)
   })
 
   test('bands and their panels are drawn, and open as tables', needsChromium, async () => {

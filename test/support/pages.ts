@@ -12,8 +12,8 @@ import type { TestService } from './service.ts'
 export const paths = [
   '/',
   '/training?range=1y',
-  '/training/180',
-  '/training/180?view=json',
+  '/training/100',
+  '/training/100?view=json',
   '/programs',
   '/programs/13',
   '/locks',

@@ -5,7 +5,7 @@
  * @import { ChartData, Column, Row } from './chart-data.js'
  */
 
-/** @typedef {typeof import('@observablehq/plot')} Plot */
+/** @typedef {typeof import('./plot.js')} Plot */
 
 /**
  * @typedef {object} Chart What a chart is drawn from.

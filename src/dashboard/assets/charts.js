@@ -182,30 +182,8 @@ async function openTable(link) {
 /** @type {Promise<Plot> | undefined} */
 let loading
 
-/** Loads Plot and d3 once. They are scripts, not modules; the page has their addresses. */
+/** Loads Plot once. */
 function loadPlot() {
-  loading ??= loadGlobalPlot()
+  loading ??= import('./plot.js')
   return loading
-}
-
-async function loadGlobalPlot() {
-  const script = document.querySelector('script[data-plot]')
-  if (!(script instanceof HTMLScriptElement)) throw new Error('the page does not say where Plot is')
-  await loadScript(script.dataset.d3 ?? '')
-  await loadScript(script.dataset.plot ?? '')
-  return /** @type {{ Plot: Plot }} The script defines it. */ (/** @type {unknown} */ (globalThis)).Plot
-}
-
-/**
- * @param {string} url
- * @returns {Promise<void>}
- */
-function loadScript(url) {
-  return new Promise((resolve, reject) => {
-    const script = document.createElement('script')
-    script.src = url
-    script.addEventListener('load', () => resolve())
-    script.addEventListener('error', () => reject(new Error(`${url} did not load`)))
-    document.head.append(script)
-  })
 }

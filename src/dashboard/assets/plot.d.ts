@@ -1,0 +1,21 @@
+/** The parts of Plot that charts use. `npm run docs` makes plot.js from this list. */
+export {
+  areaY,
+  axisX,
+  axisY,
+  barX,
+  dot,
+  frame,
+  lineY,
+  plot,
+  pointer,
+  pointerX,
+  pointerY,
+  rect,
+  rectY,
+  ruleX,
+  ruleY,
+  text,
+  tickX,
+  tip,
+} from '@observablehq/plot'

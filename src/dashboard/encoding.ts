@@ -1,0 +1,49 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** Content codings of responses. */
+
+export type Encoding = 'br' | 'gzip'
+
+/** The coding to answer a request in; undefined for none. */
+export function acceptedEncoding({ headers }: Pick<FastifyRequest, 'headers'>): Encoding | undefined {
+  const accepted = new Set<string>()
+  for (const part of (headers['accept-encoding'] ?? '').split(',')) {
+    const [name = '', ...parameters] = part.toLowerCase().split(';')
+    if (!parameters.some(parameter => /^\s*q=0(\.0*)?\s*$/.test(parameter))) accepted.add(name.trim())
+  }
+  return (['br', 'gzip'] as const).find(encoding => accepted.has(encoding))
+}
+
+/** Compresses in a thread of its own. The effort is for content that is sent once, or for good many times. */
+export async function compress(encoding: Encoding, body: Uint8Array, sent: 'once' | 'often'): Promise<Uint8Array> {
+  if (encoding === 'gzip') return gzipAsync(body)
+  return brotliAsync(body, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: sent === 'often' ? 9 : 4,
+      [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+    },
+  })
+}
+
+/**
+ * Sends a page, compressed if that gives nothing away: the length of a compressed page tells what of the request is also in
+ * the page. So requests that other sites make are answered without, and responses to forms, which may show a key.
+ */
+export async function sendPage(reply: FastifyReply, page: string) {
+  const body = Buffer.from(page)
+  const { method, headers } = reply.request
+  const isForeign = !['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')
+  const encoding =
+    method === 'GET' && !isForeign && body.length >= MIN_COMPRESSED ? acceptedEncoding(reply.request) : undefined
+  reply.type('text/html; charset=utf-8').header('Vary', 'Accept-Encoding')
+  if (encoding === undefined) return reply.send(body)
+  return reply.header('Content-Encoding', encoding).send(await compress(encoding, body, 'once'))
+}
+
+/** Smaller bodies fit into one packet. */
+export const MIN_COMPRESSED = 1024
+
+const brotliAsync = promisify(brotliCompress)
+const gzipAsync = promisify(gzip)
