@@ -15,7 +15,7 @@ import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { PullLockedError } from './pull/round.ts'
 import { SourceError } from './pull/source.ts'
-import { PullUsageError } from './pull/target.ts'
+import { PullUsageError, RemovedAccountError } from './pull/target.ts'
 import { StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
@@ -74,7 +74,7 @@ function report(error: unknown): number {
   if (error instanceof UsageError || error instanceof ConfigError || error instanceof PullUsageError) {
     return fail(error, EXIT.usage)
   }
-  if (error instanceof SourceError) return fail(error, EXIT.source)
+  if (error instanceof SourceError || error instanceof RemovedAccountError) return fail(error, EXIT.source)
   if (error instanceof PullLockedError) return fail(error, EXIT.storage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
     return fail(error, EXIT.storage)

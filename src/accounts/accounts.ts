@@ -1,11 +1,11 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { InvalidError } from '../archive/canonical.ts'
 import { readAccount } from '../archive/kinds.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import type { AccountRow } from '../store/tables.ts'
+import type { AccountRow, Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 
 /** Accounts, and who may read whose records. An account is a record too: its document is written as in an import. */
@@ -19,14 +19,13 @@ export interface NewAccount {
   readonly tier: Tier | null
 }
 
-/** Adds an account. Throws RefusedError if its name or identifier is invalid or taken. */
+/**
+ * Adds an account; one that was removed may come back if its identifier is given. Throws RefusedError if its name or
+ * identifier is invalid or taken.
+ */
 export async function addAccount(store: Store, { username, id, tier }: NewAccount): Promise<AccountFacts> {
   return store.db.transaction().execute(async db => {
-    const highest = await db
-      .selectFrom('account')
-      .select(({ fn }) => fn.max('id').as('id'))
-      .executeTakeFirst()
-    const row = accountRow({ id: id ?? (highest?.id ?? 0) + 1, username, subscriptionTier: tier })
+    const row = accountRow({ id: id ?? (await nextId(db)), username, subscriptionTier: tier })
     const taken = await db
       .selectFrom('account')
       .select(['id', 'username'])
@@ -36,6 +35,7 @@ export async function addAccount(store: Store, { username, id, tier }: NewAccoun
       throw new RefusedError(`there is already an account with this ${taken.id === row.id ? 'id' : 'username'}`)
     }
     await db.insertInto('account').values(row).execute()
+    await db.deleteFrom('removed_account').where('id', '=', row.id).execute()
     return row
   })
 }
@@ -79,16 +79,6 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
       .set({ ...row, subscription_ends_at: until })
       .where('id', '=', id)
       .execute()
-  })
-}
-
-/** Removes an account with its records, tokens and links. Throws RefusedError if there is none. */
-export async function removeAccount(store: Store, id: number): Promise<void> {
-  await store.db.transaction().execute(async db => {
-    const { numDeletedRows } = await db.deleteFrom('account').where('id', '=', id).executeTakeFirstOrThrow()
-    if (numDeletedRows === 0n) throw new RefusedError('there is no such account')
-    // Rows set aside before the account was here have no reference to it.
-    await db.deleteFrom('set_aside').where('owner_id', '=', id).execute()
   })
 }
 
@@ -148,6 +138,19 @@ const readableAccounts = query<{ account: number }, { id: number; username: stri
     select account.id, account.username from partnership join account on account.id = partnership.owner_id
     where partnership.partner_id = ${param('account')} order by account.id`,
 )
+
+/** Beyond all identifiers that are or were in use. */
+async function nextId(db: Kysely<Tables>): Promise<number> {
+  const highest = await Promise.all(
+    (['account', 'removed_account'] as const).map(table =>
+      db
+        .selectFrom(table)
+        .select(({ fn }) => fn.max('id').as('id'))
+        .executeTakeFirst(),
+    ),
+  )
+  return Math.max(...highest.map(row => row?.id ?? 0)) + 1
+}
 
 const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as const
 

@@ -3,9 +3,9 @@ import { sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import { beginSessionIn, endSessions } from './browser-sessions.ts'
+import { beginSessionIn } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
-import { hashNewPassword } from './passwords.ts'
+import { hashNewPassword, storePassword } from './passwords.ts'
 import { hashSecret } from './secrets.ts'
 import { recordSignIn } from './sign-ins.ts'
 
@@ -69,8 +69,7 @@ export async function acceptInvitation(store: Store, accepted: AcceptedInvitatio
       .executeTakeFirst()
     if (invitation === undefined) return undefined
     const { account_id: accountId } = invitation
-    await db.updateTable('account').set({ password_hash: passwordHash }).where('id', '=', accountId).execute()
-    await endSessions(db, accountId)
+    await storePassword(db, accountId, passwordHash)
     return beginSessionIn(db, { accountId, way: 'invitation-used', browser, now })
   })
 }

@@ -1,6 +1,8 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Kysely } from 'kysely'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 import { endSessions, type PasswordProof } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
 
@@ -13,17 +15,24 @@ export const MAX_PASSWORD_LENGTH = 1024
  */
 export async function setPassword(store: Store, accountId: number, password: string, keep?: number): Promise<void> {
   const passwordHash = await hashNewPassword(password)
-  await store.db.transaction().execute(async db => {
-    const { numUpdatedRows } = await db
-      .updateTable('account')
-      .set({ password_hash: passwordHash })
-      .where('id', '=', accountId)
-      .executeTakeFirstOrThrow()
-    if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
-    // Somebody who knew the old password must not stay signed in, or come back.
-    await endSessions(db, accountId, keep)
-    await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
-  })
+  await store.db.transaction().execute(db => storePassword(db, accountId, passwordHash, keep))
+}
+
+/** Sets the password within a transaction: somebody who knew the old one must not stay signed in, or come back. */
+export async function storePassword(
+  db: Kysely<Tables>,
+  accountId: number,
+  passwordHash: string,
+  keep?: number,
+): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('account')
+    .set({ password_hash: passwordHash })
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
+  await endSessions(db, accountId, keep)
+  await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
 }
 
 /** The hash of a password that is to be stored. Throws RefusedError if it is too short or too long. */

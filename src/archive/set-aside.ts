@@ -117,6 +117,7 @@ export class SetAside {
   /** Returns how many rows are new. */
   async #store(now: number): Promise<number> {
     const source = this.#source
+    await this.#passOverRemoved()
     // The same row may occur more than once.
     await sql`delete from incoming_set_aside as earlier where exists (select 1 from incoming_set_aside as later
       where later.row_key = earlier.row_key and later.line > earlier.line)`.execute(this.#db)
@@ -135,6 +136,13 @@ export class SetAside {
     if (incoming > 0) await this.#insert(now, room)
     this.#notKept += Math.max(0, incoming - room)
     return Math.min(incoming, room)
+  }
+
+  /** Nothing of an account that was removed here is kept. */
+  async #passOverRemoved() {
+    const { numAffectedRows = 0n } = await sql`delete from incoming_set_aside where owner_id in
+      (select id from removed_account)`.execute(this.#db)
+    this.#notKept += Number(numAffectedRows)
   }
 
   #insert(now: number, room: number) {

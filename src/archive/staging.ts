@@ -96,6 +96,10 @@ export class ImportStaging {
   async compareWithStore() {
     const { onConflict, isArchive } = this.#options
     for (const kind of this.#batches.keys()) {
+      for (const column of kind === account ? ['id'] : kind.accounts)
+        await this.#reject(kind, REMOVED, isRemoved(column))
+    }
+    for (const kind of this.#batches.keys()) {
       if (!isArchive && kind.isOwned) await this.#reject(kind, ID_TAKEN, isTaken(kind))
       if (kind.merge !== undefined && !(kind.merge.unlessArchive && isArchive)) await this.#merge(kind, kind.merge)
     }
@@ -399,6 +403,12 @@ const USERNAME_TAKEN =
   'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'
 
 const ID_TAKEN = 'the id is taken by a record of another account'
+
+const REMOVED = 'is of an account that was removed here: account add --id allows it to come back'
+
+function isRemoved(column: string): string {
+  return `exists (select 1 from removed_account as removed where removed.id = incoming.${column})`
+}
 
 function isTaken(kind: Kind): string {
   return `exists (select 1 from ${kind.table} as stored where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`

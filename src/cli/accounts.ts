@@ -1,12 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import {
-  type AccountFacts,
-  addAccount,
-  findAccount,
-  listAccounts,
-  removeAccount,
-  setTier,
-} from '../accounts/accounts.ts'
+import { type AccountFacts, addAccount, findAccount, listAccounts, setTier } from '../accounts/accounts.ts'
+import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
@@ -135,7 +129,9 @@ function addInviteCommand(account: Command) {
 
 function addRemoveCommand(account: Command) {
   withOptions(account.command('remove'), accountOption(), new Option('--yes', 'do not ask'), databaseOption())
-    .description('Removes an account with all its records, tokens and links.')
+    .description(
+      'Removes an account with all its records, tokens and links, also from the bytes of the file. Its id stays marked as removed.',
+    )
     .action(async (flags: StoreOptions & { account: string; yes?: boolean }) => {
       await withStore(flags, async store => {
         const { id, username } = await findAccount(store, flags.account)
@@ -145,9 +141,10 @@ function addRemoveCommand(account: Command) {
             `Remove account ${id} (${username}) with all its records, tokens and links?`,
           )
         }
-        await removeAccount(store, id)
+        await removeAccount(store, id, Date.now())
+        say(`The account is removed. Imports and pulls do not bring it back, but account add --id ${id} does.`)
+        await eraseDeleted(store)
       })
-      say('The account is removed.')
     })
 }
 

@@ -170,7 +170,8 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
 function saySetAside({ count, notKept, rows }: SetAsideReport) {
   for (const { line, reason } of rows) say(`line ${line}: ${reason}: set aside`)
   if (count > rows.length) say(`${count} lines in all are set aside`)
-  if (notKept > 0) say(`${notKept} of them are counted but not kept, because they are too long or too many`)
+  if (notKept > 0)
+    say(`${notKept} of them are counted but not kept: they are too long, too many, or of an account that was removed`)
   if (count > 0) say('See them with `lockstep rejected list`.')
 }
 

@@ -1,5 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import { InvalidArgumentError, Option } from 'commander'
+import { eraseDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
@@ -37,6 +38,8 @@ export async function runService(
     await store.close()
     throw error
   }
+  // What an earlier run deleted, and was stopped before it had erased.
+  void eraseDeleted(store).catch((error: unknown) => log.failure(error, undefined))
   const stop = async () => {
     await service.close()
     await (isWorker ? metrics?.handOver() : listener?.close())

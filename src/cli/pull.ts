@@ -3,6 +3,7 @@ import { mkdtemp, open as openFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { eraseDeleted } from '../accounts/removal.ts'
 import { exportArchive } from '../archive/export.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { AddressError, parseAddress, parseToken } from '../pull/address.ts'
@@ -280,6 +281,7 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
     }
     if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
     say(`removed ${await prune(store)} records`)
+    await eraseDeleted(store)
   })
 }
 

@@ -53,6 +53,8 @@ export interface Visit {
   readonly baseUrl: string
   /** Whether cookies may be sent over TLS only. */
   readonly secure: boolean
+  /** Logs what goes wrong after the response. */
+  readonly logFailure: (error: unknown) => void
 }
 
 /** One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. */

@@ -29,6 +29,7 @@ import { page as renderPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, siteOriginOf } from './origin.ts'
 import type { Page, PageResult, Visit } from './page.ts'
+import { deleteAccountPages } from './pages/delete-account.ts'
 import { displayPages } from './pages/display.ts'
 import { keyRecipePages } from './pages/key-recipes.ts'
 import { keyPages } from './pages/keys.ts'
@@ -56,6 +57,7 @@ const pages: readonly Page[] = [
   ...keyPages,
   ...keyRecipePages,
   ...settingsPages,
+  ...deleteAccountPages,
   ...displayPages,
   ...confirmationPages,
 ]
@@ -131,7 +133,7 @@ function acceptForms(scope: FastifyInstance) {
 const MAX_FORM_BYTES = 64 * 1024
 
 /** The visit of a request; undefined if nobody is signed in. */
-async function visitOf({ store, config }: DashboardOptions, request: FastifyRequest): Promise<Visit | undefined> {
+async function visitOf({ store, config, log }: DashboardOptions, request: FastifyRequest): Promise<Visit | undefined> {
   const { target, now } = request.context
   const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
@@ -148,6 +150,7 @@ async function visitOf({ store, config }: DashboardOptions, request: FastifyRequ
     form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
     baseUrl: site.baseUrl,
     secure: site.secure,
+    logFailure: error => log.failure(error, request.context.requestId),
   }
 }
 

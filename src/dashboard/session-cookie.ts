@@ -10,7 +10,7 @@ export function sessionCookie(site: SiteOrigin, secret: string): string {
 }
 
 /** Removes it. */
-export function noSessionCookie(site: SiteOrigin): string {
+export function noSessionCookie(site: Pick<SiteOrigin, 'secure'>): string {
   return cookie(nameOf(site), '', { maxAge: 0, secure: site.secure })
 }
 

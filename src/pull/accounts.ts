@@ -1,4 +1,5 @@
 import { listAccounts, removeLink } from '../accounts/accounts.ts'
+import { isRemoved } from '../accounts/removal.ts'
 import { type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -18,6 +19,7 @@ export class PulledAccounts {
   readonly #people = new Map<number, SourceData>()
   readonly #partners = new Map<number, string>()
   readonly #refused = new Set<number>()
+  readonly #removed = new Map<number, boolean>()
   readonly #added = new Set<number>()
   #intake: Intake | undefined
   #source: PullSource | undefined
@@ -59,6 +61,17 @@ export class PulledAccounts {
 
   addPerson(id: number, user: SourceData) {
     this.#people.set(id, user)
+  }
+
+  /** Whether an account was removed here, so that none of its rows are stored. */
+  async isRemoved(ownerId: number): Promise<boolean> {
+    let removed = this.#removed.get(ownerId)
+    if (removed === undefined) {
+      removed = await isRemoved(this.#store, ownerId)
+      this.#removed.set(ownerId, removed)
+      if (removed) this.#report.notes.push(`account ${ownerId} was removed here: nothing of it is stored`)
+    }
+    return removed
   }
 
   /** Adds a partner, with access for the account of the token. Returns whether rows of this owner can be stored. */

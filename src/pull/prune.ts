@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import { sourceLists } from './lists.ts'
 
@@ -45,6 +46,7 @@ export async function prune(store: Store): Promise<number> {
         and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
           and pull_access.owner_id = pull_row.owner_id and pull_access.ended_at is not null))`.execute(db)
     }
+    if (removed > 0) await noteDeleted(db)
     return removed
   })
 }

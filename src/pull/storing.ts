@@ -110,7 +110,7 @@ export class RowStore {
       return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
     }
     if (owner !== undefined && owner !== this.#options.accounts.me) {
-      if (!this.#options.partners) return undefined
+      if (!this.#options.partners || (await this.#options.accounts.isRemoved(owner))) return undefined
       if (!(await this.#options.accounts.addPartner(owner))) {
         return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
       }

@@ -1,5 +1,6 @@
 import { listAccounts, type AccountFacts } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
+import { isRemoved } from '../accounts/removal.ts'
 import { isName } from '../contract/names.ts'
 import type { Store } from '../store/index.ts'
 import type { Identity } from './identity.ts'
@@ -8,6 +9,11 @@ import { findSource, originsOf } from './state.ts'
 /** The options do not match the source; the message says what to do instead. */
 export class PullUsageError extends Error {
   override readonly name = 'PullUsageError'
+}
+
+/** The account was removed here, so nothing of it is stored. */
+export class RemovedAccountError extends Error {
+  override readonly name = 'RemovedAccountError'
 }
 
 /** The local account that records are pulled into. */
@@ -19,7 +25,7 @@ export interface Target {
 
 /**
  * Finds the account for the records of a source; `named` is the value of `--account`. Throws PullUsageError or RefusedError
- * if the account here and that of the source may be different people.
+ * if the account here and that of the source may be different people, RemovedAccountError.
  */
 export async function findTarget(
   store: Store,
@@ -38,6 +44,11 @@ export async function findTarget(
   if (namedId !== undefined && namedId !== id) {
     throw new PullUsageError(
       `the token belongs to account ${id} of the source, not to ${namedId}: give that id, or none`,
+    )
+  }
+  if (await isRemoved(store, id)) {
+    throw new RemovedAccountError(
+      `account ${id} was removed here: nothing was stored. To have it again, add it first: account add --id ${id}`,
     )
   }
   const name = nameOf(identity?.user) ?? ''

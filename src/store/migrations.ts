@@ -236,15 +236,6 @@ const migrations: readonly Migration[] = [
     ],
   },
   {
-    // What was deleted earlier is still in the pages of a database that is not new.
-    name: 'deleted rows overwritten',
-    only: 'sqlite',
-    statements: [
-      `insert or ignore into note (name, value) select 'deleted-rows', 'overwritten'
-        where not exists (select 1 from account) and (select freelist_count from pragma_freelist_count) = 0`,
-    ],
-  },
-  {
     name: 'replaced keys, weekly goal',
     statements: [
       'alter table token add column replaced_at integer',

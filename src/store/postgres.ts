@@ -40,6 +40,7 @@ export function openPostgres(url: string, { busyTimeoutMs, statementTimeoutMs, r
     locked: runLocked,
     tryLock: name => holdLock(pool, name),
     backup: undefined,
+    erase: undefined,
     primary,
     async close() {
       await Promise.all([replicas?.close(), primary.close(), readPool.end()])

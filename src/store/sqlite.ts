@@ -1,6 +1,8 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import {
   CompiledQuery,
@@ -57,6 +59,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     },
     tryLock: async name => holdLock(`${path}.${name}`),
     backup: file => copy(path, file),
+    erase: () => eraseDeleted(path),
     async close() {
       reader.close()
       await db.destroy()
@@ -183,6 +186,15 @@ function releaseLock(lock: DatabaseSync, path: string) {
 
 function inodeOf(path: string): bigint | undefined {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino
+}
+
+/** In a thread of its own, because it takes seconds for a large file. Other writers wait for it, readers do not. */
+async function eraseDeleted(path: string) {
+  try {
+    await once(new Worker(new URL('sqlite-eraser.ts', import.meta.url), { workerData: path }), 'exit')
+  } catch (error) {
+    throw new StoreError(`what was deleted is still in the file of the database: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 async function copy(path: string, file: string) {

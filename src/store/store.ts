@@ -26,6 +26,8 @@ export interface Store {
   tryLock(name: string): Promise<(() => Promise<void>) | undefined>
   /** Copies the whole database to a new file while it is in use; SQLite only. */
   readonly backup: ((file: string) => Promise<void>) | undefined
+  /** Writes the whole file again without what was deleted, beside this process; SQLite only. Throws StoreError. */
+  readonly erase: (() => Promise<void>) | undefined
   /** Whether the primary server is up; PostgreSQL only. */
   readonly primary?: PrimaryHealth
   close(): Promise<void>

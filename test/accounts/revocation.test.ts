@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addLink, removeAccount, removeLink, setTier } from '../../src/accounts/accounts.ts'
+import { removeAccount } from '../../src/accounts/removal.ts'
+import { addLink, removeLink, setTier } from '../../src/accounts/accounts.ts'
 import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
 import { assertRefused, idsOf } from '../support/answers.ts'
 import { trainingSession, world } from '../support/records.ts'
@@ -40,7 +41,7 @@ const changes: readonly {
   },
   {
     title: 'a token whose account is removed',
-    change: ({ store }) => removeAccount(store, 2),
+    change: ({ store }) => removeAccount(store, 2, Date.now()),
     refused: [401, 'invalid_token'],
   },
   {
@@ -50,7 +51,7 @@ const changes: readonly {
   },
   {
     title: "a partner's record once the partner is removed",
-    change: ({ store }) => removeAccount(store, 1),
+    change: ({ store }) => removeAccount(store, 1, Date.now()),
     refused: [404, 'not_found'],
   },
 ]

@@ -35,6 +35,7 @@ export async function openPglite(): Promise<Store> {
     },
     tryLock: async () => async () => {},
     backup: undefined,
+    erase: undefined,
     close: () => db.destroy(),
   }
   await migrate(store, Date.now())

@@ -12,6 +12,7 @@ import { checkPassword } from '../password-check.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { isUnits } from '../viewer.ts'
+import { deleteAccountCard } from './delete-account.ts'
 import { accountForm, lookForms, passwordForm } from './settings-forms.ts'
 import { sessionTable } from './settings-sessions.ts'
 import { signInTable } from './settings-sign-ins.ts'
@@ -121,6 +122,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
       </div>
       ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}`)}
       ${card('Sign-ins', signInTable(visit, signIns))}
+      ${card('Delete account', deleteAccountCard)}
     `,
   })
 }

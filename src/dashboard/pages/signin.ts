@@ -14,7 +14,7 @@ import { readDisplay } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import { plainPage } from '../layout.ts'
-import { siteOriginOf } from '../origin.ts'
+import { type SiteOrigin, siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
 import { noSessionCookie, sessionCookie, sessionOf } from '../session-cookie.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
@@ -55,10 +55,7 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
     })
     if (secret === undefined) return refuse()
     const mark = await markBrowser(store, proof.accountId)
-    return reply
-      .header('Set-Cookie', sessionCookie(site, secret))
-      .header('Set-Cookie', cookie(KNOWN_BROWSER, mark, { maxAge: KNOWN_BROWSER_MS / 1000, secure: site.secure }))
-      .redirect(next, 303)
+    return sendSignedIn(reply, site, { secret, mark, next })
   }
 
   const signOut = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -79,14 +76,27 @@ export function makeSignIn({ store, config, sample }: DashboardOptions) {
       scope.get('/signin', async (request, reply) => {
         const site = siteOriginOf(request.context, config)
         if (!site.maySignIn) return explain(request, reply)
-        const next = safePath(new URLSearchParams(request.context.target.query).get('next'))
+        const query = new URLSearchParams(request.context.target.query)
+        const next = safePath(query.get('next'))
         if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
-        return show(request, reply, { next })
+        return show(request, reply, { next, isDeleted: query.get('done') === 'deleted' })
       })
       scope.post('/signin', signIn)
       scope.post('/signout', signOut)
     },
   }
+}
+
+function sendSignedIn(
+  reply: FastifyReply,
+  site: SiteOrigin,
+  { secret, mark, next }: { readonly secret: string; readonly mark: string; readonly next: string },
+) {
+  const { secure } = site
+  return reply
+    .header('Set-Cookie', sessionCookie(site, secret))
+    .header('Set-Cookie', cookie(KNOWN_BROWSER, mark, { maxAge: KNOWN_BROWSER_MS / 1000, secure }))
+    .redirect(next, 303)
 }
 
 /** What an attempt counts for: a browser known to the account has a limit of its own, which nobody else can use up. */
@@ -120,12 +130,15 @@ interface Shown {
   readonly next: string
   readonly username?: string
   readonly problem?: string
+  /** Whether the account was just deleted. */
+  readonly isDeleted?: boolean
 }
 
-function signInForm({ next, username, problem }: Shown, sample: DashboardOptions['sample']): Html {
+function signInForm({ next, username, problem, isDeleted = false }: Shown, sample: DashboardOptions['sample']): Html {
   return html`
     <form class="card stack" method="post" action="/signin">
       <h1>Sign in</h1>
+      ${isDeleted ? html`<p class="note" role="status">The account is deleted, with everything of it.</p>` : nothing}
       ${sample === undefined ? nothing : html`<p class="note">This is sample data. The form is filled in: just sign in.</p>`}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       <input type="hidden" name="next" value="${next}">

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
+import { kinds } from '../archive/kinds.ts'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { RefusedError } from './errors.ts'
+
+/** Removing accounts, so that nothing of them is left but a mark with their identifier. */
+
+/**
+ * Removes an account with all that is its own and all access that it gave or was given, and marks its identifier as removed.
+ * Its bytes are in the file until `eraseDeleted`. Throws RefusedError if there is no such account.
+ */
+export async function removeAccount(store: Store, id: number, now: number): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    const account = await db.selectFrom('account').select('id').where('id', '=', id).executeTakeFirst()
+    if (account === undefined) throw new RefusedError('there is no such account')
+    await db
+      .insertInto('removed_account')
+      .values({ id, removed_at: now })
+      .onConflict(conflict => conflict.column('id').doUpdateSet({ removed_at: now }))
+      .execute()
+    if (store.engine === 'sqlite') await deleteInParts(db, id)
+    // Rows of other accounts' pulls, and rows set aside before the account was here, have no reference to it.
+    await db.deleteFrom('pull_row').where('owner_id', '=', id).execute()
+    await db.deleteFrom('set_aside').where('owner_id', '=', id).execute()
+    await db.deleteFrom('account').where('id', '=', id).execute()
+    if (store.erase !== undefined) await noteDeleted(db)
+  })
+}
+
+/** Whether an account with this identifier was removed here. */
+export async function isRemoved({ db }: Pick<Store, 'db'>, id: number): Promise<boolean> {
+  return (await db.selectFrom('removed_account').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
+}
+
+/** Notes, within the transaction that deletes them, that rows are to be erased. */
+export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
+  // Differs each time, so that what is deleted during an erasure is not forgotten at its end.
+  const value = randomUUID()
+  await db
+    .insertInto('note')
+    .values({ name: NOTE, value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
+
+/**
+ * Erases the bytes of what was deleted from the files of the database, unless that is done already or somebody else is at
+ * it. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays noted.
+ */
+export async function eraseDeleted(store: Store): Promise<void> {
+  if (store.erase === undefined) return
+  const noted = await store.db.selectFrom('note').select('value').where('name', '=', NOTE).executeTakeFirst()
+  if (noted === undefined) return
+  const release = await store.tryLock('erase')
+  if (release === undefined) return
+  try {
+    await store.erase()
+    await store.db.deleteFrom('note').where('name', '=', NOTE).where('value', '=', noted.value).execute()
+  } finally {
+    await release()
+  }
+}
+
+const NOTE = 'deleted rows to be erased'
+
+/**
+ * Deletes what would go with the account, a few rows at a time: statements of SQLite block the process, and others are
+ * answered in between.
+ */
+async function deleteInParts(db: Kysely<Tables>, id: number) {
+  const owned = kinds.filter(({ isOwned }) => isOwned).map(({ table }) => [table, sql`owner_id = ${id}`] as const)
+  const sources = sql`select id from pull_source where account_id = ${id}`
+  const parts = [
+    ...owned,
+    ['pull_row', sql`source_id in (${sources})`],
+    ['set_aside', sql`account_id = ${id}`],
+  ] as const
+  for (const [name, condition] of parts) {
+    const table = sql.table(name)
+    for (;;) {
+      const { numAffectedRows = 0n } = await sql`delete from ${table} where rowid in
+        (select rowid from ${table} where ${condition} limit ${ROWS_AT_ONCE})`.execute(db)
+      if (numAffectedRows < ROWS_AT_ONCE) break
+      await setImmediate()
+    }
+  }
+}
+
+const ROWS_AT_ONCE = 200

@@ -1,0 +1,64 @@
+import { eraseDeleted, removeAccount } from '../../accounts/removal.ts'
+import { MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { type Page, redirect, view, type Visit } from '../page.ts'
+import { noSessionCookie } from '../session-cookie.ts'
+
+/** Deleting one's own account. */
+export const deleteAccountPages: readonly Page[] = [
+  { path: '/settings/delete', handler: visit => showForm(visit) },
+  {
+    method: 'POST',
+    path: '/settings/delete',
+    confirms: 'settings',
+    async handler(visit) {
+      const { form, store, viewer, now, logFailure } = visit
+      const { accountId, username } = viewer.session
+      if (form.get('username') !== username) return showForm(visit, 'That is not the username of this account.')
+      await removeAccount(store, accountId, now)
+      // Takes seconds for a large file. If it fails, the next start of the service tries again.
+      void eraseDeleted(store).catch(logFailure)
+      return redirect('/signin?done=deleted', {
+        cookies: [noSessionCookie(visit)],
+        headers: { 'Clear-Site-Data': '"cache", "storage"' },
+      })
+    },
+  },
+]
+
+/** Leads from Settings to the form. */
+export const deleteAccountCard: Html = html`
+  <p>Deletes this account with everything of it, for good.</p>
+  <p><a class="button danger" href="/settings/delete">Delete account</a></p>
+`
+
+function showForm({ viewer }: Visit, problem?: string) {
+  return view({
+    section: 'settings',
+    title: 'Delete account',
+    back: { path: '/settings', title: 'Settings' },
+    status: problem === undefined ? 200 : 422,
+    body: html`
+      <form class="card narrow stack" method="post" action="/settings/delete">
+        <p>This deletes, for good:</p>
+        <ul>
+          <li>your records, with all that came with them from other servers and what could not be stored of them;</li>
+          <li>your password, API keys, settings, browser sessions and the list of sign-ins;</li>
+          <li>all access that you gave, and all that was given to you.</li>
+        </ul>
+        <p>Only the number of this account stays, so that no import and no pull brings your records back. Lists of who read what keep your reads, under that number. Backups that were made before are not changed.</p>
+        <p>To keep a copy, <a href="/settings">export everything</a> first.</p>
+        ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+        <label>Your username${viewer.discreet ? nothing : html`, <strong>${viewer.session.username}</strong>`}
+          <input name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false"${
+            problem === undefined ? nothing : html` aria-describedby="problem" autofocus`
+          }>
+        </label>
+        <div class="buttons">
+          <button class="danger">Delete account</button>
+          <a class="button" href="/settings">Keep it</a>
+        </div>
+      </form>
+    `,
+  })
+}
