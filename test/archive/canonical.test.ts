@@ -7,6 +7,7 @@ import { type Kind, kinds, type Row } from '../../src/archive/kinds.ts'
 import { Notes } from '../../src/archive/notes.ts'
 import { readRow, writeLine } from '../../src/archive/records.ts'
 import { accountText } from '../../src/contract/people.ts'
+import { sourceLists } from '../../src/pull/lists.ts'
 import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
 import { account, partnership } from '../support/records.ts'
@@ -66,7 +67,14 @@ promise('a document says what the source said, apart from its normal form', (kin
   }
 })
 
-test('whatever a record brings, at every level, is in its document or beside it', () => {
+test('every kind of record has a schema here, and every kind that accounts own is pulled', () => {
+  const names = kinds.map(({ name }) => name).filter(name => name !== 'partnership')
+  assert.deepEqual(Object.keys(schemas).toSorted(), names.toSorted())
+  const pulled = [...sourceLists.map(({ kind }) => kind), 'account']
+  assert.deepEqual(pulled.toSorted(), names.toSorted())
+})
+
+test('every field of a record, at every level, is in its document or an extra field', () => {
   for (const kind of recordKinds) {
     fc.assert(
       fc.property(lineOf(kind.name, [1, 2, 3]), line => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TArray, TObject, TSchema } from 'typebox'
+import { kinds } from '../../src/archive/kinds.ts'
 import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
 import { LockSession } from '../../src/contract/lock-sessions.ts'
 import { LockTemplate } from '../../src/contract/lock-templates.ts'
@@ -76,8 +77,7 @@ const noSurrogate = 'must not contain lone surrogates'
 const noProto = 'must not have a field named __proto__'
 const tooDeep = 'must not be nested more than 32 deep'
 const notInstant = 'must be an existing RFC 3339 date-time'
-const unknownKind =
-  'kind must be one of account, partnership, lock-template, lock-device, training-device, training-template, lock-session, training-session'
+const unknownKind = `kind must be one of ${kinds.map(({ name }) => name).join(', ')}`
 
 const long = (length: number) =>
   textOf(device({ macAddress: 'x'.repeat(length - textOf(device({ macAddress: '' })).length) }))

@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
 import { scopes } from '../../src/contract/endpoint.ts'
-import { LockSegment, LockSession } from '../../src/contract/lock-sessions.ts'
-import { LockTemplate } from '../../src/contract/lock-templates.ts'
-import { Account, Token, User } from '../../src/contract/people.ts'
+import { LockSegment } from '../../src/contract/lock-sessions.ts'
+import { Account, Token } from '../../src/contract/people.ts'
 import { TrainerSegment, TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
-import { segmentKinds, TemplateSegment, TrainingTemplate } from '../../src/contract/training-templates.ts'
+import { segmentKinds, TemplateSegment } from '../../src/contract/training-templates.ts'
 import { eventLabels, kindLabels, labels, scopeLabels, stateLabels } from '../../src/dashboard/labels.ts'
+import { schemas } from '../support/arbitraries.ts'
 import { sampleService, visitor } from '../support/dashboard.ts'
 
 const records = [
-  LockTemplate,
-  LockSession,
+  ...Object.values(schemas),
   LockSegment,
-  TrainingTemplate,
   TemplateSegment,
-  TrainingSessionWithOwner,
   TrainerSegment,
-  LockDevice,
-  TrainingDevice,
-  User,
+  TrainingSessionWithOwner,
   Account,
   Token,
 ]
