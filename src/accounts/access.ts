@@ -1,56 +1,150 @@
 import { type RawBuilder, sql } from 'kysely'
+import { type Area, areas } from '../contract/areas.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Params } from '../store/query.ts'
-import type { Grant } from './tokens.ts'
+import type { RecordName } from '../store/tables.ts'
+import type { SharedAccess } from './shared-access.ts'
 
 /** Which rows an account may see: the first condition of every query of records. */
+
+/** Somebody who reads, at an instant: with a token, or signed in. */
+export interface AccessHolder {
+  readonly grant: { readonly accountId: number; readonly shared: readonly SharedAccess[] }
+  readonly now: number
+}
 
 /** What a query of records may show; its values contain one. */
 export interface Access {
   readonly owners: readonly number[]
+  /** The instant from which the rows of each owner are shown; undefined if all rows of all owners are. */
+  readonly starts?: readonly number[] | undefined
 }
 
-/** Access to the records of one account: the one named, or the caller. Throws owner_not_accessible. */
-export function accessToOne(grant: Grant, ownerId: number = grant.accountId): Access {
-  requireAccess(grant, ownerId)
-  return { owners: [ownerId] }
+/** Access to the sessions of one account. */
+export interface OwnerAccess {
+  readonly owner: number
+  /** The instant from which they are shown. */
+  readonly start: number
 }
 
-/** Throws owner_not_accessible where the caller may not read the records of an account. */
-export function requireAccess(grant: Grant, ownerId: number) {
-  if (ownerId !== grant.accountId && !grant.owners.includes(ownerId)) throw new ApiError('owner_not_accessible')
+/** Access to the rows of one account in a table: the one named, or the caller. Throws owner_not_accessible. */
+export function accessToOne(holder: AccessHolder, table: RecordName, ownerId?: number): Access {
+  const { owner, start } = sessionsOf(holder, AREAS[table], ownerId)
+  return { owners: [owner], starts: DATED.has(table) && start !== ALL ? [start] : undefined }
 }
 
-/** Access to the records a list shows: of the account named, or of all the caller may read. Throws owner_not_accessible. */
-export function accessTo(grant: Grant, ownerId?: number): Access {
-  return ownerId === undefined ? { owners: grant.owners } : accessToOne(grant, ownerId)
+/** Access to the rows that a list of a table shows: of the account named, or of all the caller may read. Throws owner_not_accessible. */
+export function accessTo(holder: AccessHolder, table: RecordName, ownerId?: number): Access {
+  if (ownerId !== undefined) return accessToOne(holder, table, ownerId)
+  const { accountId, shared } = holder.grant
+  if (shared.length === 0) return { owners: [accountId] }
+  const readable = shared.filter(access => allows(access, AREAS[table], holder.now))
+  const isLimited = DATED.has(table) && readable.some(({ recordsFrom }) => recordsFrom !== null)
+  return {
+    owners: [accountId, ...readable.map(access => access.ownerId)],
+    starts: isLimited ? [ALL, ...readable.map(({ recordsFrom }) => recordsFrom ?? ALL)] : undefined,
+  }
 }
 
-/** For how many owners a query is built. Beyond the limit one query serves any number. */
-export type OwnerCount = number | 'many'
+/** Access to the sessions of one account in an area: the one named, or the caller. Throws owner_not_accessible. */
+export function sessionsOf({ grant, now }: AccessHolder, area: Area, ownerId = grant.accountId): OwnerAccess {
+  if (ownerId === grant.accountId) return { owner: ownerId, start: ALL }
+  const access = grant.shared.find(one => one.ownerId === ownerId)
+  if (access === undefined || !allows(access, area, now)) throw new ApiError('owner_not_accessible')
+  return { owner: ownerId, start: access.recordsFrom ?? ALL }
+}
 
-export function ownerCountOf({ owners: { length } }: Access): OwnerCount {
-  return length <= MAX_MERGED_OWNERS ? length : 'many'
+/** The areas of an account that may be read; none for a stranger. */
+export function readableAreas({ grant, now }: AccessHolder, ownerId: number): readonly Area[] {
+  if (ownerId === grant.accountId) return areas
+  const access = grant.shared.find(one => one.ownerId === ownerId)
+  return access === undefined ? [] : areas.filter(area => allows(access, area, now))
+}
+
+/** Access that shows nothing: no account has this identifier. */
+export const NO_SESSIONS: OwnerAccess = { owner: 0, start: 0 }
+
+function allows({ areas: allowed, until }: SharedAccess, area: Area, now: number): boolean {
+  return (until === null || until > now) && allowed.includes(area)
+}
+
+export function areaOf(table: RecordName): Area {
+  return AREAS[table]
+}
+
+/** The area of each table. */
+const AREAS: Readonly<Record<RecordName, Area>> = {
+  lock_template: 'lkbx',
+  lock_device: 'lkbx',
+  lock_session: 'lkbx',
+  training_template: 'dtt',
+  training_device: 'dtt',
+  training_session: 'dtt',
+}
+
+/** Tables of which an owner may show only the rows from a day on. */
+const DATED: ReadonlySet<RecordName> = new Set(['lock_session', 'training_session'])
+
+/** Before every row. */
+const ALL = Number.MIN_SAFE_INTEGER
+
+/** What a query is built for. */
+export interface AccessForm {
+  /** For how many owners. Beyond the limit one query serves any number. */
+  readonly owners: number | 'many'
+  /** Whether rows are compared with the starts. */
+  readonly isLimited: boolean
+}
+
+export function formOf({ owners: { length }, starts }: Access): AccessForm {
+  return { owners: length <= MAX_MERGED_OWNERS ? length : 'many', isLimited: starts !== undefined }
+}
+
+/** Names a form, for caching queries. */
+export function formName({ owners, isLimited }: AccessForm): string {
+  return isLimited ? `${owners} limited` : String(owners)
 }
 
 // The engine merges the rows of each owner in a union; it is not built for a longer one, and sorts instead.
 const MAX_MERGED_OWNERS = 100
 
+/** The form for any access to a table that has no sessions, and for one that has. */
+export const ANY_OWNERS: AccessForm = { owners: 'many', isLimited: false }
+export const ANY_SESSIONS: AccessForm = { owners: 'many', isLimited: true }
+
 /** The condition that a row may be shown. */
-export function isReadable(param: Params<Access>, count: OwnerCount = 'many'): RawBuilder<boolean> {
-  if (count === 'many') return sql`owner_id in ${param.rows(({ owners }) => owners)}`
-  const owners = param.each(access => access.owners, count)
+export function isReadable(param: Params<Access>, form: AccessForm): RawBuilder<boolean> {
+  if (form.owners === 'many') {
+    const isOwned = sql<boolean>`owner_id in ${param.rows(({ owners }) => owners)}`
+    return form.isLimited ? sql`(${isOwned} and at >= ${param.valueFor(sql`owner_id`, startsByOwner)})` : isOwned
+  }
+  if (form.isLimited) return sql`(${sql.join(isReadableByOwner(param, form), sql` or `)})`
+  const owners = param.each(access => access.owners, form.owners)
   const [only] = owners
-  return count === 1 && only !== undefined ? sql`owner_id = ${only}` : sql`owner_id in (${sql.join(owners)})`
+  return form.owners === 1 && only !== undefined ? sql`owner_id = ${only}` : sql`owner_id in (${sql.join(owners)})`
 }
 
 /** The same as conditions that each select the rows of one owner, unless there are too many. */
-export function isReadableByOwner(param: Params<Access>, count: OwnerCount): RawBuilder<boolean>[] {
-  if (count === 'many') return [isReadable(param)]
-  return param.each(({ owners }) => owners, count).map(owner => sql`owner_id = ${owner}`)
+export function isReadableByOwner(param: Params<Access>, form: AccessForm): RawBuilder<boolean>[] {
+  if (form.owners === 'many') return [isReadable(param, form)]
+  const starts = param.each(access => access.starts ?? [], form.isLimited ? form.owners : 0)
+  return param
+    .each(({ owners }) => owners, form.owners)
+    .map((owner, index) =>
+      form.isLimited ? sql`(owner_id = ${owner} and at >= ${starts[index]})` : sql`owner_id = ${owner}`,
+    )
 }
 
-/** The condition that a row of one account, which the caller may read, may be shown. */
-export function isReadableOf(param: Params<{ owner: number }>): RawBuilder<boolean> {
-  return sql`owner_id = ${param('owner')}`
+function startsByOwner({ owners, starts }: Access): (readonly [number, number])[] {
+  return owners.map((owner, index) => [owner, starts?.[index] ?? ALL])
+}
+
+/** The condition that a session of one account, which the caller may read, may be shown. */
+export function isReadableOf(param: Params<OwnerAccess>): RawBuilder<boolean> {
+  return sql`(owner_id = ${param('owner')} and at >= ${param('start')})`
+}
+
+/** The same for sessions that are found by their identifiers: the sign keeps the engine from using an index by time. */
+export function isReadableById(param: Params<OwnerAccess>): RawBuilder<boolean> {
+  return sql`(owner_id = ${param('owner')} and +at >= ${param('start')})`
 }

@@ -1,14 +1,13 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { InvalidError } from '../archive/canonical.ts'
 import { readAccount } from '../archive/kinds.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { query } from '../store/query.ts'
 import type { AccountRow, Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 
-/** Accounts, and who may read whose records. An account is a record too: its document is written as in an import. */
+/** Accounts. An account is a record too: its document is written as in an import. */
 
 export type AccountFacts = Pick<AccountRow, 'id' | 'username' | 'subscription_tier' | 'subscription_ends_at'>
 
@@ -81,63 +80,6 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
       .execute()
   })
 }
-
-/** Lets `partner` read the records of `owner`. Doing so twice changes nothing. Throws RefusedError. */
-export async function addLink(store: Store, owner: number, partner: number): Promise<void> {
-  if (owner === partner) throw new RefusedError('an account needs no link to itself')
-  await store.db
-    .insertInto('partnership')
-    .values({ owner_id: owner, partner_id: partner })
-    .onConflict(conflict => conflict.doNothing())
-    .execute()
-}
-
-/** Throws RefusedError if there is no such link. */
-export async function removeLink(store: Store, owner: number, partner: number): Promise<void> {
-  const { numDeletedRows } = await store.db
-    .deleteFrom('partnership')
-    .where('owner_id', '=', owner)
-    .where('partner_id', '=', partner)
-    .executeTakeFirstOrThrow()
-  if (numDeletedRows === 0n) throw new RefusedError('there is no such link')
-}
-
-export interface Link {
-  readonly ownerId: number
-  readonly owner: string
-  readonly partnerId: number
-  readonly partner: string
-}
-
-export function listLinks(store: Store): Promise<Link[]> {
-  return store.db
-    .selectFrom('partnership')
-    .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')
-    .innerJoin('account as partner', 'partner.id', 'partnership.partner_id')
-    .select([
-      'owner.id as ownerId',
-      'owner.username as owner',
-      'partner.id as partnerId',
-      'partner.username as partner',
-    ])
-    .orderBy('owner.id')
-    .orderBy('partner.id')
-    .execute()
-}
-
-/** The accounts that let this one read their records. */
-export async function listReadableAccounts(
-  store: Store,
-  accountId: number,
-): Promise<{ id: number; username: string }[]> {
-  return store.read(readableAccounts, { account: accountId })
-}
-
-const readableAccounts = query<{ account: number }, { id: number; username: string }>(
-  param => sql`
-    select account.id, account.username from partnership join account on account.id = partnership.owner_id
-    where partnership.partner_id = ${param('account')} order by account.id`,
-)
 
 /** Beyond all identifiers that are or were in use. */
 async function nextId(db: Kysely<Tables>): Promise<number> {

@@ -1,5 +1,6 @@
 import { type PrimaryHealth, type Store, StoreUnavailableError } from '../store/index.ts'
-import { findGrant, type Grant, revocationCount } from './tokens.ts'
+import { grantChangeCount } from './grant-changes.ts'
+import { findGrant, type Grant } from './tokens.ts'
 
 /** Keeps grants for less than a second, so that a token in steady use does not cost a look-up for each request. */
 export interface GrantCache {
@@ -9,13 +10,13 @@ export interface GrantCache {
 
 /**
  * Entries live for less than a second, so that revoking a token, or changing anything else that a grant depends on,
- * takes effect everywhere within a second. A revocation by this process clears the cache at once. While the primary is
+ * takes effect everywhere within a second. A change by this process clears the cache at once. While the primary is
  * down, the last known grant is used for up to `graceMs`; while it is only slow it is not, because the token may have
  * been revoked there.
  */
 export function makeGrantCache(store: Store, graceMs: number): GrantCache {
   const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()
-  let knownRevocations = revocationCount()
+  let knownChanges = grantChangeCount()
 
   const keep = (token: string, grant: Grant | undefined, readAt: number) => {
     // Deleted first, so that the map stays ordered by age.
@@ -30,9 +31,9 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
   }
 
   const lookUp = async (token: string, now: number) => {
-    const revocationsBefore = revocationCount()
+    const changesBefore = grantChangeCount()
     const grant = await findGrant(store, token)
-    if (revocationCount() === revocationsBefore) keep(token, grant, now)
+    if (grantChangeCount() === changesBefore) keep(token, grant, now)
     return grant
   }
 
@@ -52,8 +53,8 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
 
   return {
     async find(token) {
-      if (revocationCount() !== knownRevocations) entries.clear()
-      knownRevocations = revocationCount()
+      if (grantChangeCount() !== knownChanges) entries.clear()
+      knownChanges = grantChangeCount()
       const entry = entries.get(token)
       const now = performance.now()
       if (entry === undefined) return lookUp(token, now)

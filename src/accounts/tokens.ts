@@ -9,7 +9,9 @@ import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 import type { Tables, TokenRow } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
+import { noteGrantChange } from './grant-changes.ts'
 import { hashSecret } from './secrets.ts'
+import { parseSharedAccess, type SharedAccess, sharedAccessText } from './shared-access.ts'
 
 /** The form of a token: a prefix, 30 random characters, and a checksum of 6 characters over all before it. */
 export const TOKEN_FORM = /lks_[0-9A-Za-z]{36}/
@@ -37,23 +39,28 @@ export interface Grant {
   readonly revokedAt: number | null
   readonly tier: string | null
   readonly tierEndsAt: number | null
-  /** The accounts whose records it may read: its own first. */
-  readonly owners: readonly number[]
+  readonly tokenName: string
+  readonly via: 'token'
+  /** What it may read of others, if it is for that: each until it ends. */
+  readonly shared: readonly SharedAccess[]
 }
 
 /** The grant of a token; undefined if there is no such token. One look-up. */
 export async function findGrant(store: Store, token: string): Promise<Grant | undefined> {
   const [row] = await store.read(grantByHash, { hash: hashSecret(token) })
   if (row === undefined) return undefined
+  const scopes = row.scopes.split(' ')
   return {
     tokenId: row.id,
+    tokenName: row.name,
+    via: 'token',
     accountId: row.account_id,
-    scopes: row.scopes.split(' '),
+    scopes,
     expiresAt: expiryOf(row),
     revokedAt: row.revoked_at,
     tier: row.subscription_tier,
     tierEndsAt: row.subscription_ends_at,
-    owners: row.owners === null ? [row.account_id] : [row.account_id, ...row.owners.split(',').map(Number)],
+    shared: scopes.includes('shared:access') ? parseSharedAccess(row.shared) : [],
   }
 }
 
@@ -153,13 +160,6 @@ export async function listTokens(store: Store, accountId?: number): Promise<Toke
   return rows.map(row => ({ ...row, expires_at: expiryOf(row) }))
 }
 
-let revocations = 0
-
-/** How many tokens this process has revoked; when it grows, cached grants may be out of date. */
-export function revocationCount(): number {
-  return revocations
-}
-
 /** Revokes a token. Throws RefusedError if there is none with this id; revoking it twice changes nothing. */
 export async function revokeToken(store: Store, id: number, now: number): Promise<void> {
   const { numUpdatedRows } = await store.db
@@ -167,7 +167,7 @@ export async function revokeToken(store: Store, id: number, now: number): Promis
     .set(({ fn, val, ref }) => ({ revoked_at: fn.coalesce(ref('revoked_at'), val(now)) }))
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  revocations += 1
+  noteGrantChange()
   if (numUpdatedRows === 0n) throw new RefusedError('there is no API key with this id')
 }
 
@@ -178,7 +178,7 @@ function checkRequest({ name, scopes, expiresAt }: TokenRequest, now: number) {
     )
   }
   if (!name.isWellFormed()) throw new RefusedError('the name of an API key must not contain lone surrogates')
-  if (scopes.length === 0) throw new RefusedError('an API key needs at least one scope')
+  if (!scopes.some(scope => scope !== 'shared:access')) throw new RefusedError('an API key needs a scope that reads')
   if (!scopes.every(scope => allScopes.some(known => known === scope))) {
     throw new RefusedError(`the scopes of an API key must be of ${allScopes.join(', ')}`)
   }
@@ -231,6 +231,7 @@ async function lockAccount(db: Kysely<Tables>, { engine }: Store, id: number, no
 
 interface GrantRow {
   id: number
+  name: string
   account_id: number
   scopes: string
   expires_at: number | null
@@ -238,15 +239,13 @@ interface GrantRow {
   replaced_at: number | null
   subscription_tier: string | null
   subscription_ends_at: number | null
-  owners: string | null
+  shared: string | null
 }
 
 const grantByHash = query<{ hash: string }, GrantRow>(
   param => sql`
-    select token.id, token.account_id, token.scopes, token.expires_at, token.revoked_at, token.replaced_at,
-      account.subscription_tier, account.subscription_ends_at,
-      (select string_agg(cast(partnership.owner_id as text), ',') from partnership
-        where partnership.partner_id = token.account_id) as owners
+    select token.id, token.account_id, token.name, token.scopes, token.expires_at, token.revoked_at, token.replaced_at,
+      account.subscription_tier, account.subscription_ends_at, ${sharedAccessText('token.account_id')} as shared
     from token join account on account.id = token.account_id
     where token.hash = ${param('hash')}`,
 )

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
+import { type Area, areas, isArea } from '../contract/areas.ts'
+import { formatDate } from '../contract/calendar.ts'
 import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSession } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { accountText, isTier, User } from '../contract/people.ts'
-import { formatTimestamp } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp, parseDay } from '../contract/time.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 import {
@@ -40,6 +42,8 @@ export interface Kind {
   readonly key: readonly string[]
   /** The columns that decide whether two rows with the same key are equal; the others are derived from them. */
   readonly identity: readonly string[]
+  /** The columns that a stored row keeps, whatever a line says. */
+  readonly kept?: readonly string[]
   /** The columns that refer to accounts. */
   readonly accounts: readonly string[]
   /** The columns of the identifier and of the account it belongs to. */
@@ -116,11 +120,15 @@ export const account: Kind = {
   },
 }
 
+/** The columns of what access allows: what is stored stays, whatever a line tells. */
+const TERMS = ['areas', 'records_from', 'expires_at', 'ended_at']
+
 const partnership: Kind = {
   name: 'partnership',
   table: 'partnership',
   envelopeKeys: [],
-  columns: ['owner_id', 'partner_id', 'extra'],
+  columns: ['owner_id', 'partner_id', ...TERMS, 'extra'],
+  kept: TERMS,
   staged: {},
   key: ['owner_id', 'partner_id'],
   identity: [],
@@ -133,14 +141,13 @@ const partnership: Kind = {
     const owner = faults.collect(() => identifier(data, 'ownerId')) ?? null
     const partner = faults.collect(() => identifier(data, 'partnerId')) ?? null
     if (owner !== null && owner === partner) faults.add(new InvalidError('must not be the owner', 'partnerId'))
+    const terms = faults.collect(() => readTerms(data))
     noteUnknown(data, PARTNERSHIP_FIELDS, notes, faults)
     faults.throwIfAny()
-    return { owner_id: owner, partner_id: partner }
+    return { owner_id: owner, partner_id: partner, ...terms }
   },
-  write: row => line('partnership', `{"ownerId":${row['owner_id']},"partnerId":${row['partner_id']}}`, row),
+  write: row => line('partnership', JSON.stringify(partnershipData(row)), row),
 }
-
-const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId'])
 
 const lockTemplate = record('lock-template', {
   columns: ['at', 'is_test_lock', 'is_time_displayed'],
@@ -303,6 +310,51 @@ export const kinds: readonly Kind[] = [
   lockSession,
   trainingSession,
 ]
+
+const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId', 'areas', 'recordsFrom', 'until', 'endedAt'])
+
+/** What a line says of access; a plain line means all of it. Throws InvalidError. */
+function readTerms(data: JsonObject) {
+  const faults = new Faults()
+  const given = faults.collect(() => readAreas(data['areas'])) ?? []
+  const recordsFrom = faults.collect(() => readRecordsFrom(data['recordsFrom'])) ?? null
+  const until = faults.collect(() => optionalInstant(data, 'until')) ?? null
+  const endedAt = faults.collect(() => optionalInstant(data, 'endedAt')) ?? null
+  faults.throwIfAny()
+  return { areas: given.join(' '), records_from: recordsFrom, expires_at: until, ended_at: endedAt }
+}
+
+/** Throws InvalidError. */
+function readAreas(value: unknown): readonly Area[] {
+  if (value === undefined) return areas
+  const given: readonly unknown[] = Array.isArray(value) ? value : []
+  if (given.length === 0 || !given.every(area => typeof area === 'string' && isArea(area))) {
+    throw new InvalidError(`must be a list of ${areas.join(' and ')}`, 'areas')
+  }
+  return areas.filter(area => given.includes(area))
+}
+
+/** The start of a day. Throws InvalidError. */
+function readRecordsFrom(value: unknown = null): number | null {
+  if (value === null) return null
+  const day = typeof value === 'string' ? parseDay(value) : undefined
+  if (day === undefined) throw new InvalidError('must be a day as YYYY-MM-DD, or null', 'recordsFrom')
+  return day
+}
+
+/** The data of a line: terms only where access is narrowed, or has ended. */
+function partnershipData(row: Row) {
+  const { records_from: recordsFrom = null, expires_at: until = null, ended_at: endedAt = null } = row
+  const given = String(row['areas']).split(' ')
+  return {
+    ownerId: row['owner_id'],
+    partnerId: row['partner_id'],
+    ...(given.length === areas.length ? {} : { areas: given }),
+    ...(recordsFrom === null ? {} : { recordsFrom: formatDate(Number(recordsFrom) / DAY_MS) }),
+    ...(until === null ? {} : { until: formatTimestamp(Number(until)) }),
+    ...(endedAt === null ? {} : { endedAt: formatTimestamp(Number(endedAt)) }),
+  }
+}
 
 /** Makes the row of an account from its id, its username and whatever else is known. Throws InvalidError. */
 export function readAccount(data: JsonObject, notes = new Notes()) {

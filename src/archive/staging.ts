@@ -207,7 +207,7 @@ export class ImportStaging {
         on conflict (${primaryKey.join(', ')}) do ${
           replaced + refreshed === 0
             ? 'nothing'
-            : `update set ${rest.map(column => `${column} = ${newValue(table, column)}`).join(', ')} where ${updates.join(' or ')}`
+            : `update set ${rest.map(column => `${column} = ${newValue(kind, column)}`).join(', ')} where ${updates.join(' or ')}`
         }`,
     )
     const added = written - replaced - refreshed
@@ -422,7 +422,8 @@ function refreshes({ columns }: Kind, incoming: string, stored: string): string 
 }
 
 /** The new value of a column: missing extra fields keep their stored value, and `as_of` never goes back. */
-function newValue(table: string, column: string): string {
+function newValue({ table, kept = [] }: Kind, column: string): string {
+  if (kept.includes(column)) return `${table}.${column}`
   if (column === 'extra') return `coalesce(excluded.extra, ${table}.extra)`
   if (column !== 'as_of') return `excluded.${column}`
   return `case when excluded.as_of is null or excluded.as_of <= ${table}.as_of then ${table}.as_of else excluded.as_of end`

@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
+import { writeOperatorExport } from '../accounts/read-log.ts'
 import { exportArchive } from '../archive/export.ts'
 import {
   conflictChoices,
@@ -106,6 +107,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
 async function exportRecords(flags: StoreOptions & { readonly account?: string }) {
   await withStore(flags, async store => {
     const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
+    if (account !== undefined) await writeOperatorExport(store, account.id, Date.now())
     await exportArchive(store, writeToStdout, account?.id)
   })
 }

@@ -5,7 +5,7 @@ import { setPassword } from '../accounts/passwords.ts'
 import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
 import { importArchive } from '../archive/import.ts'
 import { readConfig, settings } from '../config.ts'
-import { areaScopes } from '../contract/endpoint.ts'
+import { defaultScopes } from '../contract/endpoint.ts'
 import type { Store } from '../store/index.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { openStore, print, UsageError, withOptions } from './terminal.ts'
@@ -102,5 +102,5 @@ async function demoToken(store: Store): Promise<string> {
   for (const token of await listTokens(store, id)) {
     if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
   }
-  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes: areaScopes, expiresAt: null }, now)
+  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes: defaultScopes, expiresAt: null }, now)
 }

@@ -1,5 +1,12 @@
-import { type Command, Option } from 'commander'
-import { addLink, findAccount, listLinks, removeLink } from '../accounts/accounts.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { findAccount } from '../accounts/accounts.ts'
+import { allReads } from '../accounts/reads.ts'
+import { addAccess, type AccessPair, endAccess, listLinks } from '../accounts/shared-access.ts'
+import { type Area, areas } from '../contract/areas.ts'
+import { formatDate } from '../contract/calendar.ts'
+import { DAY_MS, formatOptionalTimestamp, formatTimestamp, parseDay } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { parseUntil } from './instants.ts'
 import { databaseOption, jsonOption, printRows, say, type StoreOptions, withOptions, withStore } from './terminal.ts'
 
 export function addLinkCommands(program: Command) {
@@ -8,34 +15,126 @@ export function addLinkCommands(program: Command) {
     .summary('let accounts read the records of others')
     .description('Links: who may read whose records.')
 
-  for (const [name, description, change, done] of [
-    ['add', 'Lets the partner read the records of the owner.', addLink, 'The link is set.'],
-    ['remove', 'Ends the access of the partner.', removeLink, 'The link is removed.'],
-  ] as const) {
-    withOptions(
-      link.command(name),
-      new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
-      new Option('--partner <id|username>', 'who may read them').makeOptionMandatory(),
-      databaseOption(),
-    )
-      .description(description)
-      .action(async (flags: StoreOptions & { owner: string; partner: string }) => {
-        await withStore(flags, async store => {
-          const owner = await findAccount(store, flags.owner)
-          const partner = await findAccount(store, flags.partner)
-          await change(store, owner.id, partner.id)
-        })
-        say(done)
-      })
-  }
+  addAddCommand(link)
+  addRemoveCommand(link)
+  addListCommand(link)
+  addReadsCommand(link)
+}
 
+interface PairFlags extends StoreOptions {
+  readonly owner: string
+  readonly partner: string
+}
+
+interface AddFlags extends PairFlags {
+  readonly area?: readonly Area[]
+  readonly recordsFrom?: number
+  readonly until?: number
+  readonly again?: boolean
+}
+
+function addAddCommand(link: Command) {
+  withOptions(
+    link.command('add'),
+    ...pairOptions(),
+    new Option('--area <area...>', `which records; ${areas.join(' and ')} if not given`).choices(areas),
+    new Option('--records-from <day>', 'the first day (UTC) of which sessions are shown; all if not given').argParser(
+      parseFirstDay,
+    ),
+    new Option('--until <time>', 'when it ends: an RFC 3339 date-time, or its last day').argParser(parseUntil),
+    new Option('--again', 'also change access that is there, or give access that was ended'),
+    databaseOption(),
+  )
+    .description('Lets the partner read the records of the owner.')
+    .action(async (flags: AddFlags) => {
+      const { area = areas, recordsFrom = null, until = null, again = false } = flags
+      await withStore(flags, async store => {
+        const terms = { areas: area, recordsFrom, until, again }
+        await addAccess(store, await findPair(store, flags), terms, Date.now())
+      })
+      say('The link is set.')
+    })
+}
+
+function addRemoveCommand(link: Command) {
+  withOptions(link.command('remove'), ...pairOptions(), databaseOption())
+    .description('Ends the access of the partner within a second. Only link add --again gives it again.')
+    .action(async (flags: PairFlags) => {
+      await withStore(flags, async store => endAccess(store, await findPair(store, flags), Date.now()))
+      say('The link is removed.')
+    })
+}
+
+function addListCommand(link: Command) {
   withOptions(link.command('list'), databaseOption(), jsonOption())
-    .description('Lists all links.')
+    .description('Lists all links, ended ones included.')
     .action(async (flags: StoreOptions & { json?: boolean }) => {
+      const links = await withStore(flags, listLinks)
       printRows(
-        await withStore(flags, listLinks),
-        { owner: row => `${row.owner} (${row.ownerId})`, partner: row => `${row.partner} (${row.partnerId})` },
+        links.map(({ recordsFrom, until, since, endedAt, ...row }) => ({
+          ...row,
+          recordsFrom: recordsFrom === null ? null : formatDate(recordsFrom / DAY_MS),
+          until: formatOptionalTimestamp(until),
+          since: formatOptionalTimestamp(since),
+          endedAt: formatOptionalTimestamp(endedAt),
+        })),
+        {
+          owner: row => `${row.owner} (${row.ownerId})`,
+          partner: row => `${row.partner} (${row.partnerId})`,
+          areas: row => row.areas.join(' '),
+          'records from': row => row.recordsFrom,
+          until: row => row.until,
+          since: row => row.since,
+          ended: row => row.endedAt,
+        },
         flags.json,
       )
     })
+}
+
+function addReadsCommand(link: Command) {
+  withOptions(
+    link.command('reads'),
+    new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
+    databaseOption(),
+    jsonOption(),
+  )
+    .description('Lists who read the records of the owner, by the hour, the newest first.')
+    .action(async (flags: StoreOptions & { owner: string; json?: boolean }) => {
+      const reads = await withStore(flags, async store => {
+        const { id } = await findAccount(store, flags.owner)
+        return Array.fromAsync(allReads(store, id))
+      })
+      printRows(
+        reads.map(row => ({ ...row, hour: formatTimestamp(row.hour) })),
+        {
+          hour: row => row.hour,
+          reader: row => (row.readerId === null ? row.reader : `${row.reader} (${row.readerId})`),
+          via: row => row.via,
+          token: row => row.tokenName,
+          area: row => row.area,
+          kind: row => row.kind ?? 'not told apart',
+          count: row => row.count,
+        },
+        flags.json,
+      )
+    })
+}
+
+function pairOptions(): Option[] {
+  return [
+    new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
+    new Option('--partner <id|username>', 'who may read them').makeOptionMandatory(),
+  ]
+}
+
+/** Throws RefusedError. */
+async function findPair(store: Store, { owner, partner }: PairFlags): Promise<AccessPair> {
+  return { ownerId: (await findAccount(store, owner)).id, partnerId: (await findAccount(store, partner)).id }
+}
+
+function parseFirstDay(text: string): number {
+  const day = parseDay(text)
+  if (day === undefined) throw new InvalidArgumentError('It must be a day as YYYY-MM-DD.')
+  return day
 }

@@ -1,7 +1,8 @@
+import { makeReadLog } from '../accounts/read-log.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 
-export interface FullServiceOptions extends Omit<ServiceOptions, 'pages'> {
+export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'reads'> {
   /** The account that is filled in on the sign-in page, if all data is a sample. */
   readonly sample?: SampleAccount | undefined
 }
@@ -9,6 +10,7 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'pages'> {
 /** Starts the service with its pages, which are loaded while it starts. */
 export function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
-  const pages = import('../dashboard/app.ts').then(({ makePages }) => makePages({ store, config, log, sample }))
-  return startServer({ ...options, pages })
+  const reads = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
+  const pages = import('../dashboard/app.ts').then(({ makePages }) => makePages({ store, config, log, reads, sample }))
+  return startServer({ ...options, reads, pages })
 }

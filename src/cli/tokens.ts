@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
 import { createToken, listTokens, revokeToken, type TokenFacts } from '../accounts/tokens.ts'
-import { areaScopes, scopes, type Scope } from '../contract/endpoint.ts'
+import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
@@ -28,7 +28,7 @@ export function addTokenCommands(program: Command) {
     token.command('create'),
     accountOption(),
     new Option('--name <name>', `what it is for, 1 to ${MAX_NAME_LENGTH} characters`).makeOptionMandatory(),
-    new Option('--scope <scope...>', `what it may read; ${areaScopes.join(' and ')} if not given`).choices(scopes),
+    new Option('--scope <scope...>', `what it may read; ${defaultScopes.join(', ')} if not given`).choices(scopes),
     new Option('--expires <when>', 'a span such as 30d, a time, or never')
       .argParser(parseExpiry)
       .default(parseExpiry('365d'), '365d'),
@@ -78,13 +78,16 @@ async function create(flags: CreateFlags) {
       {
         accountId: id,
         name: flags.name,
-        scopes: flags.scope ?? areaScopes,
+        scopes: flags.scope ?? defaultScopes,
         expiresAt: flags.expires(now),
       },
       now,
     )
   })
   print(token)
+  if (flags.scope?.includes('shared:access') === false) {
+    say("It reads this account's own records only, because --scope leaves out shared:access.")
+  }
   say('Keep it now: it is not shown again.')
 }
 

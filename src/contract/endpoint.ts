@@ -1,14 +1,18 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
+import type { ReadKind } from './reads.ts'
 import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
 /** What a token can be allowed to read. */
-export const scopes = ['lkbx:read', 'dtt:read', 'status:read'] as const
+export const scopes = ['lkbx:read', 'dtt:read', 'status:read', 'shared:access'] as const
 export type Scope = (typeof scopes)[number]
 
-/** The areas of records, and what a token may read if nothing else is said. Together they allow figures, too. */
+/** The areas of records. Together they allow figures, too. */
 export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
+
+/** What a token may read if nothing else is said: records of both areas, also those of others. */
+export const defaultScopes = [...areaScopes, 'shared:access'] as const satisfies Scope[]
 
 /** Whether a token with some scopes may use an endpoint that needs one of others. */
 export function hasScope(granted: readonly string[], needed: readonly Scope[]): boolean {
@@ -31,6 +35,8 @@ export interface Endpoint<
   readonly entitled: boolean
   /** Names the record in the text of a 404; undefined where the endpoint never sends one. */
   readonly resourceName: string | undefined
+  /** As what a read counts in the log of reads, if it holds records. */
+  readonly reads: ReadKind
   readonly query: Query
   /** The schema of `data` in the envelope. */
   readonly data: Data
@@ -60,6 +66,7 @@ interface Facts {
   readonly scope?: Scope | readonly Scope[]
   readonly entitled?: boolean
   readonly resourceName?: string
+  readonly reads?: ReadKind
 }
 
 /** An endpoint that returns one value. */
@@ -74,6 +81,7 @@ export function get<const Path extends string, Data extends TSchema, Query exten
     scopes: facts.scope === undefined ? [] : [facts.scope].flat(),
     entitled: facts.entitled ?? true,
     resourceName: facts.resourceName,
+    reads: facts.reads ?? 'record',
     // Without `query` in the facts, Query is inferred as {}.
     query: facts.query ?? ({} as Query),
     data: facts.data,
@@ -110,6 +118,7 @@ export function page<
     scopes: facts.scope === undefined ? [] : [facts.scope].flat(),
     entitled: facts.entitled ?? true,
     resourceName: undefined,
+    reads: 'list',
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
     query: { ...paging, ...(facts.filters as Filters), ...(facts.options as Options) },
     data: Type.Object({

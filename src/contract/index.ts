@@ -3,6 +3,7 @@ import { devices } from './devices.ts'
 import { lockSessions } from './lock-sessions.ts'
 import { lockTemplates } from './lock-templates.ts'
 import { people } from './people.ts'
+import { sharing } from './sharing.ts'
 import { statistics } from './statistics.ts'
 import { status } from './status.ts'
 import { trainingSessions } from './training-sessions.ts'
@@ -16,6 +17,7 @@ export const api = {
   ...trainingSessions,
   ...devices,
   ...people,
+  ...sharing,
   ...status,
   ...statistics,
 }

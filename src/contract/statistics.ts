@@ -164,6 +164,7 @@ export const statistics = {
     description:
       'Sessions, repetitions, distances, durations, points and grades of the caller, or of `ownerId`, in the buckets of a range and in total, and the streak of days. At most 400 buckets; empty ones are zero.',
     scope: ['dtt:read', 'status:read'],
+    reads: 'statistics',
     query: {
       ...rangeParameters,
       type: text('Only sessions with a segment of this kind, and of them only what these segments have.'),
@@ -177,6 +178,7 @@ export const statistics = {
     description:
       'Time locked, in breaks and open of the caller, or of `ownerId`, in the buckets of a range and in total. At most 400 buckets; empty ones are zero. Practice locks do not count.',
     scope: ['lkbx:read', 'status:read'],
+    reads: 'statistics',
     query: rangeParameters,
     data: LockStatistics,
     check: checkRange,

@@ -62,6 +62,7 @@ export const status = {
     description:
       'One flat object for displays and home automation: the lock, the newest training session, this week, streaks. It changes with events, at midnight and once an hour, so its validator stays valid in between. Durations of a state that was last known more than an hour ago end at that time.',
     scope: 'status:read',
+    reads: 'statistics',
     query: {
       ...ownerOrCaller,
       tz: zoneParameter,

@@ -142,5 +142,6 @@ export const eventLabels: Readonly<Record<string, string>> = {
 export const scopeLabels: Readonly<Record<string, string>> = {
   'lkbx:read': 'Locks',
   'dtt:read': 'Training',
+  'shared:access': 'Shared records',
   'status:read': 'Status and statistics only',
 }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ReadLog } from '../accounts/read-log.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../store/index.ts'
 
@@ -19,5 +20,6 @@ export interface DashboardOptions {
   /** Passes an error to the listener, which sends it as JSON. */
   readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
   readonly log: FailureLog
+  readonly reads: ReadLog
   readonly sample?: SampleAccount | undefined
 }

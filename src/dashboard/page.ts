@@ -1,7 +1,9 @@
 import type { Store } from '../store/index.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
+import type { SharedAccess } from '../accounts/shared-access.ts'
 import type { Html } from './html.ts'
 import type { Display } from './display.ts'
+import type { Reading } from './reading.ts'
 
 /** The sections of the dashboard, with their titles in the navigation. */
 export const sections = {
@@ -28,7 +30,9 @@ export interface Viewer extends Display {
   readonly session: BrowserSession
   /** The account whose records the pages show: the viewer's own, or one that gave access. Checked on every request. */
   readonly subject: Person
-  /** Every account whose records the viewer may read now, the viewer first. */
+  /** What others let the viewer read. */
+  readonly shared: readonly SharedAccess[]
+  /** Every account of which the viewer may read records now, the viewer first. */
   readonly readable: readonly Person[]
   /** An IANA name, such as `Europe/Berlin`. */
   readonly timeZone: string
@@ -41,6 +45,8 @@ export interface Viewer extends Display {
 export interface Visit {
   readonly store: Store
   readonly viewer: Viewer
+  /** What the viewer may read, which every query of records begins with. */
+  readonly reading: Reading
   /** The clock of the request, in milliseconds since 1970. */
   readonly now: number
   readonly path: string

@@ -1,7 +1,6 @@
-import type { Store } from '../store/index.ts'
 import { type ListedProgram, programsOf } from '../stats/queries.ts'
 import { recordName } from './names.ts'
-import type { Viewer } from './page.ts'
+import type { Visit } from './page.ts'
 
 /** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
 export interface Programs {
@@ -10,15 +9,17 @@ export interface Programs {
   readonly nameOf: (id: number) => string
 }
 
-export async function readPrograms(store: Store, viewer: Viewer): Promise<Programs> {
-  const all = await programsOf(
-    store,
-    viewer.readable.map(({ id }) => id),
-  )
+export async function readPrograms({ store, viewer, reading }: Visit): Promise<Programs> {
+  const all = await programsOf(store, reading.ofAll('training_template'))
   const byId = new Map(all.map(program => [program.id, program]))
+  const find = (id: number) => {
+    const program = byId.get(id)
+    if (program !== undefined) reading.note('dtt', program.ownerId)
+    return program
+  }
   return {
     all,
-    find: id => byId.get(id),
-    nameOf: id => recordName(viewer, 'program', { id, name: byId.get(id)?.name ?? '' }),
+    find,
+    nameOf: id => recordName(viewer, 'program', { id, name: find(id)?.name ?? '' }),
   }
 }

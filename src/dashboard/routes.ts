@@ -8,6 +8,7 @@
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
  *    which the policy forbids. A view that names its `charts` loads assets/charts.js and allows the styles that Plot sets.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
+ *    Queries take their access from `visit.reading`, which notes whose records are read.
  *  - Names, kinds and texts come from names.ts, which implements discreet mode; fields are named by labels.ts.
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in components.ts.
@@ -17,7 +18,9 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
+import type { ReadLog } from '../accounts/read-log.ts'
 import { ApiError } from '../contract/errors.ts'
+import type { ReadKind } from '../contract/reads.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
 import { chartTableView } from './chart-table.ts'
@@ -43,6 +46,7 @@ import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
 import { registerInvitations } from './pages/invitation.ts'
 import { askToSignIn, makeSignIn } from './pages/signin.ts'
+import { Reading } from './reading.ts'
 import { sessionOf } from './session-cookie.ts'
 import { viewerOf } from './viewer.ts'
 
@@ -68,7 +72,7 @@ export interface Dashboard {
 }
 
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
-  const { config, sendAsJson, log } = options
+  const { config, sendAsJson, log, reads } = options
   const signIn = makeSignIn(options)
 
   void app.register((scope, _options, done) => {
@@ -104,7 +108,9 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
         handler: async (request, reply) => {
           const visit = await visitOf(options, request)
           if (visit === undefined) return askToSignIn(request, reply)
-          return send(reply, visit, (await askAgain(visit, page)) ?? (await handle(visit)))
+          const result = (await askAgain(visit, page)) ?? (await handle(visit))
+          recordReads(reads, visit, kindOfRead(path, result))
+          return send(reply, visit, result)
         },
       })
     }
@@ -140,9 +146,12 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
   const session = await sessionOf(store, request, site)
   if (session === undefined) return undefined
   const { id = '' } = request.params as { id?: string }
+  const viewer = await viewerOf(store, session, cookies, now)
+  const grant = { accountId: session.accountId, shared: viewer.shared }
   return {
     store,
-    viewer: await viewerOf(store, session, cookies, now),
+    viewer,
+    reading: new Reading({ grant, now }, viewer.subject.id),
     now,
     path: target.path,
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
@@ -152,6 +161,20 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
     secure: site.secure,
     logFailure: error => log.failure(error, request.context.requestId),
   }
+}
+
+/** Counts what a page reads of others. What people read of themselves, on pages, is not counted. */
+function recordReads(reads: ReadLog, { viewer, reading, now }: Visit, kind: ReadKind) {
+  const { accountId } = viewer.session
+  for (const [area, owner] of reading.noted()) {
+    if (owner !== accountId) reads.record({ accountId, via: 'dashboard', tokenName: '' }, owner, area, kind, now)
+  }
+}
+
+function kindOfRead(path: string, { kind }: PageResult): ReadKind {
+  if (kind === 'download') return 'export'
+  if (path.endsWith('/:id')) return 'record'
+  return path === '/' ? 'statistics' : 'list'
 }
 
 function policy(charts: boolean): string {

@@ -1,5 +1,5 @@
-import { listReadableAccounts } from '../accounts/accounts.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
+import { listReceivedAccess } from '../accounts/shared-access.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'
@@ -14,13 +14,15 @@ export async function viewerOf(
   now: number,
 ): Promise<Viewer> {
   const own = { id: session.accountId, username: session.username }
-  const readable = [own, ...(await listReadableAccounts(store, session.accountId))]
+  const received = await listReceivedAccess(store, session.accountId, now)
+  const readable = [own, ...received.map(({ accountId: id, username }) => ({ id, username }))]
   // Without access to somebody else's records, the viewer sees their own.
   const subject = readable.find(({ id }) => String(id) === cookies.get('subject')) ?? own
   const { asOf } = await readKnownTime(store, own.id, subject.id, now)
   return {
     ...readDisplay(cookies),
     session,
+    shared: received.map(({ accountId: ownerId, ...terms }) => ({ ownerId, ...terms })),
     readable,
     subject,
     asOf,

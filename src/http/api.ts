@@ -6,6 +6,7 @@ import type { GrantCache } from '../accounts/grant-cache.ts'
 import type { Store } from '../store/index.ts'
 import { type Grant, isEntitled } from '../accounts/tokens.ts'
 import { clientAddress } from '../accounts/addresses.ts'
+import type { ReadLog } from '../accounts/read-log.ts'
 import { matchesEtag } from '../contract/etags.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import type { Responder } from './respond.ts'
@@ -24,6 +25,7 @@ interface ApiOptions {
   readonly responder: Responder
   readonly limits: Limits
   readonly usage: TokenUsage
+  readonly reads: ReadLog
   /** The start of links; empty for links without a host. */
   readonly publicUrl: string
   /** The proxies whose X-Forwarded-For is trusted. */
@@ -36,7 +38,7 @@ interface ApiOptions {
  * from the store before the credentials are checked.
  */
 export function makeApi(options: ApiOptions): Handle {
-  const { store, grants, responder, limits, usage, publicUrl, trustedProxies, isOverloaded } = options
+  const { store, grants, responder, limits, usage, reads, publicUrl, trustedProxies, isOverloaded } = options
   const find = makeRouter(routes)
 
   const identify = async (context: RequestContext, query: Query): Promise<Grant> => {
@@ -77,6 +79,11 @@ export function makeApi(options: ApiOptions): Handle {
 
     const result = await handle({ store, grant, now }, query, match.id)
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
+
+    // What is not sent again, because the caller has it, is read too.
+    for (const { area, owners } of result.reads ?? []) {
+      for (const owner of owners) reads.record(grant, owner, area, endpoint.reads, now)
+    }
 
     const etag = `"${result.etag}"`
     const link = linkOf(publicUrl, endpoint, query, result)

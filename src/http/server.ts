@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { makeGrantCache } from '../accounts/grant-cache.ts'
+import type { ReadLog } from '../accounts/read-log.ts'
 import { makeTokenUsage } from '../accounts/token-usage.ts'
 import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -35,6 +36,7 @@ export interface ServiceOptions {
   readonly config: Config
   readonly log: Log
   readonly metrics?: Metrics | undefined
+  readonly reads: ReadLog
   /** Handles all paths except the API and health; without it, these paths do not exist. */
   readonly pages?: Promise<Pages> | undefined
   /** For tests: the undocumented parts of Node to use, instead of all that work. */
@@ -43,7 +45,7 @@ export interface ServiceOptions {
 
 /** Starts the service on an open store. Rejects if the address cannot be bound. */
 export async function startServer(options: ServiceOptions): Promise<Service> {
-  const { store, config, log, metrics, pages, internals = await detectInternals() } = options
+  const { store, config, log, metrics, reads, pages, internals = await detectInternals() } = options
   const limits = makeLimits(config)
   const usage = makeTokenUsage(store, error => log.failure(error, undefined))
   const overload = watchLoop(config.overloadLag)
@@ -61,6 +63,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     responder,
     limits,
     usage,
+    reads,
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     isOverloaded: overload.isOverloaded,
@@ -91,6 +94,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
       await shutdown.run(server, connections, config.drainDelay)
       overload.close()
       await usage.close()
+      await reads.close()
       log.flush()
     },
   }

@@ -340,13 +340,73 @@ export interface Token {
     /** The last four characters of the key. */
     last4: string;
     /** What it may read. */
-    scopes: ("lkbx:read" | "dtt:read" | "status:read")[];
+    scopes: ("lkbx:read" | "dtt:read" | "status:read" | "shared:access")[];
     /** When it was created. */
     createdAt: string;
     /** When it stops working; null when it does not expire. */
     expiresAt: string | null;
     /** When it was last used, to the minute; null until its first use is recorded. */
     lastUsedAt: string | null;
+}
+/** Access given and received. */
+export interface AccessLists {
+    /** Who may read the caller's records. */
+    given: (GivenAccess)[];
+    /** Whose records the caller may read. */
+    received: (ReceivedAccess)[];
+}
+/** Access to the caller's records that the caller gave. */
+export interface GivenAccess {
+    /** Identifier of the other account. */
+    accountId: number;
+    /** Its name. */
+    username: string;
+    /** Which records may be read. */
+    areas: ("lkbx" | "dtt")[];
+    /** The first day (UTC) of which sessions may be read; null for all. */
+    recordsFrom: string | null;
+    /** When it ends; null when it does not. */
+    until: string | null;
+    /** When it was given; null when that is not known. */
+    since: string | null;
+    /** The start of the hour in which the other account last read; null if it has not, as far as is known. */
+    lastReadAt: string | null;
+}
+/** Access that the caller received. */
+export interface ReceivedAccess {
+    /** Identifier of the other account. */
+    accountId: number;
+    /** Its name. */
+    username: string;
+    /** Which records may be read. */
+    areas: ("lkbx" | "dtt")[];
+    /** The first day (UTC) of which sessions may be read; null for all. */
+    recordsFrom: string | null;
+    /** When it ends; null when it does not. */
+    until: string | null;
+    /** When it was given; null when that is not known. */
+    since: string | null;
+}
+/** How often somebody read the caller's records in an hour, in one way. Where reads were counted but not told apart, only `id`, `hour` and `count` are not null. */
+export interface Read {
+    /** Identifier of the row. */
+    id: number;
+    /** The start of the hour. */
+    hour: string;
+    /** Identifier of the account that read; null for the operator. */
+    readerId: number | null;
+    /** Its name; `operator` for the operator, `removed account` once it is removed. */
+    reader: string | null;
+    /** How: with a token, on a page of the dashboard, or by a command on the server. */
+    via: "token" | "dashboard" | "operator" | null;
+    /** The name of the token, of the caller's own tokens; null for others. */
+    tokenName: string | null;
+    /** Which records. */
+    area: "lkbx" | "dtt" | null;
+    /** What was read: rows of a list, one record, statistics, or records to keep. */
+    kind: "list" | "record" | "statistics" | "export" | null;
+    /** How often. */
+    count: number;
 }
 /** The present state. A field is null if nothing is known, or if the caller may not read that area. */
 export interface Status {
@@ -843,6 +903,30 @@ export interface Endpoints {
             token: Token;
         };
         item: never;
+    };
+    /** List access given and received */
+    '/api/v1/me/access': {
+        params: {};
+        data: AccessLists;
+        item: never;
+    };
+    /** List who read */
+    '/api/v1/me/reads': {
+        params: {
+            limit?: number;
+            offset?: number;
+            cursor?: string;
+            readerId?: number;
+            from?: string;
+            to?: string;
+        };
+        data: {
+            /** The records of this page. */
+            data: (Read)[];
+            /** The position of this page: `limit` and `offset` as applied, or `nextCursor` with a cursor. */
+            pagination: OffsetPagination | CursorPagination;
+        };
+        item: Read;
     };
     /** Get the status */
     '/api/v1/status': {

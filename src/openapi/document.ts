@@ -7,6 +7,7 @@ import { LockSegment, lockSessions, LockSessionWithTemplate } from '../contract/
 import { LockTemplate, lockTemplates } from '../contract/lock-templates.ts'
 import { id, type Parameter } from '../contract/parameters.ts'
 import { Account, people, Token, User } from '../contract/people.ts'
+import { AccessLists, GivenAccess, Read, ReceivedAccess, sharing } from '../contract/sharing.ts'
 import { components, healthResponses, Refusal, responsesOf } from './responses.ts'
 import {
   GradeStatistics,
@@ -93,8 +94,8 @@ const resources: readonly Resource[] = [
   {
     name: 'People',
     description: 'The caller, and the people linked to the caller.',
-    endpoints: people,
-    records: { User, Account, Token },
+    endpoints: { ...people, ...sharing },
+    records: { User, Account, Token, AccessLists, GivenAccess, ReceivedAccess, Read },
   },
   {
     name: 'Statistics',

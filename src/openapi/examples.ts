@@ -10,6 +10,7 @@ import {
   type TrainingTotals,
   TrainingStatistics,
 } from '../contract/statistics.ts'
+import { AccessLists, type GivenAccess, Read, type ReceivedAccess } from '../contract/sharing.ts'
 import { Status } from '../contract/status.ts'
 import { TrainingSessionWithOwner } from '../contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
@@ -181,10 +182,38 @@ const token: Static<typeof Token> = {
   id: 3,
   name: 'Spreadsheet',
   last4: 'x3Qa',
-  scopes: ['lkbx:read', 'dtt:read'],
+  scopes: ['lkbx:read', 'dtt:read', 'shared:access'],
   createdAt: '2026-01-15T10:00:00Z',
   expiresAt: '2027-01-15T10:00:00Z',
   lastUsedAt: null,
+}
+
+const received: Static<typeof ReceivedAccess> = {
+  accountId: 8,
+  username: 'ben',
+  areas: ['dtt'],
+  recordsFrom: '2026-02-01',
+  until: null,
+  since: '2026-02-10T09:30:00Z',
+}
+
+const given: Static<typeof GivenAccess> = {
+  ...received,
+  areas: ['lkbx', 'dtt'],
+  recordsFrom: null,
+  lastReadAt: '2026-02-16T18:00:00Z',
+}
+
+const read: Static<typeof Read> = {
+  id: 12,
+  hour: '2026-02-16T18:00:00Z',
+  readerId: 8,
+  reader: 'ben',
+  via: 'token',
+  tokenName: null,
+  area: 'dtt',
+  kind: 'list',
+  count: 4,
 }
 
 const status: Static<typeof Status> = {
@@ -280,6 +309,8 @@ const examples = new Map<TSchema, unknown>([
   [TrainingDevice, trainingDevice],
   [User, user],
   [people.getMe.data, { account, token }],
+  [AccessLists, { given: [given], received: [received] }],
+  [Read, read],
   [Status, status],
   [TrainingStatistics, trainingStatistics],
   [LockStatistics, lockStatistics],

@@ -1,5 +1,6 @@
-import { listAccounts, removeLink } from '../accounts/accounts.ts'
+import { listAccounts } from '../accounts/accounts.ts'
 import { isRemoved } from '../accounts/removal.ts'
+import { endAccess, resumeAccess } from '../accounts/shared-access.ts'
 import { type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -97,7 +98,9 @@ export class PulledAccounts {
     this.#intake = await this.#openIntake()
     await this.#storeAccount(this.#intake, ownerId)
     // Access that was ended here is not restored; access that a pull ended is.
-    if (access === undefined || access.ended_at !== null) await this.#grantAccess(this.#intake, source.id, ownerId)
+    if (access === undefined || access.ended_at !== null) {
+      await this.#grantAccess(this.#intake, source.id, ownerId, access?.ended_at ?? null)
+    }
     return true
   }
 
@@ -114,7 +117,7 @@ export class PulledAccounts {
       if (endedAt !== null && listed.has(ownerId)) await this.addPartner(ownerId)
       if (endedAt !== null || listed.has(ownerId)) continue
       // It may have been ended here already.
-      await removeLink(this.#store, ownerId, this.me).catch(() => {})
+      await endAccess(this.#store, { ownerId, partnerId: this.me }, now).catch(() => {})
       await this.#store.db
         .updateTable('pull_access')
         .set({ ended_at: now })
@@ -236,11 +239,13 @@ export class PulledAccounts {
       .executeTakeFirst()
   }
 
-  async #grantAccess(intake: Intake, sourceId: number, ownerId: number): Promise<void> {
+  async #grantAccess(intake: Intake, sourceId: number, ownerId: number, endedAt: number | null): Promise<void> {
     await intake.storeBatch([{ kind: 'partnership', data: { ownerId, partnerId: this.me } }], {
       within: async (db, { added }) => {
+        const isResumed =
+          added === 0 && endedAt !== null && (await resumeAccess(db, { ownerId, partnerId: this.me }, endedAt))
         // Access that existed before is not recorded, so that no pull ends it.
-        if (added === 0) return
+        if (added === 0 && !isResumed) return
         await db
           .insertInto('pull_access')
           .values({ source_id: sourceId, owner_id: ownerId, ended_at: null })

@@ -4,6 +4,7 @@ import { handlers as devices } from './devices.ts'
 import { handlers as lockSessions } from './lock-sessions.ts'
 import { handlers as lockTemplates } from './lock-templates.ts'
 import { handlers as people } from './people.ts'
+import { handlers as sharing } from './sharing.ts'
 import { handlers as statistics } from './statistics.ts'
 import { handlers as status } from './status.ts'
 import { handlers as trainingSessions } from './training-sessions.ts'
@@ -17,6 +18,7 @@ export const handlers: Handlers<Api> = {
   ...trainingSessions,
   ...devices,
   ...people,
+  ...sharing,
   ...status,
   ...statistics,
 }

@@ -1,7 +1,8 @@
-import type { Access } from '../accounts/access.ts'
+import { type Access, areaOf } from '../accounts/access.ts'
 import type { End } from '../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../store/index.ts'
 import type { RecordName } from '../store/tables.ts'
+import type { Caller } from './handler.ts'
 import { CHUNK_CHARACTERS, type PageQueries } from './page-queries.ts'
 import { pageOfRecords, type RecordList } from './record-lists.ts'
 import { longPageResult, type PageParams, pageResult, type Result } from './results.ts'
@@ -17,8 +18,8 @@ interface RangeParams extends PageParams {
 }
 
 /** A page of records. */
-export function recordPage<Table extends RecordName>(
-  store: Store,
+export async function recordPage<Table extends RecordName>(
+  { store }: Pick<Caller, 'store'>,
   list: RecordList<Table>,
   access: Access,
   params: RangeParams,
@@ -26,10 +27,12 @@ export function recordPage<Table extends RecordName>(
 ): Promise<Result> {
   const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
   const { queries, values } = pageOfRecords(list, access, range)
-  return readPage(store, queries, values, params, endpoint)
+  const result = await readPage(store, queries, values, params, endpoint)
+  return { ...result, reads: [{ area: areaOf(list.table), owners: access.owners }] }
 }
 
-function timeRangeOf({ limit, offset = 0, cursor, from, to }: RangeParams) {
+/** The range of a page by time; it too has one row more than the page. */
+export function timeRangeOf({ limit, offset = 0, cursor, from, to }: RangeParams) {
   // A cursor is bound to `to`, so its position is before that already.
   const before = cursor === undefined || cursor === 'start' ? { at: to?.before, id: 0 } : cursor
   return { from, beforeAt: before.at, beforeId: before.id, limit: limit + 1, offset }

@@ -3,51 +3,57 @@ import { lockTemplates } from '../contract/lock-templates.ts'
 import { type Query, recordQuery } from '../store/query.ts'
 import {
   type Access,
+  type AccessForm,
   accessTo,
+  areaOf,
+  formName,
+  formOf,
   isReadable,
   isReadableOf,
-  type OwnerCount,
-  ownerCountOf,
-  requireAccess,
+  type OwnerAccess,
+  sessionsOf,
 } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists.ts'
 import { recordById, type RecordRow } from './record-queries.ts'
-import { one, oneOrNull } from './results.ts'
+import { oneOrNull } from './results.ts'
 
 const templates = { table: 'lock_template', order: 'newest' } as const
 
 export const handlers: Handlers<typeof lockTemplates> = {
-  listLockTemplates({ store, grant }, params) {
-    return recordPage(store, templates, accessTo(grant, params.ownerId), params, lockTemplates.listLockTemplates)
+  listLockTemplates(caller, params) {
+    const access = accessTo(caller, templates.table, params.ownerId)
+    return recordPage(caller, templates, access, params, lockTemplates.listLockTemplates)
   },
 
-  async getActiveLockTemplate({ store, grant }, { ownerId = grant.accountId }) {
-    requireAccess(grant, ownerId)
-    const access = accessTo(grant)
-    const query = templatesInUse.getOrInsertComputed(ownerCountOf(access), templateInUse)
-    const [template] = await store.read(query, { ...access, owner: ownerId })
-    return oneOrNull(template)
+  async getActiveLockTemplate(caller, { ownerId }) {
+    const area = areaOf(templates.table)
+    const sessions = sessionsOf(caller, area, ownerId)
+    const access = accessTo(caller, templates.table)
+    const form = formOf(access)
+    const query = templatesInUse.getOrInsertComputed(formName(form), () => templateInUse(form))
+    const [template] = await caller.store.read(query, { ...access, ...sessions })
+    // The template can be of somebody else than the session.
+    const owners = new Set([sessions.owner, template?.owner_id ?? sessions.owner])
+    return { ...oneOrNull(template), reads: [{ area, owners: [...owners] }] }
   },
 
-  async getLockTemplate({ store, grant }, { id }) {
-    return one(await recordById(store, templates, accessTo(grant), id))
+  getLockTemplate(caller, { id }) {
+    return recordById(caller, templates, id)
   },
 }
 
-interface InUse extends Access {
-  /** The owner of the session. */
-  readonly owner: number
-}
+/** Access to templates, and to the sessions of one account. */
+type InUse = Access & OwnerAccess
 
-const templatesInUse = new Map<OwnerCount, Query<InUse, RecordRow>>()
+const templatesInUse = new Map<string, Query<InUse, RecordRow>>()
 
 /** The template of the active lock session of an account; of several such sessions the newest counts. */
-function templateInUse(owners: OwnerCount): Query<InUse, RecordRow> {
+function templateInUse(form: AccessForm): Query<InUse, RecordRow> {
   return recordQuery(
     param => sql`
-      select id, document, etag from lock_template
-      where ${isReadable(param, owners)} and id = (
+      select id, owner_id, document, etag from lock_template
+      where ${isReadable(param, form)} and id = (
         select template_id from lock_session
         where ${isReadableOf(param)} and is_active = 1
         order by at desc, id desc limit 1)`,

@@ -3,7 +3,7 @@ import { expiryOf } from '../accounts/tokens.ts'
 import { accountText, people } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { query, type Params } from '../store/query.ts'
-import type { Handlers } from './handler.ts'
+import type { Caller, Handlers } from './handler.ts'
 import { idRangeOf, readPage } from './lists.ts'
 import { pageQueries } from './page-queries.ts'
 import { made, one } from './results.ts'
@@ -14,26 +14,42 @@ interface Person {
   readonly etag: string
 }
 
+/** Who asks for people. `linkedAt` is the instant at which people must be linked; beyond all ends it finds none. */
+interface Asker {
+  readonly caller: number
+  readonly linkedAt: number
+}
+
 /** The caller and everybody linked to the caller, in either direction. */
-const linked = <Values extends { caller: number }>(param: Params<Values>): RawBuilder<unknown> => sql`
+const linked = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> => sql`
   id in (
     select ${param('caller')}
-    union all select owner_id from partnership where partner_id = ${param('caller')}
-    union all select partner_id from partnership where owner_id = ${param('caller')})`
+    union all select owner_id from partnership where partner_id = ${param('caller')} and ${isOpen(param)}
+    union all select partner_id from partnership where owner_id = ${param('caller')} and ${isOpen(param)})`
 
-const person = <Values extends { caller: number; id: number }>(param: Params<Values>) =>
+const isOpen = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> =>
+  sql`ended_at is null and coalesce(expires_at, ${NEVER}) > ${param('linkedAt')}`
+
+/** Beyond all ends of access; a token that does not reach others asks for links after that. */
+const NEVER = Number.MAX_SAFE_INTEGER - 1
+
+const askerOf = ({ grant: { accountId, scopes }, now }: Caller): Asker => {
+  return { caller: accountId, linkedAt: scopes.includes('shared:access') ? now : NEVER }
+}
+
+const person = <Values extends Asker & { id: number }>(param: Params<Values>) =>
   sql<Person>`select id, document, etag from account where ${linked(param)} and id = ${param('id')}`
 
-const personById = query<{ caller: number; id: number }, Person>(person)
+const personById = query<Asker & { id: number }, Person>(person)
 
 // The engine merges three index ranges, so that a page does not read all accounts.
-const peoplePages = pageQueries<{ caller: number; after: number; limit: number; offset: number }>({
+const peoplePages = pageQueries<Asker & { after: number; limit: number; offset: number }>({
   rows: param => sql`
     select document, etag, octet_length(document) as size, '0.' || position.id as position
     from (
       select id from account where id = ${param('caller')} and id > ${param('after')}
-      union select owner_id from partnership where partner_id = ${param('caller')} and owner_id > ${param('after')}
-      union select partner_id from partnership where owner_id = ${param('caller')} and partner_id > ${param('after')}
+      union select owner_id from partnership where partner_id = ${param('caller')} and owner_id > ${param('after')} and ${isOpen(param)}
+      union select partner_id from partnership where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)}
       order by id limit ${param('limit')} offset ${param('offset')}) as position
     join account on account.id = position.id
     order by position.id`,
@@ -63,18 +79,18 @@ interface AccountAndToken {
 }
 
 export const handlers: Handlers<typeof people> = {
-  listUsers({ store, grant }, params) {
-    const values = { caller: grant.accountId, ...idRangeOf(params) }
-    return readPage(store, peoplePages, values, params, people.listUsers)
+  listUsers(caller, params) {
+    const values = { ...askerOf(caller), ...idRangeOf(params) }
+    return readPage(caller.store, peoplePages, values, params, people.listUsers)
   },
 
-  async getCurrentUser({ store, grant: { accountId } }) {
-    const [person] = await store.read(personById, { caller: accountId, id: accountId })
+  async getCurrentUser(caller) {
+    const [person] = await caller.store.read(personById, { ...askerOf(caller), id: caller.grant.accountId })
     return one(person)
   },
 
-  async getUser({ store, grant }, { id }) {
-    const [person] = await store.read(personById, { caller: grant.accountId, id })
+  async getUser(caller, { id }) {
+    const [person] = await caller.store.read(personById, { ...askerOf(caller), id })
     return one(person)
   },
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Access, isReadable, isReadableByOwner, type OwnerCount, ownerCountOf } from '../accounts/access.ts'
+import { type Access, type AccessForm, formName, formOf, isReadable, isReadableByOwner } from '../accounts/access.ts'
 import type { Params } from '../store/query.ts'
 import type { RecordName, Tables } from '../store/tables.ts'
 import { type PageQueries, pageQueries, type RowSource } from './page-queries.ts'
@@ -50,7 +50,7 @@ interface ListValues extends Access {
 
 /**
  * The queries of a page of records, built once for each form of a list, and the values of this page. The form is the table,
- * the columns shown and filtered, the order, whether it is bounded, and the number of owners.
+ * the columns shown and filtered, the order, whether it is bounded, and the form of the access.
  */
 export function pageOfRecords(list: RecordList, access: Access, range: ListRange) {
   const { from = UNBOUNDED.from, beforeAt = UNBOUNDED.beforeAt, beforeId = 0, after = 0, limit, offset } = range
@@ -60,9 +60,9 @@ export function pageOfRecords(list: RecordList, access: Access, range: ListRange
     order: list.order,
     filtered: filters.map(([column]) => column),
     isBounded: from !== UNBOUNDED.from || beforeAt !== UNBOUNDED.beforeAt,
-    owners: ownerCountOf(access),
+    access: formOf(access),
   }
-  const name = `${nameOf(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${form.owners}`
+  const name = `${nameOf(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${formName(form.access)}`
   const bounds = { from, beforeAt, beforeId, after, limit, offset }
   const values: ListValues = { ...access, ...bounds, filters: filters.map(([, value]) => value) }
   return { queries: recordLists.getOrInsertComputed(name, () => pageQueries(recordsOf(form))), values }
@@ -75,7 +75,7 @@ interface ListForm {
   readonly filtered: readonly string[]
   /** Whether the instants are bounded; if not, the query does not compare them. */
   readonly isBounded: boolean
-  readonly owners: OwnerCount
+  readonly access: AccessForm
 }
 
 function isSet(filter: [string, FilterValue | undefined]): filter is [string, FilterValue] {
@@ -87,16 +87,16 @@ const UNBOUNDED = { from: Number.MIN_SAFE_INTEGER, beforeAt: Number.MAX_SAFE_INT
 const recordLists = new Map<string, PageQueries<ListValues>>()
 
 function recordsOf(form: ListForm): RowSource<ListValues> {
-  const { view, owners } = form
+  const { view, access } = form
   const { document, etag } = recordColumns(view)
   return {
     rows: param => {
-      const isOneRange = param.engine === 'sqlite' && owners === 1 && form.order === 'newest'
+      const isOneRange = param.engine === 'sqlite' && access.owners === 1 && form.order === 'newest'
       return isOneRange ? rowsOfOne(form, param) : mergedRows(form, param)
     },
     row: param => sql`
       select ${document} as document, ${etag} as etag from ${sql.table(view.table)} as record
-      where ${isReadable(param, owners)} and id = ${param('id')}`,
+      where ${isReadable(param, access)} and id = ${param('id')}`,
     onlyRecords: true,
   }
 }
@@ -106,7 +106,7 @@ function rowsOfOne(form: ListForm, param: Params<ListValues>): RawBuilder<unknow
   const { view } = form
   return sql`
     select ${shownColumns(view)}, at || '.' || id as position
-    from ${sql.table(view.table)} as record ${selection(form, param, isReadable(param, 1))}
+    from ${sql.table(view.table)} as record ${selection(form, param, isReadable(param, form.access))}
     limit ${param('limit')} offset ${param('offset')}`
 }
 
@@ -115,7 +115,7 @@ function rowsOfOne(form: ListForm, param: Params<ListValues>): RawBuilder<unknow
  * of a page does not depend on how many records the accounts have.
  */
 function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unknown> {
-  const { view, order, owners } = form
+  const { view, order, access } = form
   const table = sql.table(view.table)
   const keys = order === 'newest' ? sql`at, id, owner_id` : sql`id, owner_id`
   const isSame =
@@ -124,10 +124,10 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
       : sql`record.owner_id = position.owner_id and record.id = position.id`
   // PostgreSQL merges only ordered subqueries, and a distributed one should not return more rows than the page needs.
   const limit =
-    param.engine === 'postgres' && owners !== 1
+    param.engine === 'postgres' && access.owners !== 1
       ? sql`limit cast(${param('limit')} as bigint) + cast(${param('offset')} as bigint)`
       : sql``
-  const branches = isReadableByOwner(param, owners).map(
+  const branches = isReadableByOwner(param, access).map(
     readable => sql`select * from (select ${keys} from ${table} ${selection(form, param, readable)} ${limit}) as owned`,
   )
   return sql`

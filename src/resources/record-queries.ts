@@ -1,12 +1,14 @@
 import { sql } from 'kysely'
-import { type Access, isReadable, ownerCountOf } from '../accounts/access.ts'
-import type { Store } from '../store/index.ts'
+import { type Access, accessTo, accessToOne, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
 import { type Query, recordQuery } from '../store/query.ts'
+import type { Caller } from './handler.ts'
 import { nameOf, recordColumns, type RecordView } from './record-columns.ts'
+import { one, oneOrNull, type Result } from './results.ts'
 
 /** One record, as it is sent. */
 export interface RecordRow {
   readonly id: number
+  readonly owner_id: number
   readonly document: string
   readonly etag: string
 }
@@ -16,19 +18,21 @@ interface ById extends RecordView {
   readonly orPublic?: boolean
 }
 
-/** The record with an identifier; undefined if there is none that the access includes. */
-export async function recordById(store: Store, view: ById, access: Access, id: number): Promise<RecordRow | undefined> {
-  const count = ownerCountOf(access)
-  const query = byId.getOrInsertComputed(`${nameOf(view)} ${view.orPublic} ${count}`, () =>
+/** The record with an identifier; undefined if there is none that the caller may read. */
+export async function recordById(caller: Caller, view: ById, id: number): Promise<Result | undefined> {
+  const access = accessTo(caller, view.table)
+  const form = formOf(access)
+  const query = byId.getOrInsertComputed(`${nameOf(view)} ${view.orPublic} ${formName(form)}`, () =>
     recordQuery<Access & { id: number }, RecordRow>(param => {
-      const readable = isReadable(param, count)
+      const readable = isReadable(param, form)
       return sql`
         select ${columnsOf(view)} from ${sql.table(view.table)} as record
         where ${view.orPublic === true ? sql`(${readable} or is_public = 1)` : readable} and id = ${param('id')}`
     }),
   )
-  const [record] = await store.read(query, { ...access, id })
-  return record
+  const [record] = await caller.store.read(query, { ...access, id })
+  const result = one(record)
+  return result && record && { ...result, reads: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
 }
 
 interface Newest extends RecordView {
@@ -36,18 +40,20 @@ interface Newest extends RecordView {
   readonly isActive?: boolean
 }
 
-/** The newest record within an access to one account. */
-export async function newestRecord(store: Store, view: Newest, access: Access): Promise<RecordRow | undefined> {
-  const query = newest.getOrInsertComputed(`${nameOf(view)} ${view.isActive}`, () =>
+/** The newest record of one account, the one named or the caller; `null` if there is none. */
+export async function newestRecord(caller: Caller, view: Newest, ownerId: number | undefined): Promise<Result> {
+  const access = accessToOne(caller, view.table, ownerId)
+  const form = formOf(access)
+  const query = newest.getOrInsertComputed(`${nameOf(view)} ${view.isActive} ${formName(form)}`, () =>
     recordQuery<Access, RecordRow>(
       param => sql`
         select ${columnsOf(view)} from ${sql.table(view.table)} as record
-        where ${isReadable(param, 1)} ${view.isActive === true ? sql`and is_active = 1` : sql``}
+        where ${isReadable(param, form)} ${view.isActive === true ? sql`and is_active = 1` : sql``}
         order by at desc, id desc limit 1`,
     ),
   )
-  const [record] = await store.read(query, access)
-  return record
+  const [record] = await caller.store.read(query, access)
+  return { ...oneOrNull(record), reads: [{ area: areaOf(view.table), owners: access.owners }] }
 }
 
 const byId = new Map<string, Query<Access & { id: number }, RecordRow>>()
@@ -55,5 +61,5 @@ const newest = new Map<string, Query<Access, RecordRow>>()
 
 function columnsOf(view: RecordView) {
   const { document, etag } = recordColumns(view)
-  return sql`id, ${document} as document, ${etag} as etag`
+  return sql`id, owner_id, ${document} as document, ${etag} as etag`
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import type { Area } from '../contract/areas.ts'
 import { encodeCursor, type Position } from '../contract/cursor.ts'
 import { DOCUMENT_SEPARATOR, type PageRow, type RowSizes } from './page-queries.ts'
-import type { RecordRow } from './record-queries.ts'
 
 /** The JSON text of `data`, and a strong validator of it. */
 export interface Result {
@@ -11,6 +11,14 @@ export interface Result {
   /** The paging parameters of the next and the previous page. */
   readonly next?: PageStart | undefined
   readonly previous?: PageStart | undefined
+  /** Whose records it holds, or could hold. */
+  readonly reads?: readonly OwnersRead[] | undefined
+}
+
+/** Accounts whose records of an area were read. */
+interface OwnersRead {
+  readonly area: Area
+  readonly owners: readonly number[]
 }
 
 /** A text that is too long to hold in memory. */
@@ -29,7 +37,10 @@ interface LongRow {
 
 export type PageStart = { readonly offset: number } | { readonly cursor: string }
 
-type Stored = Pick<RecordRow, 'document' | 'etag'>
+interface Stored {
+  readonly document: string
+  readonly etag: string
+}
 
 /** One record as it is stored; undefined where there is none. */
 export function one(record: Stored | undefined): Result | undefined {

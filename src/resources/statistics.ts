@@ -1,4 +1,5 @@
-import { accessToOne } from '../accounts/access.ts'
+import { type OwnerAccess, sessionsOf } from '../accounts/access.ts'
+import type { Area } from '../contract/areas.ts'
 import { type BucketRange, formatDate } from '../contract/calendar.ts'
 import { ApiError } from '../contract/errors.ts'
 import { type RangeParams, readRange, type statistics, type StatisticsSources } from '../contract/statistics.ts'
@@ -14,14 +15,14 @@ import { allTrainings } from '../stats/training-rows.ts'
 import { type TrainingStatistics, trainingStatistics } from '../stats/training-statistics.ts'
 import { type ZoneClock, zoneClock } from '../stats/zone-clock.ts'
 import type { Caller, Handlers } from './handler.ts'
-import { made } from './results.ts'
+import { made, type Result } from './results.ts'
 import { hourOf } from './status.ts'
 
 export const handlers: Handlers<typeof statistics> = {
   async getTrainingStatistics(caller, params) {
     const { store, now } = caller
-    const { owner, range, clock, buckets, known } = await readScope(caller, params)
-    const sessions = filtered(await allTrainings(store, owner), { kind: params.type, program: params.programId })
+    const { access, range, clock, buckets, known, reads } = await readScope(caller, 'dtt', params)
+    const sessions = filtered(await allTrainings(store, access), { kind: params.type, program: params.programId })
     const figures = trainingStatistics(sessions, buckets, clock, params.type)
     const streak = streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock)
     const { sessions: counted, ungradedSegments } = figures.total
@@ -37,14 +38,14 @@ export const handlers: Handlers<typeof statistics> = {
         longestTo: streak.to === null ? null : formatDate(streak.to),
       },
     }
-    return made(JSON.stringify(data))
+    return { ...made(JSON.stringify(data)), reads }
   },
 
   async getLockStatistics(caller, params) {
-    const { owner, range, buckets, known } = await readScope(caller, params)
+    const { access, range, buckets, known, reads } = await readScope(caller, 'lkbx', params)
     const until = countedUntil(known.asOf, caller.now)
     const [start, end] = [buckets[0]?.start ?? 0, buckets.at(-1)?.end ?? 0]
-    const overlapping = (await lockHistory(caller.store, owner, until, start)).filter(
+    const overlapping = (await lockHistory(caller.store, access, until, start)).filter(
       ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
     )
     const sessions = withoutPractice(overlapping)
@@ -59,24 +60,27 @@ export const handlers: Handlers<typeof statistics> = {
       total: figures.total,
       buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
     }
-    return made(JSON.stringify(data))
+    return { ...made(JSON.stringify(data)), reads }
   },
 }
 
 interface StatisticsScope {
-  readonly owner: number
+  readonly access: OwnerAccess
   readonly range: BucketRange
   readonly clock: ZoneClock
   readonly buckets: readonly Bucket[]
   readonly known: KnownTime
+  readonly reads: Result['reads']
 }
 
 /** The account and the buckets of a request. Throws ApiError. */
 async function readScope(
-  { store, grant, now }: Caller,
+  caller: Caller,
+  area: Area,
   params: RangeParams & { readonly ownerId: number | undefined; readonly tz: string | undefined },
 ): Promise<StatisticsScope> {
-  const { accountId } = grant
+  const { store, now } = caller
+  const { accountId } = caller.grant
   const stored = await readKnownTime(store, accountId, params.ownerId ?? accountId, now)
   const known = { ...stored, timeZone: params.tz ?? stored.timeZone }
   const clock = zoneClock(known.timeZone)
@@ -85,8 +89,9 @@ async function readScope(
   if (error !== undefined) {
     throw new ApiError('invalid_parameter', `${error.field} ${error.message}`, { fieldErrors: errors })
   }
-  const [owner = 0] = accessToOne(grant, params.ownerId).owners
-  return { owner, range, clock, buckets: bucketsOf(range, clock, now), known }
+  const access = sessionsOf(caller, area, params.ownerId)
+  const reads = [{ area, owners: [access.owner] }]
+  return { access, range, clock, buckets: bucketsOf(range, clock, now), known, reads }
 }
 
 function commonFieldsOf({ weekStart, from, to }: BucketRange, { timeZone, asOf }: KnownTime) {

@@ -1,4 +1,5 @@
-import { accessToOne } from '../accounts/access.ts'
+import { readableAreas, sessionsOf } from '../accounts/access.ts'
+import { ApiError } from '../contract/errors.ts'
 import type { Status, status } from '../contract/status.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { keptReads } from '../stats/kept.ts'
@@ -10,38 +11,43 @@ import type { Handlers } from './handler.ts'
 import { made } from './results.ts'
 
 export const handlers: Handlers<typeof status> = {
-  async getStatus({ store, grant, now }, { ownerId, tz, relative }) {
-    const [owner = 0] = accessToOne(grant, ownerId).owners
+  async getStatus(caller, { ownerId, tz, relative }) {
+    const { store, grant, now } = caller
+    const owner = ownerId ?? grant.accountId
+    const areas = readableAreas(caller, owner)
+    if (areas.length === 0) throw new ApiError('owner_not_accessible')
     const kept = await keptReads(store)
     const [known, lock, sessions] = await Promise.all([
       readKnownTime(store, grant.accountId, owner, now, kept),
-      runningLock(store, owner, kept),
-      allTrainings(store, owner, kept),
+      areas.includes('lkbx') ? runningLock(store, sessionsOf(caller, 'lkbx', owner), kept) : undefined,
+      areas.includes('dtt') ? allTrainings(store, sessionsOf(caller, 'dtt', owner), kept) : undefined,
     ])
     const { asOf } = known
     const timeZone = tz ?? known.timeZone
-    const locks = lockStatus(lock, { isOwner: owner === grant.accountId, asOf, now })
+    const isOwner = owner === grant.accountId
+    const locks = areas.includes('lkbx') ? lockStatus(lock, { isOwner, asOf, now }) : undefined
     const data: Status = {
       ownerId: owner,
       timeZone,
       asOf: hourOf(asOf),
       ...lockFields(locks),
-      ...trainingFieldsOf(trainingStatus(sessions, timeZone, now)),
+      ...(sessions === undefined ? NO_TRAINING : trainingFieldsOf(trainingStatus(sessions, timeZone, now))),
       ...(relative === undefined ? {} : secondsOf(locks, asOf, now)),
     }
-    return made(JSON.stringify(data))
+    return { ...made(JSON.stringify(data)), reads: areas.map(area => ({ area, owners: [owner] })) }
   },
 }
 
-function lockFields(lock: LockStatus) {
+/** All null if the area may not be read. */
+function lockFields(lock: LockStatus | undefined) {
   return {
-    locked: lock.locked,
-    lockState: lock.state,
-    lockedSince: formatOptionalTimestamp(lock.lockedSince),
-    stateSince: formatOptionalTimestamp(lock.stateSince),
-    plannedEnd: formatOptionalTimestamp(lock.plannedEnd),
-    timeHidden: lock.timeHidden,
-    practiceLock: lock.isPractice,
+    locked: lock?.locked ?? null,
+    lockState: lock?.state ?? null,
+    lockedSince: formatOptionalTimestamp(lock?.lockedSince ?? null),
+    stateSince: formatOptionalTimestamp(lock?.stateSince ?? null),
+    plannedEnd: formatOptionalTimestamp(lock?.plannedEnd ?? null),
+    timeHidden: lock?.timeHidden ?? null,
+    practiceLock: lock?.isPractice ?? null,
   }
 }
 
@@ -52,27 +58,31 @@ function trainingFieldsOf(status: TrainingStatus) {
 
 const trainingFieldsByStatus = new WeakMap<TrainingStatus, ReturnType<typeof trainingFields>>()
 
-function trainingFields({ last, ...training }: TrainingStatus) {
+/** All null without a status. */
+function trainingFields(training: TrainingStatus | undefined) {
+  const last = training?.last
   return {
     lastSessionAt: formatOptionalTimestamp(last?.at ?? null),
     lastSessionPassed: last?.passed ?? null,
     lastSessionGradePercent: last?.grade ?? null,
     lastSessionReps: last?.reps ?? null,
     lastSessionMeters: metresOrNull(last?.distance ?? null),
-    sessionsToday: training.sessionsToday,
-    sessionsThisWeek: training.sessionsThisWeek,
-    repsThisWeek: training.repsThisWeek,
-    metersThisWeek: metresOrNull(training.distanceThisWeek),
-    streakDays: training.streakDays,
-    longestStreakDays: training.longestStreakDays,
-    bestGradePercent: training.bestGrade,
+    sessionsToday: training?.sessionsToday ?? null,
+    sessionsThisWeek: training?.sessionsThisWeek ?? null,
+    repsThisWeek: training?.repsThisWeek ?? null,
+    metersThisWeek: metresOrNull(training?.distanceThisWeek ?? null),
+    streakDays: training?.streakDays ?? null,
+    longestStreakDays: training?.longestStreakDays ?? null,
+    bestGradePercent: training?.bestGrade ?? null,
   }
 }
 
-function secondsOf({ elapsed, remaining }: LockStatus, asOf: number | null, now: number) {
+const NO_TRAINING = trainingFields(undefined)
+
+function secondsOf(lock: LockStatus | undefined, asOf: number | null, now: number) {
   return {
-    lockedSeconds: secondsOrNull(elapsed),
-    remainingSeconds: secondsOrNull(remaining),
+    lockedSeconds: secondsOrNull(lock?.elapsed ?? null),
+    remainingSeconds: secondsOrNull(lock?.remaining ?? null),
     asOfSeconds: secondsOrNull(asOf === null ? null : now - asOf),
   }
 }

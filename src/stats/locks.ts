@@ -2,7 +2,14 @@ import { sql } from 'kysely'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
-import { type Access, isReadable, isReadableOf } from '../accounts/access.ts'
+import {
+  type Access,
+  ANY_OWNERS,
+  ANY_SESSIONS,
+  isReadable,
+  isReadableById,
+  type OwnerAccess,
+} from '../accounts/access.ts'
 import { query } from '../store/query.ts'
 import {
   type LockInterval,
@@ -35,11 +42,11 @@ export interface LockDetails {
 /** One lock session of some accounts; undefined when they have none with this identifier. */
 export async function lockSession(
   store: Store,
-  owners: readonly number[],
+  access: Access,
   id: number,
   now: number,
 ): Promise<LockDetails | undefined> {
-  const [row] = await store.read(sessionById, { owners, id })
+  const [row] = await store.read(sessionById, { ...access, id })
   if (row === undefined) return undefined
   const events = parseEvents(row.events)
   const endAt = lockEnd(row, events)
@@ -58,8 +65,12 @@ export async function lockSession(
 }
 
 /** Records of lock sessions as they are stored, by identifier. */
-export async function lockRecords(store: Store, owner: number, ids: readonly number[]): Promise<Map<number, string>> {
-  const rows = await store.read(sessionRecords, { owner, ids })
+export async function lockRecords(
+  store: Store,
+  access: OwnerAccess,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const rows = await store.read(sessionRecords, { ...access, ids })
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
@@ -73,9 +84,9 @@ export interface TemplateUse {
   readonly last: number | null
 }
 
-/** The lock templates of some accounts, the newest first. */
-export async function lockTemplates(store: Store, owners: readonly number[]): Promise<TemplateUse[]> {
-  const [rows, uses] = await Promise.all([store.read(templatesOf, { owners }), store.read(usesByTemplate, { owners })])
+/** The lock templates of some accounts, the newest first, with their use in sessions that may be read. */
+export async function lockTemplates(store: Store, templates: Access, sessions: Access): Promise<TemplateUse[]> {
+  const [rows, uses] = await Promise.all([store.read(templatesOf, templates), store.read(usesByTemplate, sessions)])
   const byTemplate = new Map(uses.map(use => [use.template, use]))
   return rows.map(({ id, owner_id, document }) => {
     const use = byTemplate.get(id)
@@ -88,6 +99,13 @@ export async function lockTemplates(store: Store, owners: readonly number[]): Pr
       last: use?.last ?? null,
     }
   })
+}
+
+/** A lock template; undefined if the access has none with this identifier. */
+export async function lockTemplate(store: Store, access: Access, id: number) {
+  const [row] = await store.read(templateById, { ...access, id })
+  // The archive wrote it in the form of the contract.
+  return row && { owner: row.owner_id, record: JSON.parse(row.document) as LockTemplate, document: row.document }
 }
 
 /** Milliseconds under lock and open in all intervals, and the longest under lock. */
@@ -119,25 +137,31 @@ interface SessionRow {
 const sessionById = query<Access & { id: number }, SessionRow>(
   param => sql`
     select owner_id, at, template_id, ${ruleColumns}, is_active, ended_at, events, document from lock_session
-    where ${isReadable(param)} and id = ${param('id')}`,
+    where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )
 
-const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
+const sessionRecords = query<OwnerAccess & { ids: readonly number[] }, { id: number; document: string }>(
   param => sql`
     select id, document from lock_session
-    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
+    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
 const templatesOf = query<Access, { id: number; owner_id: number; document: string }>(
   param => sql`
     select id, owner_id, document from lock_template
-    where ${isReadable(param)}
+    where ${isReadable(param, ANY_OWNERS)}
     order by at desc, id desc`,
+)
+
+const templateById = query<Access & { id: number }, { owner_id: number; document: string }>(
+  param => sql`
+    select owner_id, document from lock_template
+    where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
 )
 
 const usesByTemplate = query<Access, { template: number; sessions: number; last: number }>(
   param => sql`
     select template_id as template, count(*) as sessions, max(at) as last from lock_session
-    where ${isReadable(param)} and template_id is not null
+    where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
     group by template_id`,
 )

@@ -1,7 +1,15 @@
 import { sql } from 'kysely'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import type { Store } from '../store/index.ts'
-import { type Access, isReadable, isReadableOf } from '../accounts/access.ts'
+import {
+  type Access,
+  ANY_OWNERS,
+  ANY_SESSIONS,
+  isReadable,
+  isReadableById,
+  isReadableOf,
+  type OwnerAccess,
+} from '../accounts/access.ts'
 import { query } from '../store/query.ts'
 import {
   lockIntervals,
@@ -20,35 +28,35 @@ import type { KindStats, SessionStats } from './training.ts'
 /** The training sessions of an account from one instant to before another, oldest first. */
 export async function trainingHistory(
   store: Store,
-  owner: number,
+  access: OwnerAccess,
   from = Number.MIN_SAFE_INTEGER,
   to = Number.MAX_SAFE_INTEGER,
 ): Promise<SessionStats[]> {
-  return (await store.read(sessionsBetween, { owner, from, to })).map(statsOf)
+  return (await store.read(sessionsBetween, { ...access, from, to })).map(statsOf)
 }
 
 /** The newest training sessions of an account, the newest first. */
-export async function newestTrainings(store: Store, owner: number, limit: number): Promise<SessionStats[]> {
-  return (await store.read(newestSessions, { owner, limit })).map(statsOf)
+export async function newestTrainings(store: Store, access: OwnerAccess, limit: number): Promise<SessionStats[]> {
+  return (await store.read(newestSessions, { ...access, limit })).map(statsOf)
 }
 
 /** The training sessions of an account that were run with a program, the oldest first. */
-export async function trainingsWith(store: Store, owner: number, program: number): Promise<SessionStats[]> {
-  return (await store.read(sessionsOfProgram, { owner, program })).map(statsOf)
+export async function trainingsWith(store: Store, access: OwnerAccess, program: number): Promise<SessionStats[]> {
+  return (await store.read(sessionsOfProgram, { ...access, program })).map(statsOf)
 }
 
 /** The training sessions before and after one, by time. */
-export async function neighboursOf(store: Store, owner: number, { id, at }: { id: number; at: number }) {
+export async function neighboursOf(store: Store, access: OwnerAccess, { id, at }: { id: number; at: number }) {
   const [[before], [after]] = await Promise.all([
-    store.read(sessionBefore, { owner, id, at }),
-    store.read(sessionAfter, { owner, id, at }),
+    store.read(sessionBefore, { ...access, id, at }),
+    store.read(sessionAfter, { ...access, id, at }),
   ])
   return { before: before && statsOf(before), after: after && statsOf(after) }
 }
 
 /** A training session of one of the owners, with its record; undefined where there is none. */
-export async function trainingSession(store: Store, owners: readonly number[], id: number) {
-  const [row] = await store.read(sessionById, { owners, id })
+export async function trainingSession(store: Store, access: Access, id: number) {
+  const [row] = await store.read(sessionById, { ...access, id })
   return row && { ...statsOf(row), owner: row.owner_id, document: row.document }
 }
 
@@ -61,27 +69,34 @@ export interface ProgramUse {
 }
 
 /** The use of every program of which an account has training sessions. */
-export async function programUses(store: Store, owner: number): Promise<ProgramUse[]> {
-  return store.read(usesByProgram, { owner })
+export async function programUses(store: Store, access: OwnerAccess): Promise<ProgramUse[]> {
+  return store.read(usesByProgram, access)
 }
 
 /** A program as it is listed. */
 export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
 
 /** The programs of some accounts, the newest first. */
-export async function programsOf(store: Store, owners: readonly number[]): Promise<ListedProgram[]> {
-  const rows = await store.read(programsByOwner, { owners })
+export async function programsOf(store: Store, access: Access): Promise<ListedProgram[]> {
+  const rows = await store.read(programsByOwner, access)
   // The archive wrote it in the form of the contract.
   return rows.map(({ summary }) => JSON.parse(summary) as ListedProgram)
+}
+
+/** A program with its record as it is stored; undefined if the access has none with this identifier. */
+export async function findProgram(store: Store, access: Access, id: number) {
+  const [row] = await store.read(programById, { ...access, id })
+  // The archive wrote it in the form of the contract.
+  return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
 }
 
 /** The records of some training sessions of an account, as the API sends them. */
 export async function trainingRecords(
   store: Store,
-  owner: number,
+  access: OwnerAccess,
   ids: readonly number[],
 ): Promise<Map<number, string>> {
-  const rows = await store.read(sessionRecords, { owner, ids })
+  const rows = await store.read(sessionRecords, { ...access, ids })
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
@@ -105,27 +120,31 @@ export interface LockStats {
 /** The lock sessions of an account that were active at or after `from`, oldest first. */
 export async function lockHistory(
   store: Store,
-  owner: number,
+  access: OwnerAccess,
   now: number,
   from = Number.MIN_SAFE_INTEGER,
 ): Promise<LockStats[]> {
-  return (await store.read(locksSince, { owner, from })).map(row => lockStats(row, now))
+  return (await store.read(locksSince, { ...access, from })).map(row => lockStats(row, now))
 }
 
 /** The lock sessions of an account that started last, the newest first. */
-export async function newestLocks(store: Store, owner: number, limit: number, now: number): Promise<LockStats[]> {
-  return (await store.read(newestLockSessions, { owner, limit })).map(row => lockStats(row, now))
+export async function newestLocks(store: Store, access: OwnerAccess, limit: number, now: number): Promise<LockStats[]> {
+  return (await store.read(newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
 }
 
 /** What is known of a lock session that runs, whatever the time is. */
 export type RunningLock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'>
 
 /** The lock session that runs; the newest where there are several. */
-export async function runningLock(store: Store, owner: number, kept: KeptReads): Promise<RunningLock | undefined> {
+export async function runningLock(
+  store: Store,
+  access: OwnerAccess,
+  kept: KeptReads,
+): Promise<RunningLock | undefined> {
   return kept.get(
-    `lock of ${owner}`,
+    `lock of ${access.owner} from ${access.start}`,
     async () => {
-      const [row] = await store.read(runningLockSession, { owner })
+      const [row] = await store.read(runningLockSession, access)
       return row && lockFacts(row)
     },
     lock => Math.ceil((lock?.events.length ?? 0) / EVENTS_OF_SIZE_1),
@@ -136,8 +155,8 @@ export async function runningLock(store: Store, owner: number, kept: KeptReads):
 const EVENTS_OF_SIZE_1 = 5
 
 /** The same, with its record. */
-export async function activeLock(store: Store, owner: number, now: number) {
-  const [row] = await store.read(activeLockSession, { owner })
+export async function activeLock(store: Store, access: OwnerAccess, now: number) {
+  const [row] = await store.read(activeLockSession, access)
   return row && { ...lockStats(row, now), document: row.document }
 }
 
@@ -199,21 +218,21 @@ export const SESSION_STATS = sql.raw(
   'id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds',
 )
 
-const sessionsBetween = query<{ owner: number; from: number; to: number }, SessionRow>(
+const sessionsBetween = query<OwnerAccess & { from: number; to: number }, SessionRow>(
   param => sql`
     select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)} and at >= ${param('from')} and at < ${param('to')}
     order by at, id`,
 )
 
-const newestSessions = query<{ owner: number; limit: number }, SessionRow>(
+const newestSessions = query<OwnerAccess & { limit: number }, SessionRow>(
   param => sql`
     select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
 )
 
-const sessionsOfProgram = query<{ owner: number; program: number }, SessionRow>(
+const sessionsOfProgram = query<OwnerAccess & { program: number }, SessionRow>(
   param => sql`
     select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)} and settings_id = ${param('program')}
@@ -223,7 +242,7 @@ const sessionsOfProgram = query<{ owner: number; program: number }, SessionRow>(
 const sessionById = query<Access & { id: number }, SessionRow & { owner_id: number; document: string }>(
   param => sql`
     select ${SESSION_STATS}, owner_id, document from training_session
-    where ${isReadable(param)} and id = ${param('id')}`,
+    where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )
 
 const sessionBefore = neighbour('<', 'desc')
@@ -231,7 +250,7 @@ const sessionAfter = neighbour('>', 'asc')
 
 function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
   const direction = sql.raw(order)
-  return query<{ owner: number; id: number; at: number }, SessionRow>(
+  return query<OwnerAccess & { id: number; at: number }, SessionRow>(
     param => sql`
       select ${SESSION_STATS} from training_session
       where ${isReadableOf(param)} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
@@ -239,7 +258,7 @@ function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
   )
 }
 
-const usesByProgram = query<{ owner: number }, ProgramUse>(
+const usesByProgram = query<OwnerAccess, ProgramUse>(
   param => sql`
     select settings_id as program, count(*) as sessions, cast(sum(passed) as bigint) as passed, max(at) as last
     from training_session
@@ -250,14 +269,20 @@ const usesByProgram = query<{ owner: number }, ProgramUse>(
 const programsByOwner = query<Access, { summary: string }>(
   param => sql`
     select summary from training_template
-    where ${isReadable(param)}
+    where ${isReadable(param, ANY_OWNERS)}
     order by at desc, id desc`,
 )
 
-const sessionRecords = query<{ owner: number; ids: readonly number[] }, { id: number; document: string }>(
+const programById = query<Access & { id: number }, { document: string }>(
+  param => sql`
+    select document from training_template
+    where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
+)
+
+const sessionRecords = query<OwnerAccess & { ids: readonly number[] }, { id: number; document: string }>(
   param => sql`
     select id, document from training_session
-    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
+    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
 interface LockRow {
@@ -313,28 +338,28 @@ export const ruleColumns = sql.raw(
 
 const lockColumns = sql`id, at, lock_state, is_active, template_id, ${ruleColumns}, ended_at, events`
 
-const locksSince = query<{ owner: number; from: number }, LockRow>(
+const locksSince = query<OwnerAccess & { from: number }, LockRow>(
   param => sql`
     select ${lockColumns} from lock_session
     where ${isReadableOf(param)} and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id`,
 )
 
-const newestLockSessions = query<{ owner: number; limit: number }, LockRow>(
+const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(
   param => sql`
     select ${lockColumns} from lock_session
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
 )
 
-const runningLockSession = query<{ owner: number }, LockRow>(
+const runningLockSession = query<OwnerAccess, LockRow>(
   param => sql`
     select ${lockColumns} from lock_session
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
 
-const activeLockSession = query<{ owner: number }, LockRow & { document: string }>(
+const activeLockSession = query<OwnerAccess, LockRow & { document: string }>(
   param => sql`
     select ${lockColumns}, document from lock_session
     where ${isReadableOf(param)} and is_active = 1

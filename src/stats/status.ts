@@ -2,7 +2,7 @@ import { bucketStart } from '../contract/calendar.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
 import type { RunningLock } from './queries.ts'
 import { streaksOf } from './streaks.ts'
-import { type SessionStats, SessionSums } from './training.ts'
+import { firstFrom, type SessionStats, SessionSums } from './training.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'
 
 /** The present state of a lock. */
@@ -136,16 +136,4 @@ function bestGrade(sessions: readonly SessionStats[]): number | null {
 /** Of sessions in order, those from an instant on, before another. */
 function sessionsBetween(sessions: readonly SessionStats[], start: number, end: number): readonly SessionStats[] {
   return sessions.slice(firstFrom(sessions, start), firstFrom(sessions, end))
-}
-
-/** The index of the first session at or after an instant. */
-function firstFrom(sessions: readonly SessionStats[], at: number): number {
-  let low = 0
-  let high = sessions.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sessions[middle]?.at ?? Infinity) < at) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -203,3 +203,15 @@ export function filtered(
       (passed === undefined || session.passed === passed),
   )
 }
+
+/** Of sessions in order, the index of the first at or after an instant. */
+export function firstFrom(sessions: readonly Pick<SessionStats, 'at'>[], at: number): number {
+  let low = 0
+  let high = sessions.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sessions[middle]?.at ?? Infinity) < at) low = middle + 1
+    else high = middle
+  }
+  return low
+}

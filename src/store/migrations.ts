@@ -242,6 +242,32 @@ const migrations: readonly Migration[] = [
       'alter table preference add column weekly_goal integer',
     ],
   },
+  {
+    name: 'terms of access, reads',
+    statements: [
+      "alter table partnership add column areas text not null default 'lkbx dtt'",
+      'alter table partnership add column records_from integer',
+      'alter table partnership add column expires_at integer',
+      'alter table partnership add column given_at integer',
+      'alter table partnership add column ended_at integer',
+      "update token set scopes = scopes || ' shared:access'",
+      `create table read_log (
+        id identity,
+        owner_id integer not null references account (id) on delete cascade,
+        hour integer not null,
+        reader_id integer not null,
+        via text not null,
+        token_name text not null,
+        area text not null,
+        kind text not null,
+        reads integer not null,
+        unique (owner_id, hour, reader_id, via, token_name, area, kind)
+      ) strict`,
+      'create index read_log_by_reader on read_log (owner_id, reader_id, hour, id)',
+      'create index read_log_by_hour on read_log (owner_id, hour, id)',
+      'create index read_log_by_age on read_log (hour)',
+    ],
+  },
 ]
 
 /** The schema version of this program. */

@@ -22,6 +22,11 @@ export interface Params<Values> {
   each<Item>(list: (values: Values) => readonly Item[], count: number): RawBuilder<Item>[]
   /** The whole list as rows of one column, however long it is. */
   rows(list: (values: Values) => readonly number[]): RawBuilder<number>
+  /** Of a list of keys and values, the value for a key; null if the key is not in it. */
+  valueFor(
+    key: RawBuilder<unknown>,
+    list: (values: Values) => readonly (readonly [number, number])[],
+  ): RawBuilder<number>
 }
 
 export function query<Values, Row>(
@@ -74,6 +79,12 @@ function makeParams<Values>(engine: Engine): Params<Values> {
       return engine === 'sqlite'
         ? sql<number>`(select value from json_each(${json}))`
         : sql<number>`(select value::bigint from json_array_elements_text(${json}::json))`
+    },
+    valueFor: (key: RawBuilder<unknown>, list: (values: Values) => readonly (readonly [number, number])[]) => {
+      const json = placeholder<string>(values => JSON.stringify(list(values)))
+      return engine === 'sqlite'
+        ? sql<number>`(select value ->> 1 from json_each(${json}) where value ->> 0 = ${key})`
+        : sql<number>`(select (value ->> 1)::bigint from json_array_elements(${json}::json) where (value ->> 0)::bigint = ${key})`
     },
   })
 }

@@ -20,11 +20,12 @@ export interface Tables {
   preference: PreferenceTable
   invitation: InvitationTable
   sign_in: SignInTable
-  removed_account: RemovedAccountTable
   set_aside: SetAsideTable
   pull_source: PullSourceTable
   pull_row: PullRowTable
   pull_access: PullAccessTable
+  read_log: ReadLogTable
+  removed_account: RemovedAccountTable
 }
 
 interface AccountTable {
@@ -40,11 +41,19 @@ interface AccountTable {
   as_of: Generated<number | null>
 }
 
-/** `owner_id` lets `partner_id` read. */
+/** `owner_id` lets `partner_id` read, or did so until `ended_at`. */
 interface PartnershipTable {
   owner_id: number
   partner_id: number
   extra: Generated<string | null>
+  /** Separated by spaces, in the order of the contract. */
+  areas: Generated<string>
+  /** The start of a UTC day: sessions before it are not shown. */
+  records_from: Generated<number | null>
+  expires_at: Generated<number | null>
+  /** Null if it is not known. */
+  given_at: Generated<number | null>
+  ended_at: Generated<number | null>
 }
 
 interface TokenTable {
@@ -235,6 +244,23 @@ interface PullAccessTable {
   source_id: number
   owner_id: number
   ended_at: number | null
+}
+
+/** How often somebody read the records of `owner_id` in an hour, in one way. */
+interface ReadLogTable {
+  id: Generated<number>
+  owner_id: number
+  /** Its start. */
+  hour: number
+  /** There need not be such an account any more; 0 for the operator, and where it is not known. */
+  reader_id: number
+  /** Empty where reads were counted without the rest. */
+  via: string
+  /** Empty if the reader used no token. */
+  token_name: string
+  area: string
+  kind: string
+  reads: number
 }
 
 export type AccountRow = Selectable<AccountTable>

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setTier } from '../../src/accounts/accounts.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
-import { addLink, removeLink, setTier } from '../../src/accounts/accounts.ts'
+import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
 import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
 import { assertRefused, idsOf } from '../support/answers.ts'
 import { trainingSession, world } from '../support/records.ts'
@@ -46,7 +47,7 @@ const changes: readonly {
   },
   {
     title: "a partner's record once the link is removed",
-    change: ({ store }) => removeLink(store, 1, 2),
+    change: ({ store }) => endAccess(store, { ownerId: 1, partnerId: 2 }, Date.now()),
     refused: [404, 'not_found'],
   },
   {
@@ -88,10 +89,10 @@ void suite('what a token grants follows the store', together, () => {
       return [idsOf(await other.fetch(list, token)), idsOf(await other.fetch('/api/v1/users', token)), status]
     }
     assert.deepEqual(await seen(), [[1], [1, 2], 200])
-    await removeLink(one.store, 1, 2)
+    await endAccess(one.store, { ownerId: 1, partnerId: 2 }, Date.now())
     await within(1000, async () => (await other.fetch(session, token)).status === 404)
     assert.deepEqual(await seen(), [[], [2], 403])
-    await addLink(one.store, 1, 2)
+    await giveAccess(one.store, { ownerId: 1, partnerId: 2 }, FULL_ACCESS, Date.now())
     await within(1000, async () => (await other.fetch(session, token)).status === 200)
     assert.deepEqual(await seen(), [[1], [1, 2], 200])
   })

@@ -59,6 +59,8 @@ test('the API has the endpoints of the contract, and Ann gets an answer from eac
       '/api/v1/users/me',
       '/api/v1/users/1',
       '/api/v1/me',
+      '/api/v1/me/access',
+      '/api/v1/me/reads',
       '/api/v1/status',
       '/api/v1/dtt/stats',
       '/api/v1/lkbx/stats',
@@ -228,6 +230,7 @@ const right: Readonly<Record<string, string>> = {
   weekStart: 'sunday',
   type: 'training',
   programId: '1',
+  readerId: '1',
   relative: 'seconds',
 }
 
@@ -294,6 +297,7 @@ const wrong: Readonly<Record<string, string>> = {
   weekStart: 'x',
   type: '',
   programId: '0',
+  readerId: 'x',
   relative: 'minutes',
 }
 

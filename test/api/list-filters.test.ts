@@ -34,7 +34,7 @@ test('a list combines any number of filters with owners, a range of time and a p
       from: from === undefined ? undefined : Date.parse(from),
       to: before === undefined ? undefined : { before: Date.parse(before), isDay: false },
     }
-    const { data } = await recordPage(service.store, list, { owners }, params, endpoint)
+    const { data } = await recordPage(service, list, { owners }, params, endpoint)
     assert.ok(!('bytes' in data))
     return (JSON.parse(data.join('')) as { data: { id: number }[] }).data.map(({ id }) => id)
   }

@@ -21,7 +21,9 @@ test('no endpoint ignores a parameter that it offers', async t => {
     revokedAt: null,
     tier: 'ultra',
     tierEndsAt: null,
-    owners: [1],
+    tokenName: 'test',
+    via: 'token',
+    shared: [],
   }
   for (const [name, endpoint] of Object.entries<Endpoint>(api)) {
     const { query } = endpoint

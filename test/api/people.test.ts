@@ -84,12 +84,15 @@ test('an account type grants nothing', async () => {
   assertRefused(await service.fetch('/api/v1/lkbx/templates?ownerId=1', token), 403, 'owner_not_accessible')
 })
 
-test('people are seen with a token of any scope', async () => {
+test('people are seen with a token of any area, others only if it reads what they share', async () => {
   await using service = await startService(world)
   for (const scope of ['lkbx:read', 'dtt:read']) {
-    const token = await service.token('ann', { scopes: [scope] })
+    const token = await service.token('ann', { scopes: [scope, 'shared:access'] })
     assert.deepEqual(idsOf(await service.fetch('/api/v1/users', token)), [1, 2])
     assert.equal((await service.fetch('/api/v1/users/2', token)).status, 200)
+    const alone = await service.token('ann', { scopes: [scope] })
+    assert.deepEqual(idsOf(await service.fetch('/api/v1/users', alone)), [1])
+    assertRefused(await service.fetch('/api/v1/users/2', alone), 404, 'not_found')
   }
 })
 
@@ -105,7 +108,7 @@ test('/me answers with the account and the token in use, each with its fields in
       id,
       name: 'Heizung “α”',
       last4: token.slice(-4),
-      scopes: ['lkbx:read', 'dtt:read'],
+      scopes: ['lkbx:read', 'dtt:read', 'shared:access'],
       createdAt,
       expiresAt: new Date(expiresAt).toISOString().replace('.000Z', 'Z'),
       lastUsedAt: null,
@@ -129,7 +132,7 @@ test('/me answers for the token that asks, not for another of the account', asyn
   }
   assert.deepEqual(names, [
     ['one', ['dtt:read'], null],
-    ['two', ['lkbx:read', 'dtt:read'], null],
+    ['two', ['lkbx:read', 'dtt:read', 'shared:access'], null],
   ])
 })
 

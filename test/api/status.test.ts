@@ -266,7 +266,7 @@ test('training is told by the day and week of the zone that was sent, else of th
   ]
   await using service = await startService([...world, ...lines], unlimited)
   const now = Date.parse('2026-03-15T23:30:00Z')
-  const sessions = await allTrainings(service.store, 1)
+  const sessions = await allTrainings(service.store, { owner: 1, start: Number.MIN_SAFE_INTEGER })
   const { last, ...berlin } = trainingStatus(sessions, 'Europe/Berlin', now)
   assert.equal(last?.id, 2)
   assert.deepEqual(berlin, {
@@ -385,7 +385,9 @@ test('asked each minute over a day with a pull each five minutes, at least 95 in
     revokedAt: null,
     tier: 'ultra',
     tierEndsAt: null,
-    owners: [1],
+    tokenName: 'test',
+    via: 'token' as const,
+    shared: [],
   }
   let etag = ''
   let unchanged = 0

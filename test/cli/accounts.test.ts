@@ -211,9 +211,13 @@ test('an account is removed with its records, tokens, links and rows set aside, 
 
 test('links are added, listed and removed by username or id; adding one twice changes nothing', async () => {
   await using folder = await makeWorld()
-  const list = async () => JSON.parse((await folder.run(words('link list --json'))).stdout) as unknown
-  const annToBen = { ownerId: 1, owner: 'ann', partnerId: 2, partner: 'ben' }
-  const casToAnn = { ownerId: 3, owner: 'cas', partnerId: 1, partner: 'ann' }
+  const list = async () => {
+    const links = JSON.parse((await folder.run(words('link list --json'))).stdout) as { since: string | null }[]
+    return links.map(({ since: _, ...link }) => link)
+  }
+  const open = { areas: ['lkbx', 'dtt'], recordsFrom: null, until: null, endedAt: null }
+  const annToBen = { ownerId: 1, owner: 'ann', partnerId: 2, partner: 'ben', ...open }
+  const casToAnn = { ownerId: 3, owner: 'cas', partnerId: 1, partner: 'ann', ...open }
   assert.deepEqual(await list(), [annToBen])
   for (const args of ['--owner cas --partner 1', '--owner 3 --partner ann']) {
     const { code, stdout, stderr } = await folder.run(words(`link add ${args}`))
@@ -221,10 +225,32 @@ test('links are added, listed and removed by username or id; adding one twice ch
   }
   assert.deepEqual(await list(), [annToBen, casToAnn])
   const table = await folder.run(words('link list'))
-  assert.equal(table.stdout, 'owner    partner\nann (1)  ben (2)\ncas (3)  ann (1)\n')
+  assert.match(
+    table.stdout,
+    /^owner +partner +areas +records from +until +since +ended\nann \(1\) +ben \(2\) +lkbx dtt/,
+  )
   const removed = await folder.run(words('link remove --owner 1 --partner ben'))
   assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'The link is removed.\n' })
-  assert.deepEqual(await list(), [casToAnn])
+  const [ended, ...others] = await list()
+  assert.deepEqual(others, [casToAnn])
+  assert.ok(ended !== undefined && 'endedAt' in ended && typeof ended.endedAt === 'string')
+})
+
+test('a link can be narrowed, is left alone once it has ended, and is given again only with --again', async () => {
+  await using folder = await makeWorld()
+  const add = (more: string) => folder.run(words(`link add --owner cas --partner ben ${more}`))
+  const narrow = '--area dtt --records-from 2026-02-01 --until 2099-01-01'
+  assert.equal((await add(narrow)).code, 0)
+  assert.equal((await add(narrow)).code, 0)
+  const wider = await add('--area dtt')
+  assert.deepEqual([wider.code, wider.stderr], [1, 'lockstep: there is access on other terms: left so (see --again)\n'])
+  const { stdout } = await folder.run(['export'])
+  const line = '{"ownerId":3,"partnerId":2,"areas":["dtt"],"recordsFrom":"2026-02-01","until":"2099-01-02T00:00:00Z"}'
+  assert.ok(stdout.includes(line), stdout)
+  await folder.run(words('link remove --owner cas --partner ben'))
+  assert.match((await add(narrow)).stderr, /was ended on .*: left so/)
+  assert.equal((await add('--again')).code, 0)
+  assert.ok((await folder.run(['export'])).stdout.includes('{"ownerId":3,"partnerId":2}'))
 })
 
 /** Ann has a record of several kinds, Ben one, and Ben may read Ann's. */

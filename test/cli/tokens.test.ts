@@ -21,7 +21,7 @@ test('a token is printed alone on stdout, works at once, and is nowhere in the d
 
   await using store = await folder.store()
   const grant = await findGrant(store, token)
-  assert.deepEqual([grant?.accountId, grant?.scopes], [1, ['lkbx:read', 'dtt:read']])
+  assert.deepEqual([grant?.accountId, grant?.scopes], [1, ['lkbx:read', 'dtt:read', 'shared:access']])
   const stored = JSON.stringify(await store.db.selectFrom('token').selectAll().execute())
   assert.ok(!stored.includes(token.slice(4, 34)))
 })
@@ -105,14 +105,15 @@ test('with every accepted expiry, tokens are listed, /me responds, and an export
 
 test('a token has the requested scopes, in the order of the contract, or all', async () => {
   await using folder = await makeWorld()
-  await folder.run([...create('ann', 'one'), '--scope', 'dtt:read'])
+  const { stderr } = await folder.run([...create('ann', 'one'), '--scope', 'dtt:read'])
+  assert.match(stderr, /this account's own records only, because --scope leaves out shared:access/)
   await folder.run([...create('ann', 'two'), '--scope', 'dtt:read', 'lkbx:read'])
   await folder.run([...create('ann', 'twice'), '--scope', 'lkbx:read', '--scope', 'lkbx:read'])
   await folder.run(create('ann', 'none said'))
   await using store = await folder.store()
   assert.deepEqual(
     (await listTokens(store)).map(({ scopes }) => scopes),
-    ['dtt:read', 'lkbx:read dtt:read', 'lkbx:read', 'lkbx:read dtt:read'],
+    ['dtt:read', 'lkbx:read dtt:read', 'lkbx:read', 'lkbx:read dtt:read shared:access'],
   )
 })
 
@@ -150,10 +151,17 @@ test('scopes are stored in the order of the contract, each once, and unknown one
     createToken(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
   await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
   const rows: readonly (readonly [request: Partial<TokenRequest>, message: string])[] = [
-    [{ scopes: ['dtt:write'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read'],
-    [{ scopes: ['dtt:read', 'DTT:read'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read'],
-    [{ scopes: ['lkbx:read dtt:read'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read'],
-    [{ scopes: [] }, 'an API key needs at least one scope'],
+    [{ scopes: ['dtt:write'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read, shared:access'],
+    [
+      { scopes: ['dtt:read', 'DTT:read'] },
+      'the scopes of an API key must be of lkbx:read, dtt:read, status:read, shared:access',
+    ],
+    [
+      { scopes: ['lkbx:read dtt:read'] },
+      'the scopes of an API key must be of lkbx:read, dtt:read, status:read, shared:access',
+    ],
+    [{ scopes: [] }, 'an API key needs a scope that reads'],
+    [{ scopes: ['shared:access'] }, 'an API key needs a scope that reads'],
     [{ name: 'a\ud83d' }, 'the name of an API key must not contain lone surrogates'],
     [{ name: '\udd12a' }, 'the name of an API key must not contain lone surrogates'],
     [

@@ -160,8 +160,9 @@ test('only archives and accounts write records, and only one function writes the
     .map(({ file, table }) => `${file}: ${table}`)
   assert.deepEqual([...new Set(writes)].toSorted(), [
     'accounts/accounts.ts: account',
-    'accounts/accounts.ts: partnership',
+    'accounts/invitations.ts: account',
     'accounts/passwords.ts: account',
+    'accounts/shared-access.ts: partnership',
   ])
   assert.deepEqual(
     [...textOf('accounts/passwords.ts').matchAll(/\.set\(\{\s*(\w+)/g)].map(found => found[1]),

@@ -137,7 +137,7 @@ const byIndex: readonly { address: string; step: string }[] = [
   },
   {
     address: '/lkbx/templates/active',
-    step: 'SEARCH lock_session USING INDEX lock_session_active (owner_id=? AND is_active=?)',
+    step: 'SEARCH lock_session USING INDEX lock_session_active (owner_id=? AND is_active=? AND at>?)',
   },
   { address: '/lkbx/sessions/1', step: 'SEARCH record USING INTEGER PRIMARY KEY (rowid=?)' },
   {

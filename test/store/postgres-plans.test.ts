@@ -7,7 +7,8 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import * as history from '../../src/stats/queries.ts'
 import * as locks from '../../src/stats/locks.ts'
-import { listReadableAccounts } from '../../src/accounts/accounts.ts'
+import { listReads } from '../../src/accounts/reads.ts'
+import { listAccess } from '../../src/accounts/shared-access.ts'
 import { findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
@@ -86,25 +87,30 @@ testOnPostgres(
 
 testOnPostgres('the queries of the dashboard look at no rows but those of its accounts', async () => {
   const { watched, asked, plan } = await everything()
-  const owners = [1, 2, 5]
+  const mine = { owner: 1, start: 0 }
+  const all = { owners: [1, 2, 5], starts: [0, 0, 0] }
   const hash = randomBytes(32).toString('base64url')
   const pages: readonly (() => Promise<unknown>)[] = [
-    () => history.trainingHistory(watched, 1, 0, 20_000),
-    () => history.newestTrainings(watched, 1, 10),
-    () => history.trainingsWith(watched, 1, 1),
-    () => history.neighboursOf(watched, 1, { id: 1, at: 1 }),
-    () => history.trainingSession(watched, owners, 1),
-    () => history.programUses(watched, 1),
-    () => history.programsOf(watched, owners),
-    () => history.trainingRecords(watched, 1, [1, 501]),
-    () => history.lockHistory(watched, 1, 0),
-    () => history.newestLocks(watched, 1, 10, 0),
-    () => history.activeLock(watched, 1, 0),
-    () => locks.lockSession(watched, owners, 1, 0),
-    () => locks.lockRecords(watched, 1, [1, 501]),
-    () => locks.lockTemplates(watched, owners),
+    () => history.trainingHistory(watched, mine, 0, 20_000),
+    () => history.newestTrainings(watched, mine, 10),
+    () => history.trainingsWith(watched, mine, 1),
+    () => history.neighboursOf(watched, mine, { id: 1, at: 1 }),
+    () => history.trainingSession(watched, all, 1),
+    () => history.programUses(watched, mine),
+    () => history.programsOf(watched, all),
+    () => history.trainingRecords(watched, mine, [1, 501]),
+    () => history.lockHistory(watched, mine, 0),
+    () => history.newestLocks(watched, mine, 10, 0),
+    () => history.activeLock(watched, mine, 0),
+    () => locks.lockSession(watched, all, 1, 0),
+    () => locks.lockRecords(watched, mine, [1, 501]),
+    () => locks.lockTemplates(watched, all, all),
+    () => history.findProgram(watched, all, 1),
+    () => locks.lockTemplate(watched, all, 1),
     () => findSession(watched, hash, 0),
-    () => listReadableAccounts(watched, 5),
+    () => listAccess(watched, 5, 0),
+    () => listReads(watched, 1, { limit: 10 }),
+    () => listReads(watched, 1, { readerId: 2, limit: 10 }),
   ]
   for (const page of pages) {
     asked.length = 0
@@ -113,7 +119,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
       for (const node of nodesOf(await plan(one))) {
         const shown = `${page.toString()}: ${JSON.stringify(node, undefined, 1)}`
         assert.notEqual(node['Node Type'], 'Seq Scan', shown)
-        assert.ok(node['Actual Rows'] * node['Actual Loops'] <= owners.length * (ROWS / ACCOUNTS), shown)
+        assert.ok(node['Actual Rows'] * node['Actual Loops'] <= all.owners.length * (ROWS / ACCOUNTS), shown)
       }
     }
   }

@@ -2,7 +2,7 @@ import { Value } from 'typebox/value'
 import { importArchive, type ImportOptions, type ImportReport } from '../../src/archive/import.ts'
 import { type Client, makeClient } from '../../src/client.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { startService as startWhole } from '../../src/cli/service.ts'
@@ -84,7 +84,7 @@ export async function startService(
       const all = {
         accountId: account.id,
         name: 'test',
-        scopes: ['lkbx:read', 'dtt:read'],
+        scopes: defaultScopes,
         expiresAt: null,
         ...request,
       }

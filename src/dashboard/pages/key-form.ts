@@ -1,5 +1,5 @@
 import { MAX_ACTIVE_TOKENS } from '../../accounts/tokens.ts'
-import { areaScopes, scopes } from '../../contract/endpoint.ts'
+import { defaultScopes, scopes } from '../../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
@@ -61,7 +61,7 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_TOKENS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', chosen = areaScopes, expires = DEFAULT_EXPIRY, date = '' } = entered
+  const { name = '', chosen = defaultScopes, expires = DEFAULT_EXPIRY, date = '' } = entered
   const { timeZone } = visit.viewer
   return view({
     section: 'keys',

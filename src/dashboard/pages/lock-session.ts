@@ -1,6 +1,6 @@
 import { notFound } from '../../contract/errors.ts'
 import { chart, chartCards } from '../charts.ts'
-import { type LockDetails, lockSession, lockTemplates, totalsOf } from '../../stats/locks.ts'
+import { type LockDetails, lockSession, lockTemplate, totalsOf } from '../../stats/locks.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
@@ -16,19 +16,19 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, id, now, baseUrl, path, query } = visit
-  const owners = viewer.readable.map(person => person.id)
+  const { store, viewer, reading, id, now, baseUrl, path, query } = visit
   const until = countedUntil(viewer.asOf, now)
-  const session = await lockSession(store, owners, id, until)
+  const session = await lockSession(store, reading.ofAll('lock_session'), id, until)
   if (session === undefined) throw notFound('Lock session')
   const { owner, record, document, intervals, endAt, template } = session
+  reading.note('lkbx', owner)
   const { locked, open, longest } = totalsOf(intervals)
   const breaks = intervals.filter(interval => !interval.locked).length
   const started = Date.parse(record.startDate)
   const charts = [timeline(viewer, session, until)]
   const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
-  const all = template === null ? [] : await lockTemplates(store, owners)
-  const used = all.find(one => one.record.id === template)
+  const used = template === null ? undefined : await lockTemplate(store, reading.ofAll('lock_template'), template)
+  if (used !== undefined) reading.note('lkbx', used.owner)
   return view({
     section: 'locks',
     title: recordName(viewer, 'lock', record),

@@ -16,12 +16,15 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
-export async function lockTable({ store, viewer, query }: Visit, history: readonly LockStats[]): Promise<Html> {
+export async function lockTable(
+  { store, viewer, reading, query }: Visit,
+  history: readonly LockStats[],
+): Promise<Html> {
   const { state, sessions } = filterByState(query, history)
   const paged = paginate(sessions, readPage(query))
   const records = await lockRecords(
     store,
-    viewer.subject.id,
+    reading.sessions('lkbx'),
     paged.rows.map(({ id }) => id),
   )
   const rows = paged.rows.map(session => ({
@@ -145,11 +148,14 @@ export async function downloadRecords(visit: Visit) {
 }
 
 /** Sessions that the table shows, with their records. */
-async function filteredSessions({ store, viewer, now, query }: Visit) {
-  const { sessions } = filterByState(query, await lockHistory(store, viewer.subject.id, countedUntil(viewer.asOf, now)))
+async function filteredSessions({ store, viewer, reading, now, query }: Visit) {
+  const { sessions } = filterByState(
+    query,
+    await lockHistory(store, reading.sessions('lkbx'), countedUntil(viewer.asOf, now)),
+  )
   const records = await lockRecords(
     store,
-    viewer.subject.id,
+    reading.sessions('lkbx'),
     sessions.map(({ id }) => id),
   )
   return { sessions, records }

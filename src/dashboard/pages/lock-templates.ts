@@ -2,7 +2,7 @@ import { notFound } from '../../contract/errors.ts'
 import type { LockTemplate } from '../../contract/lock-templates.ts'
 import { csv } from '../csv.ts'
 import { lockHistory } from '../../stats/queries.ts'
-import { lockTemplates, totalsOf } from '../../stats/locks.ts'
+import { lockTemplate, lockTemplates, totalsOf } from '../../stats/locks.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
@@ -19,8 +19,8 @@ export const lockTemplatePages: readonly Page[] = [
 ]
 
 async function showTemplates(visit: Visit) {
-  const { store, viewer } = visit
-  const templates = await lockTemplates(store, [viewer.subject.id])
+  const { viewer } = visit
+  const templates = await templatesOfSubject(visit)
   return view({
     section: 'lockTemplates',
     title: 'Lock templates',
@@ -71,22 +71,23 @@ async function showTemplates(visit: Visit) {
   })
 }
 
+function templatesOfSubject({ store, reading }: Visit) {
+  return lockTemplates(store, reading.templates('lock_template'), reading.ofAll('lock_session'))
+}
+
 async function showTemplate(visit: Visit) {
-  const { store, viewer, id, now, baseUrl, path, query } = visit
-  const all = await lockTemplates(
-    store,
-    viewer.readable.map(person => person.id),
-  )
-  const template = all.find(({ record }) => record.id === id)
+  const { store, viewer, reading, id, now, baseUrl, path, query } = visit
+  const template = await lockTemplate(store, reading.ofAll('lock_template'), id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
-  const sessions = (await lockHistory(store, owner, now)).filter(session => session.template === id).toReversed()
+  const history = await lockHistory(store, reading.sessions('lkbx', owner), now)
+  const sessions = history.filter(session => session.template === id).toReversed()
   const person = personOf(viewer, owner)
   return view({
     section: 'lockTemplates',
     title: recordName(viewer, 'lockTemplate', record),
     back: { path: '/lock-templates', title: 'Lock templates' },
-    lead: html`${countText(template.sessions, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
+    lead: html`${countText(sessions.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,
     body: html`
@@ -179,8 +180,8 @@ function yesNo(is: boolean): string {
 }
 
 async function downloadCsv(visit: Visit) {
-  const { store, viewer } = visit
-  const templates = await lockTemplates(store, [viewer.subject.id])
+  const { viewer } = visit
+  const templates = await templatesOfSubject(visit)
   const header = ['Number', 'Name', 'Length', 'Breaks', 'Sessions', 'Created']
   const rows = templates.map(({ record, sessions }) => [
     record.id,
@@ -198,7 +199,7 @@ async function downloadCsv(visit: Visit) {
 }
 
 async function downloadRecords(visit: Visit) {
-  const templates = await lockTemplates(visit.store, [visit.viewer.subject.id])
+  const templates = await templatesOfSubject(visit)
   return download({
     file: datedFile('lock-templates', visit, 'ndjson'),
     type: 'application/x-ndjson',

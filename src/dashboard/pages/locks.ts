@@ -20,10 +20,10 @@ export const lockPages: readonly Page[] = [
 ]
 
 async function showLocks(visit: Visit) {
-  const { store, viewer, now } = visit
-  const owner = viewer.subject.id
+  const { store, viewer, reading, now } = visit
+  const sessions = reading.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
-  const history = await lockHistory(store, owner, until)
+  const history = await lockHistory(store, sessions, until)
   if (history.length === 0) {
     return view({
       section: 'locks',
@@ -34,7 +34,7 @@ async function showLocks(visit: Visit) {
       ),
     })
   }
-  const active = await activeLock(store, owner, until)
+  const active = await activeLock(store, sessions, until)
   const counted = withoutPractice(history)
   const charts = [monthChart(viewer, counted, { now, until })]
   return view({

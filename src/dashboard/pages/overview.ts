@@ -28,17 +28,19 @@ const MAX_SPARK_GRADES = 10
 const FOUR_WEEKS_DAYS = 28
 
 async function showOverview(visit: Visit) {
-  const { store, viewer, now } = visit
-  const { timeZone, subject } = viewer
+  const { store, viewer, reading, now } = visit
+  const { timeZone } = viewer
+  const trainings = reading.sessions('dtt')
+  const lockSessions = reading.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
   const [newest, sessions, locks, newLocks, current, programs] = await Promise.all([
-    newestTrainings(store, subject.id, MAX_SPARK_GRADES),
-    trainingHistory(store, subject.id, from),
-    lockHistory(store, subject.id, until, from),
-    newestLocks(store, subject.id, MAX_RECENT_EVENTS, until),
-    activeLock(store, subject.id, until),
-    readPrograms(store, viewer),
+    newestTrainings(store, trainings, MAX_SPARK_GRADES),
+    trainingHistory(store, trainings, from),
+    lockHistory(store, lockSessions, until, from),
+    newestLocks(store, lockSessions, MAX_RECENT_EVENTS, until),
+    activeLock(store, lockSessions, until),
+    readPrograms(visit),
   ])
   if (newest.length === 0 && newLocks.length === 0)
     return view({ section: 'overview', title: 'Overview', body: nothingYet })

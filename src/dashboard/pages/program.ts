@@ -1,7 +1,6 @@
 import { notFound } from '../../contract/errors.ts'
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
-import { recordById } from '../../resources/record-queries.ts'
-import { type ListedProgram, trainingsWith } from '../../stats/queries.ts'
+import { findProgram, type ListedProgram, trainingsWith } from '../../stats/queries.ts'
 import { type SessionStats, totalsOf } from '../../stats/training.ts'
 import { chartCards } from '../charts.ts'
 import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
@@ -16,13 +15,12 @@ import { percentText } from './training-summaries.ts'
 import { sessionColumns } from './training-table.ts'
 
 export async function showProgram(visit: Visit) {
-  const { store, viewer, id, path, query, baseUrl, now } = visit
-  const owners = viewer.readable.map(person => person.id)
-  const row = await recordById(store, { table: 'training_template' }, { owners }, id)
-  if (row === undefined) throw notFound('Training program')
-  // The archive wrote it in the form of the contract.
-  const program = JSON.parse(row.document) as TrainingTemplate
-  const sessions = await trainingsWith(store, viewer.subject.id, id)
+  const { store, viewer, reading, id, path, query, baseUrl, now } = visit
+  const found = await findProgram(store, reading.ofAll('training_template'), id)
+  if (found === undefined) throw notFound('Training program')
+  const { program, document } = found
+  reading.note('dtt', program.ownerId)
+  const sessions = await trainingsWith(store, reading.sessions('dtt'), id)
   const tagline = freeText(viewer, program.tagline)
   const [first] = sessions
   const charts = [
@@ -48,7 +46,7 @@ export async function showProgram(visit: Visit) {
             ${sessionsWith(viewer, program, sessions)}
           `,
         },
-        ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, row.document, viewer.discreet),
+        ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, document, viewer.discreet),
       ])}
     `,
   })

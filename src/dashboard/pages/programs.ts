@@ -1,10 +1,9 @@
-import { type ListedProgram, type ProgramUse, programUses } from '../../stats/queries.ts'
+import { type ListedProgram, programsOf, type ProgramUse, programUses } from '../../stats/queries.ts'
 import { emptyState, table } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { freeText, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { readPrograms } from '../program-names.ts'
 import { countText, dateText, numberText, timeAgo } from '../text.ts'
 import { showProgram, stateMarks } from './program.ts'
 import { percentText } from './training-summaries.ts'
@@ -14,9 +13,11 @@ export const programPages: readonly Page[] = [
   { path: '/programs/:id', handler: showProgram },
 ]
 
-async function showPrograms({ store, viewer, now }: Visit) {
-  const [{ all }, uses] = await Promise.all([readPrograms(store, viewer), programUses(store, viewer.subject.id)])
-  const own = all.filter(({ ownerId }) => ownerId === viewer.subject.id)
+async function showPrograms({ store, viewer, reading, now }: Visit) {
+  const [own, uses] = await Promise.all([
+    programsOf(store, reading.templates('training_template')),
+    programUses(store, reading.sessions('dtt')),
+  ])
   const useOf = new Map(uses.map(use => [use.program, use]))
   const inUse = own.find(({ isActive }) => isActive)
   return view({

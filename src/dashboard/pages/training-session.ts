@@ -14,14 +14,13 @@ import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, nu
 export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, id, baseUrl, path, query } = visit
-  const owners = viewer.readable.map(person => person.id)
-  const session = await trainingSession(store, owners, id)
+  const { store, viewer, reading, id, baseUrl, path, query } = visit
+  const session = await trainingSession(store, reading.ofAll('training_session'), id)
   if (session === undefined) throw notFound('Training session')
   const { owner, at, grade, passed, reps, distance, approximate, program, document } = session
   const [programs, { before, after }] = await Promise.all([
-    readPrograms(store, viewer),
-    neighboursOf(store, owner, session),
+    readPrograms(visit),
+    neighboursOf(store, reading.sessions('dtt', owner), session),
   ])
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession

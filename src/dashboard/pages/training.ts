@@ -23,12 +23,12 @@ export const trainingPages: readonly Page[] = [
 ]
 
 async function showTraining(visit: Visit) {
-  const { store, viewer, now, query } = visit
+  const { store, viewer, reading, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
-    trainingHistory(store, viewer.subject.id, span?.before),
-    readPrograms(store, viewer),
+    trainingHistory(store, reading.sessions('dtt'), span?.before),
+    readPrograms(visit),
   ])
   const within = inside(history, span)
   const sessions = filtered(within, filters)
@@ -57,8 +57,8 @@ const noTraining = emptyState(
   html`Here you would see your sessions with their grades, repetitions and distances over time. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
 )
 
-async function isWithout({ store, viewer }: Visit): Promise<boolean> {
-  return (await newestTrainings(store, viewer.subject.id, 1)).length === 0
+async function isWithout({ store, reading }: Visit): Promise<boolean> {
+  return (await newestTrainings(store, reading.sessions('dtt'), 1)).length === 0
 }
 
 function inside(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
@@ -120,11 +120,12 @@ function chartsOf(viewer: Viewer, { kind }: TrainingQuery, shown: Shown): Chart[
   ]
 }
 
-async function filteredSessions({ store, viewer, now, query }: Visit) {
+async function filteredSessions(visit: Visit) {
+  const { store, viewer, reading, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
-  const history = await trainingHistory(store, viewer.subject.id, span?.from, span?.to)
-  const programs = await readPrograms(store, viewer)
+  const history = await trainingHistory(store, reading.sessions('dtt'), span?.from, span?.to)
+  const programs = await readPrograms(visit)
   return { programs, sessions: sortedBy(filters, filtered(history, filters), programs) }
 }
 
@@ -177,10 +178,10 @@ async function downloadRecords(visit: Visit) {
 /** A few at a time: records are large. */
 const RECORDS_AT_ONCE = 200
 
-async function* recordLines({ store, viewer }: Visit, ids: readonly number[]): AsyncGenerator<string> {
+async function* recordLines({ store, reading }: Visit, ids: readonly number[]): AsyncGenerator<string> {
   for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
     const some = ids.slice(start, start + RECORDS_AT_ONCE)
-    const records = await trainingRecords(store, viewer.subject.id, some)
+    const records = await trainingRecords(store, reading.sessions('dtt'), some)
     // Records that were removed meanwhile are left out.
     yield some
       .map(id => records.get(id))

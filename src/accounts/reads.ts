@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import { type Area, isArea } from '../contract/areas.ts'
+import { type ReadKind, readKinds, type ReadWay, readWays } from '../contract/reads.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+
+/** Who read the records of an account, as its owner may see it. */
+
+/** How often somebody read in an hour, in one way. A gap, where reads were only counted, has nothing but the count. */
+export interface ReadEntry {
+  readonly id: number
+  /** Its start. */
+  readonly hour: number
+  /** Null for the operator, and for a gap. */
+  readonly readerId: number | null
+  /** A username; null for a gap. */
+  readonly reader: string | null
+  readonly via: ReadWay | null
+  /** The name of the owner's own token; null otherwise. */
+  readonly tokenName: string | null
+  readonly area: Area | null
+  readonly kind: ReadKind | null
+  readonly count: number
+}
+
+/** Which reads, and which part of them, the newest hour first, then by identifier, the highest first. */
+export interface ReadsRange {
+  readonly readerId?: number | undefined
+  readonly from?: number | undefined
+  readonly beforeAt?: number | undefined
+  readonly beforeId?: number
+  readonly limit: number
+  readonly offset?: number
+}
+
+/** What stands for the name of a reader whose account was removed. */
+const REMOVED_READER = 'removed account'
+
+export async function listReads(store: Store, ownerId: number, range: ReadsRange): Promise<ReadEntry[]> {
+  const { readerId, from = Number.MIN_SAFE_INTEGER, limit, offset = 0 } = range
+  const { beforeAt = Number.MAX_SAFE_INTEGER, beforeId = 0 } = range
+  const values = { owner: ownerId, from, beforeAt, beforeId, limit, offset }
+  const rows = await (readerId === undefined
+    ? store.read(readsOfOwner, values)
+    : store.read(readsOfReader, { ...values, reader: readerId }))
+  return rows.map(row => entryOf(row, ownerId))
+}
+
+/** All reads in a range, in the same order. */
+export async function* allReads(
+  store: Store,
+  ownerId: number,
+  range: Omit<ReadsRange, 'limit' | 'offset' | 'beforeId'> = {},
+): AsyncGenerator<ReadEntry> {
+  let before: { readonly beforeAt?: number | undefined; readonly beforeId?: number } = { beforeAt: range.beforeAt }
+  for (;;) {
+    const entries = await listReads(store, ownerId, { ...range, ...before, limit: ROWS_AT_ONCE })
+    yield* entries
+    const last = entries.at(-1)
+    if (last === undefined || entries.length < ROWS_AT_ONCE) return
+    before = { beforeAt: last.hour, beforeId: last.id }
+  }
+}
+
+const ROWS_AT_ONCE = 500
+
+/** Everybody whose reads of an account's records are in the log, by identifier; the account itself included. */
+export async function listReaders(store: Store, ownerId: number): Promise<{ id: number; username: string }[]> {
+  const rows = await store.db
+    .selectFrom('read_log')
+    .leftJoin('account', 'account.id', 'read_log.reader_id')
+    .select(['read_log.reader_id as id', 'account.username'])
+    .distinct()
+    .where('read_log.owner_id', '=', ownerId)
+    .where('read_log.reader_id', '>', 0)
+    .orderBy('read_log.reader_id')
+    .execute()
+  return rows.map(({ id, username }) => ({ id, username: username ?? REMOVED_READER }))
+}
+
+interface ReadRow {
+  readonly id: number
+  readonly hour: number
+  readonly reader_id: number
+  readonly username: string | null
+  readonly via: string
+  readonly token_name: string
+  readonly area: string
+  readonly kind: string
+  readonly reads: number
+}
+
+function entryOf(row: ReadRow, ownerId: number): ReadEntry {
+  const via = readWays.find(way => way === row.via) ?? null
+  const isOperator = via === 'operator'
+  return {
+    id: row.id,
+    hour: row.hour,
+    readerId: via === null || isOperator ? null : row.reader_id,
+    reader: via === null ? null : isOperator ? via : (row.username ?? REMOVED_READER),
+    via,
+    tokenName: via === 'token' && row.reader_id === ownerId ? row.token_name : null,
+    area: isArea(row.area) ? row.area : null,
+    kind: readKinds.find(kind => kind === row.kind) ?? null,
+    count: row.reads,
+  }
+}
+
+interface RangeValues {
+  readonly owner: number
+  readonly from: number
+  readonly beforeAt: number
+  readonly beforeId: number
+  readonly limit: number
+  readonly offset: number
+}
+
+const readsOfOwner = reads<RangeValues>(() => sql``)
+const readsOfReader = reads<RangeValues & { readonly reader: number }>(param => sql`and reader_id = ${param('reader')}`)
+
+function reads<Values extends RangeValues>(filter: Parameters<typeof query<Values, unknown>>[0]) {
+  return query<Values, ReadRow>(
+    param => sql`
+      select id, hour, reader_id, (select username from account where account.id = reader_id) as username,
+        via, token_name, area, kind, reads
+      from read_log
+      where owner_id = ${param('owner')} ${filter(param)} and hour >= ${param('from')}
+        and (hour, id) < (${param('beforeAt')}, ${param('beforeId')})
+      order by hour desc, id desc limit ${param('limit')} offset ${param('offset')}`,
+  )
+}

@@ -1,0 +1,305 @@
+import { type Kysely, sql } from 'kysely'
+import { type Area, areas as allAreas, isArea } from '../contract/areas.ts'
+import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import type { Tables } from '../store/tables.ts'
+import { RefusedError } from './errors.ts'
+import { noteGrantChange } from './grant-changes.ts'
+
+/** Access that owners give others to their records. Access that ended leaves a mark, so that nothing brings it back by accident. */
+
+/** What somebody may read, and for how long. */
+export interface AccessTerms {
+  readonly areas: readonly Area[]
+  /** The start of a UTC day: sessions before it are not shown. Null for all. */
+  readonly recordsFrom: number | null
+  /** When it ends (milliseconds since 1970); null if it does not. */
+  readonly until: number | null
+}
+
+/** Access to everything, without an end. */
+export const FULL_ACCESS: AccessTerms = { areas: allAreas, recordsFrom: null, until: null }
+
+/** Whose records, and who may read them. */
+export interface AccessPair {
+  readonly ownerId: number
+  readonly partnerId: number
+}
+
+/**
+ * Lets a partner read the records of an owner, on these terms: also where there is access on other terms, or it has ended.
+ * Throws RefusedError if the terms are out of bounds.
+ */
+export async function giveAccess(store: Store, pair: AccessPair, terms: AccessTerms, now: number): Promise<void> {
+  checkTerms(pair, terms, now)
+  await writeAccess(store.db, pair, terms, now)
+  noteGrantChange()
+}
+
+/**
+ * Lets a partner read, as an operator does: access that is there on other terms, or that has ended, is changed only with `again`.
+ * Doing so twice changes nothing. Throws RefusedError.
+ */
+export async function addAccess(
+  store: Store,
+  pair: AccessPair,
+  { again, ...terms }: AccessTerms & { readonly again: boolean },
+  now: number,
+): Promise<void> {
+  checkTerms(pair, terms, now)
+  await store.db.transaction().execute(async db => {
+    const stored = await findAccess(db, pair)
+    if (stored !== undefined && !again) {
+      if (stored.endedAt !== null) {
+        throw new RefusedError(`the access was ended on ${formatTimestamp(stored.endedAt)}: left so (see --again)`)
+      }
+      if (isSame(stored, terms)) return
+      throw new RefusedError('there is access on other terms: left so (see --again)')
+    }
+    await writeAccess(db, pair, terms, now)
+  })
+  noteGrantChange()
+}
+
+/** Changes access to terms that allow no more than before. Throws RefusedError if they allow more, or there is no access. */
+export async function narrowAccess(store: Store, pair: AccessPair, terms: AccessTerms, now: number): Promise<void> {
+  checkTerms(pair, terms, now)
+  await store.db.transaction().execute(async db => {
+    const stored = await findAccess(db, pair)
+    if (stored === undefined || !isOpen(stored, now)) throw new RefusedError(NO_ACCESS)
+    if (!isWithin(terms, stored)) throw new RefusedError('the access would become wider: give it anew instead')
+    await writeAccess(db, pair, terms, now)
+  })
+  noteGrantChange()
+}
+
+/** Ends access within a second in every process. Throws RefusedError if there is none. */
+export async function endAccess(store: Store, { ownerId, partnerId }: AccessPair, now: number): Promise<void> {
+  const { numUpdatedRows } = await store.db
+    .updateTable('partnership')
+    .set({ ended_at: now })
+    .where('owner_id', '=', ownerId)
+    .where('partner_id', '=', partnerId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  noteGrantChange()
+  if (numUpdatedRows === 0n) throw new RefusedError(NO_ACCESS)
+}
+
+/** Opens access again that ended at an instant, on the terms it had. Returns whether there was such access. */
+export async function resumeAccess(
+  db: Kysely<Tables>,
+  { ownerId, partnerId }: AccessPair,
+  endedAt: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('partnership')
+    .set({ ended_at: null })
+    .where('owner_id', '=', ownerId)
+    .where('partner_id', '=', partnerId)
+    .where('ended_at', '=', endedAt)
+    .executeTakeFirstOrThrow()
+  noteGrantChange()
+  return numUpdatedRows > 0n
+}
+
+/** Access as an owner or a reader sees it; the account is the other one. */
+export interface ReceivedAccess extends AccessTerms {
+  readonly accountId: number
+  readonly username: string
+  /** When it was given; null if that is not known. */
+  readonly since: number | null
+}
+
+interface GivenAccess extends ReceivedAccess {
+  /** The start of the hour in which the reader last read; null if that is not known. */
+  readonly lastReadAt: number | null
+}
+
+export interface AccessLists {
+  readonly given: readonly GivenAccess[]
+  readonly received: readonly ReceivedAccess[]
+}
+
+/** Who may read the records of an account now, and whose records it may read, by identifier. */
+export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
+  const [given, received] = await Promise.all([
+    store.read(givenAccess, { account: accountId, now }),
+    listReceivedAccess(store, accountId, now),
+  ])
+  return {
+    given: given.map(row => ({ ...receivedOf(row), lastReadAt: row.last_read_at })),
+    received,
+  }
+}
+
+/** Whose records an account may read now, by identifier. */
+export async function listReceivedAccess(store: Store, accountId: number, now: number): Promise<ReceivedAccess[]> {
+  return (await store.read(receivedAccess, { account: accountId, now })).map(receivedOf)
+}
+
+/** Access in the list of the operator, which has what ended, too. */
+export interface Link extends AccessPair, AccessTerms {
+  readonly owner: string
+  readonly partner: string
+  readonly since: number | null
+  readonly endedAt: number | null
+}
+
+export async function listLinks(store: Store): Promise<Link[]> {
+  const rows = await store.db
+    .selectFrom('partnership')
+    .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')
+    .innerJoin('account as partner', 'partner.id', 'partnership.partner_id')
+    .select([
+      'owner.id as ownerId',
+      'owner.username as owner',
+      'partner.id as partnerId',
+      'partner.username as partner',
+      'areas',
+      'records_from',
+      'expires_at',
+      'given_at',
+      'ended_at',
+    ])
+    .orderBy('owner.id')
+    .orderBy('partner.id')
+    .execute()
+  return rows.map(({ ownerId, owner, partnerId, partner, given_at: since, ended_at: endedAt, ...row }) => {
+    return { ownerId, owner, partnerId, partner, ...termsOf(row), since, endedAt }
+  })
+}
+
+/** Access that somebody received, as a grant and a session of the dashboard hold it: valid until it ends. */
+export interface SharedAccess extends AccessTerms {
+  readonly ownerId: number
+}
+
+/** SQL: what an account received, as one text; null if that is nothing. `account` is the column of its identifier. */
+export function sharedAccessText(account: string) {
+  return sql`(select string_agg(
+      cast(owner_id as text) || '/' || areas || '/' || coalesce(cast(records_from as text), '') || '/' ||
+        coalesce(cast(expires_at as text), ''), ',')
+    from partnership where partner_id = ${sql.ref(account)} and ended_at is null)`
+}
+
+/** Parses that text; owners by identifier. */
+export function parseSharedAccess(text: string | null): SharedAccess[] {
+  if (text === null) return []
+  const shared = text.split(',').map(entry => {
+    const [ownerId, areas = '', recordsFrom = '', until = ''] = entry.split('/')
+    return {
+      ownerId: Number(ownerId),
+      areas: areas.split(' ').filter(isArea),
+      recordsFrom: recordsFrom === '' ? null : Number(recordsFrom),
+      until: until === '' ? null : Number(until),
+    }
+  })
+  return shared.toSorted((a, b) => a.ownerId - b.ownerId)
+}
+
+const NO_ACCESS = 'there is no such link'
+
+interface StoredAccess extends AccessTerms {
+  readonly endedAt: number | null
+}
+
+async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredAccess | undefined> {
+  const row = await db
+    .selectFrom('partnership')
+    .select(['areas', 'records_from', 'expires_at', 'ended_at'])
+    .where('owner_id', '=', pair.ownerId)
+    .where('partner_id', '=', pair.partnerId)
+    .executeTakeFirst()
+  return row && { ...termsOf(row), endedAt: row.ended_at }
+}
+
+async function writeAccess(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, terms: AccessTerms, now: number) {
+  const columns = {
+    areas: allAreas.filter(area => terms.areas.includes(area)).join(' '),
+    records_from: terms.recordsFrom,
+    expires_at: terms.until,
+  }
+  await db
+    .insertInto('partnership')
+    .values({ owner_id: ownerId, partner_id: partnerId, ...columns, given_at: now })
+    .onConflict(conflict =>
+      conflict.columns(['partner_id', 'owner_id']).doUpdateSet({
+        ...columns,
+        // Access that is open was given when it was given first.
+        given_at: sql`case when partnership.ended_at is null and (partnership.expires_at is null or partnership.expires_at > ${now})
+          then partnership.given_at else excluded.given_at end`,
+        ended_at: null,
+      }),
+    )
+    .execute()
+}
+
+/** Throws RefusedError. */
+function checkTerms({ ownerId, partnerId }: AccessPair, { areas, recordsFrom, until }: AccessTerms, now: number) {
+  if (ownerId === partnerId) throw new RefusedError('an account needs no link to itself')
+  if (areas.length === 0) throw new RefusedError('access needs at least one area')
+  if (recordsFrom !== null && recordsFrom % DAY_MS !== 0)
+    throw new RefusedError('records are shown from a whole day on')
+  if (until === null) return
+  if (until <= now) throw new RefusedError('the end of access must lie in the future')
+  if (until > LATEST) throw new RefusedError(`the end of access must not lie beyond ${formatTimestamp(LATEST)}`)
+}
+
+function isOpen({ until, endedAt }: StoredAccess, now: number): boolean {
+  return endedAt === null && (until === null || until > now)
+}
+
+function isSame(some: AccessTerms, other: AccessTerms): boolean {
+  return isWithin(some, other) && isWithin(other, some)
+}
+
+/** Whether terms allow no more than others. */
+function isWithin(narrow: AccessTerms, wide: AccessTerms): boolean {
+  return (
+    narrow.areas.every(area => wide.areas.includes(area)) &&
+    (narrow.recordsFrom ?? -Infinity) >= (wide.recordsFrom ?? -Infinity) &&
+    (narrow.until ?? Infinity) <= (wide.until ?? Infinity)
+  )
+}
+
+interface TermColumns {
+  readonly areas: string
+  readonly records_from: number | null
+  readonly expires_at: number | null
+}
+
+function termsOf({ areas, records_from: recordsFrom, expires_at: until }: TermColumns): AccessTerms {
+  return { areas: areas.split(' ').filter(isArea), recordsFrom, until }
+}
+
+interface AccessRow extends TermColumns {
+  readonly id: number
+  readonly username: string
+  readonly given_at: number | null
+}
+
+function receivedOf({ id, username, given_at: since, ...row }: AccessRow): ReceivedAccess {
+  return { accountId: id, username, ...termsOf(row), since }
+}
+
+const givenAccess = query<{ account: number; now: number }, AccessRow & { last_read_at: number | null }>(
+  param => sql`
+    select account.id, account.username, areas, records_from, expires_at, given_at,
+      (select max(hour) from read_log
+        where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id) as last_read_at
+    from partnership join account on account.id = partnership.partner_id
+    where partnership.owner_id = ${param('account')}
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+    order by partnership.partner_id`,
+)
+
+const receivedAccess = query<{ account: number; now: number }, AccessRow>(
+  param => sql`
+    select account.id, account.username, areas, records_from, expires_at, given_at
+    from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('account')}
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+    order by partnership.owner_id`,
+)

@@ -1,0 +1,7 @@
+/** The areas of records, in their order. */
+export const areas = ['lkbx', 'dtt'] as const
+export type Area = (typeof areas)[number]
+
+export function isArea(text: string): text is Area {
+  return (areas as readonly string[]).includes(text)
+}

@@ -1,0 +1,74 @@
+import Type, { type Static } from 'typebox'
+import { areas } from './areas.ts'
+import { areaScopes, get, page } from './endpoint.ts'
+import { Choice, Id, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'
+import { from, id, to } from './parameters.ts'
+import { readKinds, readWays } from './reads.ts'
+
+const access = {
+  accountId: Id('Identifier of the other account.'),
+  username: Text('Its name.'),
+  areas: Type.Array(Type.Enum([...areas], { type: 'string' }), { description: 'Which records may be read.' }),
+  recordsFrom: nullable(
+    Type.String({
+      description: 'The first day (UTC) of which sessions may be read; null for all.',
+      format: 'date',
+      examples: ['2026-02-16'],
+    }),
+  ),
+  until: nullable(Timestamp('When it ends; null when it does not.')),
+  since: nullable(Timestamp('When it was given; null when that is not known.')),
+}
+
+export type GivenAccess = Static<typeof GivenAccess>
+export const GivenAccess = record("Access to the caller's records that the caller gave.", {
+  ...access,
+  lastReadAt: nullable(
+    Timestamp('The start of the hour in which the other account last read; null if it has not, as far as is known.'),
+  ),
+})
+
+export type ReceivedAccess = Static<typeof ReceivedAccess>
+export const ReceivedAccess = record('Access that the caller received.', access)
+
+export const AccessLists = record('Access given and received.', {
+  given: list("Who may read the caller's records.", GivenAccess),
+  received: list('Whose records the caller may read.', ReceivedAccess),
+})
+
+export type Read = Static<typeof Read>
+export const Read = record(
+  "How often somebody read the caller's records in an hour, in one way. Where reads were counted but not told apart, only `id`, `hour` and `count` are not null.",
+  {
+    id: Id('Identifier of the row.'),
+    hour: Timestamp('The start of the hour.'),
+    readerId: nullable(Id('Identifier of the account that read; null for the operator.')),
+    reader: nullable(Text('Its name; `operator` for the operator, `removed account` once it is removed.')),
+    via: nullable(
+      Choice('How: with a token, on a page of the dashboard, or by a command on the server.', [...readWays]),
+    ),
+    tokenName: nullable(Text("The name of the token, of the caller's own tokens; null for others.")),
+    area: nullable(Choice('Which records.', [...areas])),
+    kind: nullable(
+      Choice('What was read: rows of a list, one record, statistics, or records to keep.', [...readKinds]),
+    ),
+    count: Integer('How often.', { minimum: 1 }),
+  },
+)
+
+export const sharing = {
+  getAccess: get('/api/v1/me/access', {
+    summary: 'List access given and received',
+    description: "Who may read the caller's records now, and whose records the caller may read, by identifier.",
+    scope: areaScopes,
+    data: AccessLists,
+  }),
+  listReads: page('/api/v1/me/reads', {
+    summary: 'List who read',
+    description:
+      "Who read the caller's records, and how often, by the hour: others, and the caller's own tokens. The newest hour first. Reads are added within about a minute.",
+    scope: areaScopes,
+    filters: { readerId: id('Only reads of this account.'), from, to },
+    item: Read,
+  }),
+}

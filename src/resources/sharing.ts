@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto'
+import { listReads, type ReadEntry } from '../accounts/reads.ts'
+import { listAccess, type ReceivedAccess } from '../accounts/shared-access.ts'
+import { formatDate } from '../contract/calendar.ts'
+import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
+import { DAY_MS, formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
+import type { Handlers } from './handler.ts'
+import { timeRangeOf } from './lists.ts'
+import { DOCUMENT_SEPARATOR } from './page-queries.ts'
+import { made, pageResult } from './results.ts'
+
+export const handlers: Handlers<typeof sharing> = {
+  async getAccess({ store, grant, now }) {
+    const { given, received } = await listAccess(store, grant.accountId, now)
+    const data = {
+      given: given.map(access => ({
+        ...sentAccess(access),
+        lastReadAt: formatOptionalTimestamp(access.lastReadAt),
+      })) satisfies GivenAccess[],
+      received: received.map(sentAccess),
+    }
+    return made(JSON.stringify(data))
+  },
+
+  async listReads({ store, grant }, params) {
+    const range = { ...timeRangeOf(params), readerId: params.readerId }
+    const entries = await listReads(store, grant.accountId, range)
+    const documents = entries.map(entry => JSON.stringify(sentRead(entry)))
+    const page = {
+      documents: documents.join(DOCUMENT_SEPARATOR),
+      etags: documents.map(document => hash('sha1', document, 'base64url')).join(','),
+      positions: entries.map(({ hour, id }) => `${hour}.${id}`).join(','),
+    }
+    const result = pageResult(entries.length === 0 ? undefined : page, params, sharing.listReads.listOf(params))
+    if (entries.length > 0 || result.previous === undefined || 'cursor' in result.previous) return result
+    const [first] = await listReads(store, grant.accountId, { ...range, limit: 1, offset: result.previous.offset })
+    return first === undefined ? { ...result, previous: undefined } : result
+  },
+}
+
+function sentAccess({ accountId, username, areas, recordsFrom, until, since }: ReceivedAccess): SentAccess {
+  return {
+    accountId,
+    username,
+    areas: [...areas],
+    recordsFrom: recordsFrom === null ? null : formatDate(recordsFrom / DAY_MS),
+    until: formatOptionalTimestamp(until),
+    since: formatOptionalTimestamp(since),
+  }
+}
+
+function sentRead({ id, hour, readerId, reader, via, tokenName, area, kind, count }: ReadEntry): Read {
+  return { id, hour: formatTimestamp(hour), readerId, reader, via, tokenName, area, kind, count }
+}
