@@ -50,11 +50,12 @@ export async function importArchive(
       const finish = async () => {
         await incoming.compareWithStore()
         if (rejects instanceof Errors) rejects.throwIfAny()
+        const endedAccess = await incoming.endedAccess()
         const reports = await incoming.moveIntoStore()
         await incoming.updateAsOf()
         await clearSetAside(db, allKinds, source)
         const setAside = rejects instanceof SetAside ? await rejects.store(Date.now()) : undefined
-        return { kinds: reports, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
+        return { kinds: reports, endedAccess, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
       }
       // After an error, the comparison only finds further errors and needs no lock.
       const isRefused = rejects instanceof Errors && rejects.count > 0

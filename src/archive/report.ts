@@ -17,6 +17,8 @@ export interface ImportReport {
   readonly extra: readonly FieldCount[]
   /** Values that did not match the format and were converted. */
   readonly leniencies: readonly LeniencyCount[]
+  /** Access in the archive that was ended here, and stays so: the first of it. */
+  readonly endedAccess: readonly { readonly ownerId: number; readonly partnerId: number }[]
   /** Present if errors were to be set aside. */
   readonly setAside?: SetAsideReport
 }

@@ -142,6 +142,16 @@ export class ImportStaging {
     return outcomes
   }
 
+  /** Access that comes in open and is stored as ended: the first of it. */
+  async endedAccess(): Promise<{ ownerId: number; partnerId: number }[]> {
+    const { rows } = await sql<{ owner_id: Cell; partner_id: Cell }>`
+      select incoming.owner_id, incoming.partner_id from incoming_partnership as incoming
+      join partnership as stored on stored.owner_id = incoming.owner_id and stored.partner_id = incoming.partner_id
+      where incoming.ended_at is null and stored.ended_at is not null
+      order by incoming.line limit ${MAX_LISTED}`.execute(this.#db)
+    return rows.map(row => ({ ownerId: Number(row.owner_id), partnerId: Number(row.partner_id) }))
+  }
+
   /** Moves the rows into the store. They must have been compared. */
   async moveIntoStore(): Promise<KindReport[]> {
     if (this.#options.onConflict === 'replace') {

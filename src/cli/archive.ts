@@ -165,6 +165,9 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
   if (report.unfinishedCount > report.unfinished.length) {
     say(`${report.unfinishedCount} sessions in all have not started or are not finished`)
   }
+  for (const { ownerId, partnerId } of report.endedAccess) {
+    say(`access of account ${partnerId} to the records of account ${ownerId}: ended by its owner, left so`)
+  }
   for (const line of deviationLines(report)) say(line)
   if (report.setAside !== undefined) saySetAside(report.setAside)
 }

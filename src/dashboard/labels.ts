@@ -139,6 +139,14 @@ export const eventLabels: Readonly<Record<string, string>> = {
   unlocked: 'Unlocked',
 }
 
+/** What each scope lets a key do. */
+export const scopeTexts: Readonly<Record<string, string>> = {
+  'lkbx:read': 'Lock templates, lock sessions and lock devices.',
+  'dtt:read': 'Programs, training sessions and training devices.',
+  'shared:access': 'What others let you read, too, not only your own records.',
+  'status:read': 'The present status and figures without any record; the first two include it.',
+}
+
 export const scopeLabels: Readonly<Record<string, string>> = {
   'lkbx:read': 'Locks',
   'dtt:read': 'Training',

@@ -5,7 +5,7 @@ import { LockSegment } from '../../src/contract/lock-sessions.ts'
 import { Account, Token } from '../../src/contract/people.ts'
 import { TrainerSegment, TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
 import { segmentKinds, TemplateSegment } from '../../src/contract/training-templates.ts'
-import { eventLabels, kindLabels, labels, scopeLabels, stateLabels } from '../../src/dashboard/labels.ts'
+import { eventLabels, kindLabels, labels, scopeLabels, scopeTexts, stateLabels } from '../../src/dashboard/labels.ts'
 import { schemas } from '../support/arbitraries.ts'
 import { sampleService, visitor } from '../support/dashboard.ts'
 
@@ -26,11 +26,11 @@ const EXPLICIT = /deep ?throat|shame|insert|withdraw|thrust|stroke|chastity|orga
 test('every field of the contract has a plain word, and nothing else has', () => {
   assert.deepEqual(Object.keys(labels).toSorted(), fields.toSorted())
   for (const kind of segmentKinds) assert.ok(kindLabels[kind], kind)
-  for (const scope of scopes) assert.ok(scopeLabels[scope], scope)
+  for (const scope of scopes) assert.ok(scopeLabels[scope] && scopeTexts[scope], scope)
 })
 
 test('plain words are plain', () => {
-  for (const table of [labels, kindLabels, stateLabels, eventLabels, scopeLabels]) {
+  for (const table of [labels, kindLabels, stateLabels, eventLabels, scopeLabels, scopeTexts]) {
     for (const [field, text] of Object.entries(table)) assert.doesNotMatch(text, EXPLICIT, field)
   }
 })

@@ -4,7 +4,7 @@ import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
 import { html, nothing } from '../html.ts'
-import { scopeLabels } from '../labels.ts'
+import { scopeLabels, scopeTexts } from '../labels.ts'
 import { redirect, view, type Visit } from '../page.ts'
 import { keysOf } from './own-keys.ts'
 
@@ -40,7 +40,7 @@ function expiryOf(expires: string, date: string, timeZone: string, now: number):
 /** What is wrong with a form; undefined for one that can be used. */
 export function problemOf({ name, chosen, expiresAt }: KeyForm, now: number): string | undefined {
   if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
-  if (chosen.length === 0) return 'Choose what the key may read.'
+  if (chosen.every(scope => scope === 'shared:access')) return 'Choose what the key may read.'
   if (expiresAt === undefined) return 'Choose a day on which the key is to expire.'
   return expiresAt !== null && expiresAt <= now ? 'Choose a day that is not over.' : undefined
 }
@@ -87,7 +87,7 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
             <legend>May read</legend>
             ${scopes.map(
               scope =>
-                html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}>${scopeLabels[scope]} <code class="muted">${scope}</code></label>`,
+                html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}><span>${scopeLabels[scope]} <code class="muted">${scope}</code><br><small class="muted">${scopeTexts[scope]}</small></span></label>`,
             )}
           </fieldset>
           <div class="expiry">
