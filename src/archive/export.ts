@@ -1,41 +1,133 @@
-import { type Kysely, sql } from 'kysely'
-import type { Store } from '../store/index.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Kind, kinds, type Row } from './kinds.ts'
+import { endLine } from './end-line.ts'
+import { type Cell, type Kind, kinds, type Row } from './kinds.ts'
 import { writeLine } from './records.ts'
+
+type Write = (text: string) => Promise<void>
 
 /**
  * Writes the records of the store as an archive: kinds in their order, rows by identifier, all as they stand at one
- * moment. With an account, only that account and its own rows, so that the archive can be imported alone.
+ * moment, and the line that ends it. With an account, only that account and its own rows, so that the archive can be
+ * imported alone. Others have their turn after every part.
  */
-export async function exportArchive(
-  store: Store,
-  write: (text: string) => Promise<void>,
-  accountId?: number,
-): Promise<void> {
+export async function exportArchive(store: Store, write: Write, accountId?: number): Promise<void> {
   await store.snapshot(async db => {
+    let lines = 0
     for (const kind of kinds) {
-      if (accountId === undefined) await writeRows(db, kind, write, '1 = 1')
-      // Access is not a record of the account.
-      else if (kind.name === 'account') await writeRows(db, kind, write, `id = ${accountId}`)
-      else if (kind.name !== 'partnership') await writeRows(db, kind, write, `owner_id = ${accountId}`)
+      for await (const rows of accountId === undefined
+        ? allRows(db, kind)
+        : rowsOf(db, store.engine, kind, accountId)) {
+        if (rows.length === 0) continue
+        lines += rows.length
+        await write(rows.map(row => `${writeLine(kind, row)}\n`).join(''))
+        await nextTurn()
+      }
     }
+    await write(`${endLine(lines)}\n`)
   })
 }
 
-// They are held in memory, and each can be as long as a line of an archive.
-const ROWS_AT_ONCE = 50
+/** The same, part by part. A reader that stops early ends the export. */
+export async function* archiveParts(store: Store, accountId?: number): AsyncGenerator<string> {
+  // A part is written when the one before it was read.
+  const { readable, writable } = new TransformStream<string, string>()
+  const writer = writable.getWriter()
+  const written = exportArchive(store, text => writer.write(text), accountId).then(
+    () => writer.close(),
+    (error: unknown) => writer.abort(error),
+  )
+  try {
+    yield* readable
+  } finally {
+    await written.catch(() => {})
+  }
+}
 
-async function writeRows(db: Kysely<Tables>, kind: Kind, write: (text: string) => Promise<void>, condition: string) {
-  const key = kind.key.join(', ')
+async function* allRows(db: Kysely<Tables>, kind: Kind): AsyncGenerator<readonly Row[]> {
+  const key = sql.raw(kind.key.join(', '))
+  const size = new BatchSize()
   let after: Row | undefined
   for (;;) {
-    const { rows } = await sql<Row>`
-      select ${sql.raw(kind.columns.join(', '))} from ${sql.table(kind.table)}
-      where ${sql.raw(condition)} ${after === undefined ? sql`` : sql`and (${sql.raw(key)}) > (${sql.join(kind.key.map(column => after?.[column]))})`}
-      order by ${sql.raw(key)} limit ${ROWS_AT_ONCE}`.execute(db)
-    if (rows.length > 0) await write(`${rows.map(row => writeLine(kind, row)).join('\n')}\n`)
-    if (rows.length < ROWS_AT_ONCE) return
+    const start = after === undefined ? sql`` : sql`where (${key}) > (${sql.join(cellsOf(after, kind.key))})`
+    const rows = await selectRows(db, kind, sql`${start} order by ${key} limit ${size.rows}`)
+    const isLast = rows.length < size.rows
+    size.adapt(rows)
+    yield rows
+    if (isLast) return
     after = rows.at(-1)
   }
 }
+
+/** By identifier, though no index of SQLite has the rows of an owner in this order: identifiers are read before. */
+async function* rowsOf(
+  db: Kysely<Tables>,
+  engine: Engine,
+  kind: Kind,
+  accountId: number,
+): AsyncGenerator<readonly Row[]> {
+  // Who may read an account is not part of it.
+  if (kind.name === 'partnership') return
+  if (!kind.isOwned) {
+    yield await selectRows(db, kind, sql`where id = ${accountId}`)
+    return
+  }
+  const ids = await readIds(db, kind, accountId)
+  // With the plus, SQLite finds rows by identifier; else it reads and sorts all rows of the owner.
+  const isOwn = engine === 'sqlite' ? sql`+owner_id = ${accountId}` : sql`owner_id = ${accountId}`
+  const size = new BatchSize()
+  for (let start = 0; start < ids.length;) {
+    const batch = ids.slice(start, start + size.rows)
+    start += batch.length
+    const rows = await selectRows(db, kind, sql`where ${isOwn} and id in (${sql.join(batch)}) order by id`)
+    size.adapt(rows)
+    yield rows
+  }
+}
+
+/** Along an index, in parts; the engine would have to sort them anew for each part. */
+async function readIds(db: Kysely<Tables>, kind: Kind, accountId: number): Promise<readonly number[]> {
+  const ids: number[] = []
+  const columns = kind.columns.includes('at') ? ['at', 'id'] : ['id']
+  const order = sql.raw(columns.join(', '))
+  let after: Row | undefined
+  for (;;) {
+    const start = after === undefined ? sql`` : sql`and (${order}) > (${sql.join(cellsOf(after, columns))})`
+    const { rows } = await sql<Row>`
+      select ${order} from ${sql.table(kind.table)} where owner_id = ${accountId} ${start}
+      order by ${order} limit ${IDS_AT_ONCE}`.execute(db)
+    for (const { id } of rows) ids.push(Number(id))
+    if (rows.length < IDS_AT_ONCE) return ids.toSorted((a, b) => a - b)
+    after = rows.at(-1)
+    await nextTurn()
+  }
+}
+
+const IDS_AT_ONCE = 5000
+
+async function selectRows(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Row[]> {
+  const columns = sql.raw(kind.columns.join(', '))
+  const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)} ${which}`.execute(db)
+  return rows
+}
+
+function cellsOf(row: Row, columns: readonly string[]): (Cell | undefined)[] {
+  return columns.map(column => row[column])
+}
+
+/** How many rows to read at once: a record can be as long as a line of an archive, and these are held in memory. */
+class BatchSize {
+  rows = MIN_ROWS
+
+  adapt(read: readonly Row[]) {
+    const characters = read.reduce((sum, { document }) => sum + String(document ?? '').length, 0)
+    const average = characters / Math.max(1, read.length)
+    this.rows = Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.floor(PART_CHARACTERS / Math.max(1, average))))
+  }
+}
+
+const MIN_ROWS = 4
+const MAX_ROWS = 100
+const PART_CHARACTERS = 64 * 1024

@@ -1,12 +1,13 @@
 import type { Store } from '../store/index.ts'
 import { InvalidError } from './canonical.ts'
+import { isEndLine, LineCount } from './end-line.ts'
 import { account, kinds as allKinds, UnfinishedError } from './kinds.ts'
 import { type Line, readLines } from './lines.ts'
 import { Notes } from './notes.ts'
 import { identityOf, parseLine, readRow, recordOf } from './records.ts'
 import { clearSetAside, SetAside } from './set-aside.ts'
 import { ImportStaging } from './staging.ts'
-import { Errors, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
+import { Errors, ImportError, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
@@ -87,12 +88,14 @@ async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
   const counts = new NoteCounts()
-  const now = Date.now()
+  const lineCount = new LineCount()
+  const context = { counts, lineCount, now: Date.now(), rejects }
 
   for await (const lines of readLines(chunks)) {
     for (const line of lines) {
+      lineCount.add()
       try {
-        stage(line, incoming, { counts, now, rejects })
+        stage(line, incoming, context)
       } catch (error) {
         if (!(error instanceof UnfinishedError)) throw error
         unfinishedCount += 1
@@ -103,20 +106,22 @@ async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer
     if (rejects instanceof SetAside) await rejects.flushFull()
   }
   await incoming.flush()
-  return { unfinished, unfinishedCount, ...counts.list() }
+  return { hasEnd: lineCount.hasEnd, unfinished, unfinishedCount, ...counts.list() }
 }
 
 interface LineContext {
   readonly counts: NoteCounts
+  readonly lineCount: LineCount
   readonly now: number
   readonly rejects: Errors | SetAside
 }
 
 /** Throws UnfinishedError. */
-function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: LineContext) {
+function stage(line: Line, incoming: ImportStaging, { counts, lineCount, now, rejects }: LineContext) {
   let envelope: unknown
   try {
     envelope = parseLine(line)
+    if (isEndLine(envelope)) return lineCount.end(envelope)
     const record = recordOf(envelope)
     const notes = new Notes(now)
     try {
@@ -132,6 +137,8 @@ function stage(line: Line, incoming: ImportStaging, { counts, now, rejects }: Li
     if (!(error instanceof InvalidError)) throw error
     const identity = identityOf(envelope)
     if (rejects instanceof SetAside) {
+      // What is not there cannot be set aside.
+      if (isEndLine(envelope)) throw new ImportError([{ line: line.number, reason: error.message }], 1)
       const raw = line.text ?? line.bytes
       rejects.add({ line: line.number, ...identity, reason: error.message, raw })
       return

@@ -8,6 +8,8 @@ export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace'
 export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'set-aside'
 
 export interface ImportReport {
+  /** Whether the archive has the line that ends it; without it, it may have been cut short. */
+  readonly hasEnd: boolean
   /** One for each kind, in the order of an export. */
   readonly kinds: readonly KindReport[]
   /** The first of `unfinishedCount` sessions that were not stored because they have not started or have no result. */

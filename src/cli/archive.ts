@@ -146,6 +146,7 @@ const STDIN = '-'
 const CHUNK_BYTES = 256 * 1024
 
 function printReport(file: string, report: ImportReport, json: boolean | undefined) {
+  if (!report.hasEnd) say(`${file}: has no line that ends it, so it may have been cut short`)
   if (json === true) return print(JSON.stringify({ file, ...report }))
   printRows(
     report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),

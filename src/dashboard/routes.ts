@@ -218,7 +218,7 @@ function send(reply: FastifyReply, visit: Visit, result: PageResult) {
       return reply
         .type(type)
         .header('Content-Disposition', `attachment; filename="${file.replaceAll(/[^A-Za-z0-9._-]/g, '-')}"`)
-        .send(typeof body === 'string' ? body : Readable.from(body))
+        .send(typeof body === 'string' ? body : Readable.from(body, { highWaterMark: 1 }))
     }
     default:
       return result satisfies never

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import type { Store } from '../store/index.ts'
@@ -25,15 +26,31 @@ import type { KindStats, SessionStats } from './training.ts'
 
 /** Queries for statistics: they read columns of the rows of one account, not the records. */
 
-/** The training sessions of an account from one instant to before another, oldest first. */
+/**
+ * The training sessions of an account from one instant to before another, oldest first. Others have their turn while a
+ * long history is read.
+ */
 export async function trainingHistory(
   store: Store,
   access: OwnerAccess,
   from = Number.MIN_SAFE_INTEGER,
   to = Number.MAX_SAFE_INTEGER,
 ): Promise<SessionStats[]> {
-  return (await store.read(sessionsBetween, { ...access, from, to })).map(statsOf)
+  const sessions: SessionStats[] = []
+  let after = { at: from, id: 0 }
+  for (;;) {
+    // With both conditions alike, the engine starts where the last part ended, whichever of them it takes for the index.
+    const start = Math.max(access.start, after.at)
+    const rows = await store.read(sessionsBetween, { ...access, start, ...after, to, limit: ROWS_AT_ONCE })
+    for (const row of rows) sessions.push(statsOf(row))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
+    after = { at: last.at, id: last.id }
+    await nextTurn()
+  }
 }
+
+const ROWS_AT_ONCE = 2000
 
 /** The newest training sessions of an account, the newest first. */
 export async function newestTrainings(store: Store, access: OwnerAccess, limit: number): Promise<SessionStats[]> {
@@ -160,7 +177,7 @@ export async function activeLock(store: Store, access: OwnerAccess, now: number)
   return row && { ...lockStats(row, now), document: row.document }
 }
 
-export interface SessionRow {
+interface SessionRow {
   readonly id: number
   readonly at: number
   readonly passed: number
@@ -174,7 +191,7 @@ export interface SessionRow {
 }
 
 /** The statistics of a training session from its columns. Its kinds are parsed on first use. */
-export function statsOf({ kinds: text, ...row }: SessionRow): SessionStats {
+function statsOf({ kinds: text, ...row }: SessionRow): SessionStats {
   let kinds: KindStats[] | undefined
   return {
     id: row.id,
@@ -214,15 +231,13 @@ function kindsOf(text: string): KindStats[] {
 }
 
 /** The columns of SessionRow. */
-export const SESSION_STATS = sql.raw(
-  'id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds',
-)
+const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
 
-const sessionsBetween = query<OwnerAccess & { from: number; to: number }, SessionRow>(
+const sessionsBetween = query<OwnerAccess & { at: number; id: number; to: number; limit: number }, SessionRow>(
   param => sql`
     select ${SESSION_STATS} from training_session
-    where ${isReadableOf(param)} and at >= ${param('from')} and at < ${param('to')}
-    order by at, id`,
+    where ${isReadableOf(param)} and (at, id) > (${param('at')}, ${param('id')}) and at < ${param('to')}
+    order by at, id limit ${param('limit')}`,
 )
 
 const newestSessions = query<OwnerAccess & { limit: number }, SessionRow>(

@@ -37,15 +37,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
       await checkVersion(this)
       return 'ready'
     },
-    snapshot: work =>
-      db.connection().execute(async connection => {
-        await sql`begin deferred`.execute(connection)
-        try {
-          return await work(connection)
-        } finally {
-          await sql`rollback`.execute(connection)
-        }
-      }),
+    snapshot: work => readSnapshot(path, options, work),
     async locked(connection, work) {
       await sql`begin immediate`.execute(connection)
       try {
@@ -144,6 +136,27 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
   } catch (error) {
     if (error instanceof StoreError) throw error
     throw new StoreError(`the database at ${path} cannot be opened: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** On a connection of its own, so that writers do not wait for what reads for long. */
+async function readSnapshot<Result>(
+  path: string,
+  { busyTimeoutMs }: OpenOptions,
+  work: (db: Kysely<Tables>) => Promise<Result>,
+): Promise<Result> {
+  const reader = new DatabaseSync(path)
+  reader.exec(`pragma query_only = on; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
+  const db = new Kysely<Tables>({ dialect: dialectOf(adapt(reader), busyTimeoutMs) })
+  try {
+    return await db.connection().execute(async connection => {
+      // The moment is that of the first read.
+      await sql`begin deferred`.execute(connection)
+      await sql`select count(*) from sqlite_schema`.execute(connection)
+      return work(connection)
+    })
+  } finally {
+    await db.destroy()
   }
 }
 

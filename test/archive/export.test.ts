@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exportArchive } from '../../src/archive/export.ts'
+import { archiveParts, exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { kinds } from '../../src/archive/kinds.ts'
 import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
@@ -45,14 +45,50 @@ const linesOf = (text: string) =>
     .slice(0, -1)
     .map(line => JSON.parse(line) as Exported)
 
-test('the archive of an empty store is empty', async () => {
+const end = (lines: number) => `{"kind":"end","data":{"lines":${lines}}}\n`
+
+test('the archive of an empty store has only the line that ends it', async () => {
   await using store = await openStore()
-  assert.equal(await store.export(), '')
+  assert.equal(await store.export(), end(0))
+})
+
+test('an archive ends with the number of its lines, and several may stand one after the other', async () => {
+  await using store = await openStore(archive)
+  const [all, ann] = [await store.export(), await store.export(1)]
+  assert.ok(all.endsWith(`\n${end(archive.length)}`))
+  assert.ok(ann.endsWith(`\n${end(8)}`))
+  await using copy = await openStore()
+  assert.equal((await copy.import(Buffer.from(ann))).hasEnd, true)
+  assert.equal((await copy.import(Buffer.from(ann + all))).hasEnd, true)
+  assert.equal(await copy.export(), all)
+})
+
+test('an archive that was cut short is told from a whole one, and one that lacks lines is refused', async () => {
+  await using store = await openStore(archive)
+  const lines = (await store.export()).split(/(?<=\n)/)
+  await using copy = await openStore()
+  assert.equal((await copy.import(Buffer.from(lines.slice(0, -1).join('')))).hasEnd, false)
+  assert.equal((await copy.import(Buffer.from([...lines, ...lines.slice(0, 9)].join('')))).hasEnd, false)
+
+  await using empty = await openStore()
+  const lacking = Buffer.from(lines.toSpliced(4, 1).join(''))
+  for (const onError of ['fail', 'set-aside'] as const) {
+    const { errors, count } = await empty.refuse(lacking, { onError })
+    assert.equal(count, 1)
+    assert.deepEqual(errors, [
+      {
+        line: archive.length,
+        reason: `ends an archive of ${archive.length} lines, but ${archive.length - 1} lines come before it: the archive is not whole`,
+      },
+    ])
+  }
+  const { errors } = await empty.refuse([account(1, 'ann'), { kind: 'end', data: {} }])
+  assert.deepEqual(errors, [{ line: 2, reason: 'must say how many lines come before it, as data.lines' }])
 })
 
 test('kinds come in their order, and records by identifier, as numbers', async () => {
   await using store = await openStore(archive)
-  const lines = linesOf(await store.export())
+  const lines = linesOf(await store.export()).slice(0, -1)
   assert.equal(lines.length, archive.length)
   assert.deepEqual(
     [...new Set(lines.map(({ kind }) => kind))],
@@ -116,7 +152,7 @@ test('the archive of one account has that account and its own records, and can b
     assert.equal(await copy.export(), exported)
     assert.equal(await copy.export(owner), exported)
   }
-  assert.equal(await store.export(4711), '')
+  assert.equal(await store.export(4711), end(0))
 })
 
 test('archives of single accounts can be imported one after the other', async () => {
@@ -186,6 +222,21 @@ test('no part of an archive is written before the one before it was taken', asyn
     await new Promise(resolve => setImmediate(resolve))
     taking -= 1
   })
+})
+
+test('writers do not wait for an export, and a reader that stops early ends it', async () => {
+  const many = Array.from({ length: 300 }, (_, index) => lockDevice(index + 1, 1))
+  await using store = await openStore([account(1, 'ann'), ...many])
+  const before = await store.export(1)
+  const parts = archiveParts(store.store, 1)
+  let read = String((await parts.next()).value)
+  await store.import([account(2, 'ben'), lockDevice(301, 1)])
+  for await (const part of parts) read += part
+  assert.equal(read, before)
+  const stopped = archiveParts(store.store)
+  await stopped.next()
+  await stopped.return(undefined)
+  assert.equal((await stopped.next()).done, true)
 })
 
 test('a reader that goes away ends the export, and the store can be used again', async () => {

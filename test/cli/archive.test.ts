@@ -39,6 +39,7 @@ test('unfinished sessions and unknown fields are reported on stderr', async () =
     trainingSession(5, 1, { passed: null }),
     trainingSession(6, 1),
     lockDevice(7, 1, { shoeSize: 1 }),
+    { kind: 'end', data: { lines: 4 } },
   ])
   const { code, stdout, stderr } = await folder.run(['import', '-'], { input })
   assert.equal(code, 0)
@@ -133,13 +134,19 @@ test('export piped into import makes an equal store, also for one account with i
         .trimEnd()
         .split('\n')
         .map(line => (JSON.parse(line) as { kind: string }).kind),
-      ['account', 'lock-device', 'training-session'],
+      ['account', 'lock-device', 'training-session', 'end'],
     )
     const alone = await folder.run(['import', '-', '--database', `sqlite:${who}.db`], { input: stdout })
     assert.deepEqual([alone.code, alone.stderr], [0, ''])
   }
   const nobody = await folder.run(['export', '--account', 'dan'])
   assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
+})
+
+test('an archive that does not end is imported with a warning', async () => {
+  await using folder = await makeFolder()
+  const { code, stderr } = await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
+  assert.deepEqual([code, stderr], [0, '-: has no line that ends it, so it may have been cut short\n'])
 })
 
 test('an export ends without an error when its reader closes the pipe', async () => {
@@ -178,7 +185,7 @@ async function assertInterrupted(folder: Folder, running: Running) {
   assert.equal(stdout, '')
   assert.equal(code, 130)
   const exported = await folder.run(['export'])
-  assert.equal(exported.stdout.trimEnd().split('\n').length, 1, 'only the account')
+  assert.equal(exported.stdout.trimEnd().split('\n').length, 2, 'only the account and the end')
 }
 
 function sessions(count: number): object[] {

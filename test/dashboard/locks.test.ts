@@ -169,7 +169,7 @@ test('the export of everything is an archive of the own account, importable alon
     .trimEnd()
     .split('\n')
     .map(line => (JSON.parse(line) as { kind: string }).kind)
-  assert.deepEqual(kinds, ['account', 'lock-template', 'lock-session', 'lock-session', 'training-session'])
+  assert.deepEqual(kinds, ['account', 'lock-template', 'lock-session', 'lock-session', 'training-session', 'end'])
   await using alone = await startService()
   const { kinds: read } = await importArchive(alone.store, archiveOf(text.trimEnd().split('\n')))
   assert.equal(

@@ -143,7 +143,7 @@ test('--out writes a whole archive, or none, and needs no database', async () =>
       .trim()
       .split('\n')
       .map(line => JSON.parse(line).kind),
-    ['account', 'lock-template', 'lock-device', 'training-device', 'training-session', 'training-session'],
+    ['account', 'lock-template', 'lock-device', 'training-device', 'training-session', 'training-session', 'end'],
   )
   const printed = await folder.run(['pull', '--out', '-'], { env: env(source.url) })
   const withoutAsOf = (text: string) => text.replace(/,"asOf":"[^"]*"/, '')

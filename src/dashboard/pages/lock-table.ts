@@ -111,7 +111,7 @@ function columns(viewer: Viewer): Column<LockRow>[] {
 export async function downloadCsv(visit: Visit) {
   const { sessions, records } = await filteredSessions(visit)
   const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
-  const rows = sessions.map(session => {
+  const rowOf = (session: LockStats) => {
     const { id, at, state, endAt, intervals } = session
     const record = recordOf(records, id)
     const isHidden = isTimeHidden(visit.viewer, visit.viewer.subject.id, session)
@@ -127,8 +127,12 @@ export async function downloadCsv(visit: Visit) {
       Math.round(open / 1000),
       intervals.filter(interval => !interval.locked).length,
     ]
+  }
+  return download({
+    file: datedFile('locks', visit, 'csv'),
+    type: 'text/csv; charset=utf-8',
+    body: csv(header, sessions, rowOf),
   })
-  return download({ file: datedFile('locks', visit, 'csv'), type: 'text/csv; charset=utf-8', body: csv(header, rows) })
 }
 
 /** The records as the API sends them, one a line, but for times that are hidden. */

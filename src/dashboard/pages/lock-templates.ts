@@ -183,18 +183,18 @@ async function downloadCsv(visit: Visit) {
   const { viewer } = visit
   const templates = await templatesOfSubject(visit)
   const header = ['Number', 'Name', 'Length', 'Breaks', 'Sessions', 'Created']
-  const rows = templates.map(({ record, sessions }) => [
+  const rowOf = ({ record, sessions }: (typeof templates)[number]) => [
     record.id,
     recordName(viewer, 'lockTemplate', record),
     lengthText(record),
     breakText(record),
     sessions,
     record.createdAt,
-  ])
+  ]
   return download({
     file: datedFile('lock-templates', visit, 'csv'),
     type: 'text/csv; charset=utf-8',
-    body: csv(header, rows),
+    body: csv(header, templates, rowOf),
   })
 }
 

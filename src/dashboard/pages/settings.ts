@@ -3,9 +3,8 @@ import { RefusedError } from '../../accounts/errors.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts'
 import { listSignIns } from '../../accounts/sign-ins.ts'
 import { setPreferences } from '../../accounts/preferences.ts'
-import { exportArchive } from '../../archive/export.ts'
+import { archiveParts } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
-import type { Store } from '../../store/index.ts'
 import { card } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { checkPassword } from '../password-check.ts'
@@ -83,7 +82,7 @@ export const settingsPages: readonly Page[] = [
       download({
         file: `lockstep-${new Date(now).toISOString().slice(0, 10)}.ndjson`,
         type: 'application/x-ndjson',
-        body: archiveOf(store, viewer.session.accountId),
+        body: archiveParts(store, viewer.session.accountId),
       }),
   },
 ]
@@ -130,17 +129,4 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
 function messageOf(problem: string | undefined, saved: boolean): Html {
   if (problem !== undefined) return html`<p class="problem" role="alert">${problem}</p>`
   return saved ? html`<p class="note" role="status">Saved.</p>` : nothing
-}
-
-/** The archive of one account, as it is written. */
-async function* archiveOf(store: Store, accountId: number): AsyncGenerator<string> {
-  const parts: string[] = []
-  await exportArchive(
-    store,
-    async text => {
-      parts.push(text)
-    },
-    accountId,
-  )
-  yield* parts
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatTimestamp } from '../../contract/time.ts'
 import { chartCards } from '../charts.ts'
 import { csv } from '../csv.ts'
@@ -143,7 +144,7 @@ async function downloadCsv(visit: Visit) {
     'Distance (m)',
     'Approximate distance',
   ]
-  const rows = sessions.map(session => [
+  const rowOf = (session: SessionStats) => [
     session.id,
     formatTimestamp(session.at),
     session.program,
@@ -154,11 +155,11 @@ async function downloadCsv(visit: Visit) {
     session.reps,
     session.distance === null ? null : session.distance / 1_000_000,
     session.approximate ? 'yes' : 'no',
-  ])
+  ]
   return download({
     file: datedFile('training', visit, 'csv'),
     type: 'text/csv; charset=utf-8',
-    body: csv(header, rows),
+    body: csv(header, sessions, rowOf),
   })
 }
 
@@ -188,5 +189,6 @@ async function* recordLines({ store, reading }: Visit, ids: readonly number[]): 
       .filter(record => record !== undefined)
       .map(record => `${record}\n`)
       .join('')
+    await nextTurn()
   }
 }
