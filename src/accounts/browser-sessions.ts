@@ -24,6 +24,8 @@ export interface BrowserSession {
   /** Empty if it is not known. */
   readonly timeZone: string
   readonly units: string
+  /** Repetitions; null for none. */
+  readonly weeklyGoal: number | null
 }
 
 export interface NewSession {
@@ -114,6 +116,7 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     displayName: row.display_name ?? '',
     timeZone: row.time_zone ?? '',
     units: row.units ?? '',
+    weeklyGoal: row.weekly_goal,
   }
 }
 
@@ -190,6 +193,7 @@ interface SessionRow {
   readonly display_name: string | null
   readonly time_zone: string | null
   readonly units: string | null
+  readonly weekly_goal: number | null
 }
 
 const sessionByHash = query<{ hash: string; seenAfter: number; createdAfter: number }, SessionRow>(
@@ -197,7 +201,7 @@ const sessionByHash = query<{ hash: string; seenAfter: number; createdAfter: num
     select browser_session.id, browser_session.account_id, browser_session.seen_at,
       browser_session.created_at, browser_session.confirmed_at,
       account.username, account.subscription_tier, account.subscription_ends_at,
-      preference.display_name, preference.time_zone, preference.units
+      preference.display_name, preference.time_zone, preference.units, preference.weekly_goal
     from browser_session
     join account on account.id = browser_session.account_id
     left join preference on preference.account_id = account.id

@@ -9,14 +9,16 @@ export interface Preferences {
   /** An IANA name; empty if none was chosen. */
   readonly timeZone: string
   readonly units: string
+  /** Repetitions; null for none. */
+  readonly weeklyGoal: number | null
 }
 
 export async function setPreferences(store: Store, accountId: number, preferences: Preferences): Promise<void> {
-  const { displayName: display_name, timeZone: time_zone, units } = preferences
+  const { displayName: display_name, timeZone: time_zone, units, weeklyGoal: weekly_goal } = preferences
   await store.db
     .insertInto('preference')
-    .values({ account_id: accountId, display_name, time_zone, units })
-    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ display_name, time_zone, units }))
+    .values({ account_id: accountId, display_name, time_zone, units, weekly_goal })
+    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ display_name, time_zone, units, weekly_goal }))
     .execute()
 }
 

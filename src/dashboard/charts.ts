@@ -58,8 +58,13 @@ interface ChartOptions<Row> {
   /** The text where there is nothing to draw. */
   readonly empty: string
   readonly legend?: readonly LegendItem[]
-  /** What else is drawn: `unit`, `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`. */
+  /** What else is drawn: `unit`, `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `low` and
+   * `high` (the ends of the axis of grades), `goal`, `href` (where bars lead, with `{from}` and `{to}` for their days). */
   readonly data?: Readonly<Record<string, string | number | undefined>>
+  /** Links or buttons next to the title. */
+  readonly actions?: Html | undefined
+  /** A dashed line of other times than those of the rows. */
+  readonly overlay?: Overlay | undefined
   /** Instants that are marked. */
   readonly ticks?: readonly string[]
   /** Where the mark of a row leads: a path that ends with its identifier. */
@@ -67,6 +72,12 @@ interface ChartOptions<Row> {
   /** The id of another chart, whose data and table this one has. */
   readonly source?: string
   readonly wide?: boolean
+}
+
+interface Overlay {
+  readonly title: string
+  readonly times: readonly string[]
+  readonly values: readonly number[]
 }
 
 /** What a look in a chart means. */
@@ -78,6 +89,8 @@ export type LegendItem = readonly [
     | 'line'
     | 'band'
     | 'average'
+    | 'before'
+    | 'goal'
     | 'solid'
     | 'open'
     | 'so-far'
@@ -98,12 +111,12 @@ export function chartCards(address: PageAddress, charts: readonly Chart[]): Html
 }
 
 function cardOf<Row>(options: ChartOptions<Row>, address: PageAddress): Html {
-  const { id, chartType, title, summary, empty, legend = [], data = {}, source, wide = false } = options
+  const { id, chartType, title, summary, empty, legend = [], data = {}, source, wide = false, actions } = options
   return html`
     <section class="card chart${wide ? ' wide' : ''}" id="${id}" data-chart="${chartType}" data-empty="${empty}"${
       source === undefined ? nothing : html` data-source="${source}"`
     }${Object.entries(data).map(([name, value]) => (value === undefined ? nothing : html` data-${name}="${value}"`))}>
-      <h2>${title}</h2>
+      ${actions === undefined ? html`<h2>${title}</h2>` : html`<div class="card-head"><h2>${title}</h2>${actions}</div>`}
       <p class="summary">${summary}</p>
       <div class="plot plot-${chartType}"></div>
       ${
@@ -146,10 +159,11 @@ function tableOf<Row>({ title, columns, rows, empty }: ChartOptions<Row>, { path
 }
 
 /** The data of the drawing, by column: times, numbers or texts. */
-function dataOf<Row>({ columns, rows, ticks, link }: ChartOptions<Row>): Html {
+function dataOf<Row>({ columns, rows, ticks, link, overlay }: ChartOptions<Row>): Html {
   const data = {
     length: rows.length,
     columns: columns.flatMap(column => columnData(column, rows)),
+    ...(overlay === undefined ? {} : { overlay: { ...overlay, times: steps(overlay.times.map(secondsOf)) } }),
     ...(ticks === undefined ? {} : { ticks: steps(ticks.map(secondsOf)) }),
     ...(link === undefined ? {} : { path: link.path, ids: steps(rows.map(link.id)) }),
   }

@@ -33,6 +33,7 @@ import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, siteOriginOf } from './origin.ts'
 import type { Page, PageResult, Visit } from './page.ts'
 import { deleteAccountPages } from './pages/delete-account.ts'
+import { bestPages } from './pages/bests.ts'
 import { displayPages } from './pages/display.ts'
 import { keyRecipePages } from './pages/key-recipes.ts'
 import { keyPages } from './pages/keys.ts'
@@ -53,6 +54,7 @@ import { viewerOf } from './viewer.ts'
 const pages: readonly Page[] = [
   ...overviewPages,
   ...trainingPages,
+  ...bestPages,
   ...trainingSessionPages,
   ...programPages,
   ...lockPages,

@@ -240,7 +240,12 @@ test('a change of the lock, the time zone or up to when the records are known sh
   assert.deepEqual(await statusOf(service), before)
   assert.equal(before.lockState, 'locked')
 
-  await setPreferences(service.store, 1, { displayName: '', timeZone: 'Asia/Kathmandu', units: 'metric' })
+  await setPreferences(service.store, 1, {
+    displayName: '',
+    timeZone: 'Asia/Kathmandu',
+    units: 'metric',
+    weeklyGoal: null,
+  })
   assert.equal((await statusOf(service)).timeZone, 'Asia/Kathmandu')
   await db
     .updateTable('account')
@@ -292,7 +297,12 @@ test('training is told by the day and week of the zone that was sent, else of th
 
 test('the time zone is the one that was sent, else that of the caller, also for the records of somebody else', async () => {
   await using service = await startService(world, unlimited)
-  await setPreferences(service.store, 2, { displayName: '', timeZone: 'Asia/Kathmandu', units: 'metric' })
+  await setPreferences(service.store, 2, {
+    displayName: '',
+    timeZone: 'Asia/Kathmandu',
+    units: 'metric',
+    weeklyGoal: null,
+  })
   assert.equal((await statusOf(service, '?ownerId=1', 'ben')).timeZone, 'Asia/Kathmandu')
   assert.equal((await statusOf(service, '?ownerId=1&tz=America/Havana', 'ben')).timeZone, 'America/Havana')
   assert.equal((await statusOf(service)).timeZone, 'UTC')

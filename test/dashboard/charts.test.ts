@@ -88,7 +88,9 @@ describe('charts', needsChromium, () => {
       assert.equal(hollow, notPassed)
       assert.equal(await chart('Grade over time').locator('[data-mark=line] path').count(), 1)
 
-      assert.equal(await drawn('Grade by kind', 'svg'), 6, 'each kind has a chart of its own')
+      assert.equal(await drawn('Grade by kind', 'svg'), 4, 'each kind has a chart of its own')
+      const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
+      assert.match(summary, /The same in every session, so not drawn: [\w-]+ \(100\s%\), [\w-]+ \(100\s%\)\./)
       assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
       // Beside the bars where there is room, above them elsewhere.
       const labels = chart('Pass rate by kind').locator('[data-mark="y-axis tick label"]')

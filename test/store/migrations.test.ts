@@ -212,7 +212,8 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const session = await findSession(store, (await beginSession(store, { ...proof, ...browser })) ?? '', now)
   assert.equal(session?.accountId, 1)
   assert.equal(await confirmSession(store, { ...proof, id: session.id, now }), true)
-  for (const units of ['metric', 'imperial']) await setPreferences(store, 1, { displayName: '', timeZone: '', units })
+  for (const units of ['metric', 'imperial'])
+    await setPreferences(store, 1, { displayName: '', timeZone: '', units, weeklyGoal: null })
   assert.equal(await endSessions(store.db, 1), 1)
   const accepted = { secret: invitation, password: 'correct horse battery', browser: '', now }
   assert.ok(await acceptInvitation(store, accepted))

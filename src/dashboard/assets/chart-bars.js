@@ -1,5 +1,7 @@
 import {
   ACCENT,
+  BEFORE_LINE,
+  INK,
   APPROXIMATE_PATTERN,
   draw,
   emptyNote,
@@ -9,7 +11,7 @@ import {
   SO_FAR_PATTERN,
   TIP,
 } from './chart-draw.js'
-import { amountText, dateText, monthText } from './chart-format.js'
+import { amountText, dateText, monthText, dayMonthText } from './chart-format.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
@@ -32,18 +34,27 @@ export const bars = {
   draw(plot, host, { columns, rows, title, data, empty }) {
     const periods = rows.map(row => ({ row, start: row.instant('start'), end: row.instant('end') }))
     const monthly = isMonthly(periods)
-    const { blocks, tops } = stack(periods, columns, { unit: data.unit ?? '', nameOf: monthly ? monthText : dateText })
-    const highest = Math.max(0, ...tops.map(({ top }) => top))
+    const { blocks, tops } = stack(periods, columns, {
+      unit: data.unit ?? '',
+      nameOf: monthly ? monthText : dateText,
+      href: data.href,
+    })
     const average = Number(data.average ?? 0)
+    const goal = Number(data.goal ?? 0)
+    const before = periods.flatMap(({ row, start, end }) =>
+      row.number('before') === null ? [] : [{ middle: middleOf(start, end), before: row.number('before') ?? 0 }],
+    )
+    const highest = Math.max(0, ...tops.map(({ top }) => top), ...before.map(({ before }) => before), goal)
     draw(plot, host, {
       title,
       height: HEIGHT,
       marginLeft: 44,
+      marginRight: average > 0 || goal > 0 ? 56 : 12,
       x: {
         type: 'utc',
         domain: domainOf(periods),
         label: null,
-        ...(monthly ? { axis: null } : { ticks: Math.max(2, host.clientWidth / 90) }),
+        axis: null,
       },
       y: {
         domain: [0, highest === 0 ? 1 : highest],
@@ -54,7 +65,7 @@ export const bars = {
         label: null,
       },
       marks: [
-        monthly ? monthNames(plot, periods, host.clientWidth) : null,
+        monthly ? monthNames(plot, periods, host.clientWidth) : weekNames(plot, periods, host.clientWidth),
         highest === 0 ? emptyNote(plot, empty) : null,
         plot.rectY(blocks, {
           x1: 'start',
@@ -68,7 +79,9 @@ export const bars = {
           stroke: 'stroke',
           strokeWidth: 0.75,
         }),
-        average > 0 ? plot.ruleY([average], { stroke: MUTED, strokeDasharray: '4 3', strokeWidth: 1.25 }) : null,
+        before.length > 1 ? plot.lineY(before, { x: 'middle', y: 'before', ...BEFORE_LINE, curve: 'step' }) : null,
+        ...levelMarks(plot, average, 'average', { stroke: MUTED, strokeDasharray: '4 3', strokeWidth: 1.25 }),
+        ...levelMarks(plot, goal, 'goal', { stroke: INK, strokeWidth: 1.25 }),
         plot.ruleY([0], { stroke: MUTED }),
         plot.tip(tops, plot.pointerX({ ...TIP, x: 'middle', y: 'top', title: 'tip' })),
       ],
@@ -83,9 +96,9 @@ export const bars = {
  *
  * @param {readonly Period[]} periods
  * @param {readonly Column[]} columns
- * @param {{ unit: string; nameOf: (start: Date) => string }} words
+ * @param {{ unit: string; nameOf: (start: Date) => string; href: string | undefined }} words
  */
-function stack(periods, columns, { unit, nameOf }) {
+function stack(periods, columns, { unit, nameOf, href }) {
   const series = columns.filter(column => column.series !== undefined)
   const blocks = []
   const tops = []
@@ -101,9 +114,63 @@ function stack(periods, columns, { unit, nameOf }) {
       const fill = row.flag('current') && look === 'solid' ? SO_FAR_PATTERN : FILLS[look]
       blocks.push({ start, end, bottom, top, fill, stroke: fill === ACCENT ? 'none' : ACCENT })
     }
-    tops.push({ middle: middleOf(start, end), top, href: row.href, tip: lines.join('\n') })
+    const before = row.number('before')
+    if (before !== null) lines.push(`Compared: ${amountText(before)}${unit && ` ${unit}`}`)
+    if (href !== undefined) lines.push('Open week')
+    tops.push({ middle: middleOf(start, end), top, href: addressOf(href, start, end), tip: lines.join('\n') })
   }
   return { blocks, tops }
+}
+
+/**
+ * The address of the page that covers a period.
+ *
+ * @param {string | undefined} href
+ * @param {Date} start
+ * @param {Date} end
+ */
+function addressOf(href, start, end) {
+  const dayOf = (/** @type {number} */ time) => new Date(time).toISOString().slice(0, 10)
+  return href?.replace('{from}', dayOf(start.getTime())).replace('{to}', dayOf(end.getTime() - 1))
+}
+
+/**
+ * A line at a level, with its name at its end.
+ *
+ * @param {Plot} plot
+ * @param {number} level
+ * @param {string} name
+ * @param {object} look
+ */
+function levelMarks(plot, level, name, look) {
+  if (level <= 0) return []
+  return [
+    plot.ruleY([level], look),
+    plot.text([level], {
+      y: level,
+      frameAnchor: 'right',
+      text: () => `${name}\n${amountText(level)}`,
+      textAnchor: 'start',
+      dx: 5,
+      fill: INK,
+    }),
+  ]
+}
+
+/**
+ * Weeks are named by their first day.
+ *
+ * @param {Plot} plot
+ * @param {readonly Period[]} periods
+ * @param {number} width
+ */
+function weekNames(plot, periods, width) {
+  const every = Math.max(1, Math.ceil((periods.length * 64) / width))
+  const shown = periods.filter((_, index) => (periods.length - 1 - index) % every === 0)
+  return plot.axisX(
+    shown.map(({ start }) => start),
+    { label: null, tickSize: 4, textAnchor: 'start', dx: -4, tickFormat: dayMonthText },
+  )
 }
 
 /** @param {readonly Period[]} periods */

@@ -17,6 +17,7 @@
  * @property {number} length
  * @property {readonly Column[]} columns
  * @property {readonly number[]} [ticks] As the times of a column.
+ * @property {{ readonly title: string; readonly times: readonly number[]; readonly values: readonly number[] }} [overlay]
  * @property {string} [path] Where the marks of rows lead, without the identifier of the row.
  * @property {readonly number[]} [ids] As the times of a column.
  */
@@ -26,6 +27,7 @@
  * @property {readonly Column[]} columns
  * @property {readonly Row[]} rows
  * @property {readonly Date[]} ticks Instants that are marked.
+ * @property {readonly { readonly at: Date; readonly value: number }[]} overlay A dashed line.
  */
 
 /**
@@ -45,6 +47,10 @@ export function readData(section) {
       return new Row(cells, index, id === undefined ? undefined : `${stored.path ?? ''}${id}`)
     }),
     ticks: sums(stored.ticks ?? []).map(instantOf),
+    overlay: sums(stored.overlay?.times ?? []).map((seconds, index) => ({
+      at: instantOf(seconds),
+      value: stored.overlay?.values[index] ?? 0,
+    })),
   }
 }
 

@@ -1,5 +1,7 @@
 /** What all charts share: one call to Plot, colours, patterns, and panels for charts of several parts. */
 
+import { dayMonthText } from './chart-format.js'
+
 /**
  * @import { PlotOptions } from '@observablehq/plot'
  * @import { ChartData, Column, Row } from './chart-data.js'
@@ -13,6 +15,7 @@
  * @property {readonly Column[]} columns
  * @property {readonly Row[]} rows
  * @property {readonly Date[]} ticks Instants that are marked.
+ * @property {ChartData['overlay']} overlay
  * @property {string} empty The text where there is nothing to draw.
  * @property {DOMStringMap} data
  */
@@ -37,8 +40,11 @@ export const OPEN_PATTERN = 'url(#hatch-open)'
 export const SO_FAR_PATTERN = 'url(#hatch-so-far)'
 export const APPROXIMATE_PATTERN = 'url(#hatch-approximate)'
 
-/** The options that all tooltips have. */
-export const TIP = { lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)' }
+/** The options that all tooltips have. They show wherever the pointer is: marks may be larger than the usual distance. */
+export const TIP = { lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)', maxRadius: Infinity }
+
+/** The line that is compared with. */
+export const BEFORE_LINE = { stroke: WARN, strokeWidth: 1.75, strokeDasharray: '6 4' }
 
 /**
  * Draws one SVG. A click on a mark opens the link of its row.
@@ -66,12 +72,73 @@ export function draw(plot, host, { title, ...options }) {
     group.removeAttribute('aria-label')
   }
   const target = () => /** @type {{ href?: string } | null} The datum under the pointer. */ (drawing.value)?.href
-  drawing.addEventListener('click', () => {
-    const href = target()
-    if (href !== undefined) location.assign(href)
-  })
+  openOnClick(drawing, target)
   drawing.addEventListener('input', () => drawing.classList.toggle('linked', target() !== undefined))
   host.append(drawing)
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * Ticks of an axis of time: days, the first days of weeks, or what suits longer times.
+ *
+ * @param {Date} start
+ * @param {Date} end
+ * @param {number} width in pixels
+ */
+export function timeTicks(start, end, width) {
+  const days = (end.getTime() - start.getTime()) / DAY_MS
+  // Ticks of less than a day would not help.
+  if (days < 14) return { ticks: 'day' }
+  if (days > 210) return { ticks: Math.max(2, width / 90) }
+  const weeks = Math.max(1, Math.ceil(((days / 7) * 64) / width))
+  // 1970-01-05 was a Monday.
+  const monday = Math.ceil((start.getTime() / DAY_MS - 4) / 7) * 7 + 4
+  const ticks = []
+  for (let day = monday; day * DAY_MS <= end.getTime(); day += 7 * weeks) ticks.push(new Date(day * DAY_MS))
+  return { ticks, tickFormat: dayMonthText }
+}
+
+/**
+ * A click opens the link of the mark. A finger cannot hover: its first tap shows the tooltip, a second one on the same mark
+ * opens the link.
+ *
+ * @param {Element} drawing
+ * @param {() => string | undefined} target
+ */
+function openOnClick(drawing, target) {
+  /** @type {string | undefined} */
+  let shown
+  let isTouch = false
+  drawing.addEventListener('pointerdown', event => {
+    isTouch = event instanceof PointerEvent && event.pointerType === 'touch'
+  })
+  drawing.addEventListener('click', () => {
+    const href = target()
+    const isSecond = href === shown
+    shown = href
+    if (href !== undefined && (!isTouch || isSecond)) location.assign(href)
+  })
+}
+
+/**
+ * Points along blocks, so that the pointer finds the block that it is over, and not the one whose middle is nearest.
+ *
+ * @template {object} Block
+ * @param {readonly Block[]} blocks
+ * @param {(block: Block) => readonly [start: number, end: number]} ends
+ * @param {number} step the distance of two points
+ * @returns {(Block & { readonly along: number })[]}
+ */
+export function pointsAlong(blocks, ends, step) {
+  return blocks.flatMap(block => {
+    const [start, end] = ends(block)
+    const count = Math.max(1, Math.min(200, Math.ceil((end - start) / step)))
+    return Array.from({ length: count }, (_, index) => ({
+      ...block,
+      along: start + ((index + 0.5) * (end - start)) / count,
+    }))
+  })
 }
 
 /**
@@ -117,7 +184,7 @@ function patterns() {
   for (const { id, angle, weight, wash } of [
     { id: 'hatch-open', angle: 45, weight: 1.5, wash: 0.1 },
     { id: 'hatch-so-far', angle: -45, weight: 3, wash: 0.3 },
-    { id: 'hatch-approximate', angle: 45, weight: 1, wash: 0.06 },
+    { id: 'hatch-approximate', angle: 90, weight: 1, wash: 0.06 },
   ]) {
     const pattern = svgElement('pattern', {
       id,

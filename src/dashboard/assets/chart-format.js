@@ -32,6 +32,11 @@ export function dayText(time) {
   return time.toLocaleDateString('en-GB', { timeZone: 'UTC', weekday: 'short', day: 'numeric', month: 'short' })
 }
 
+/** @param {Date} time */
+export function dayMonthText(time) {
+  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' })
+}
+
 /** @param {number} value */
 export function amountText(value) {
   return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })

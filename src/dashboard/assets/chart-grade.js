@@ -1,4 +1,4 @@
-import { ACCENT, addPanels, CARD, draw, emptyNote, INK, LINE, TIP } from './chart-draw.js'
+import { ACCENT, addPanels, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
 import { dateTimeText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
@@ -7,7 +7,7 @@ import { parseInstant } from './chart-data.js'
  * @import { Column, Row } from './chart-data.js'
  */
 
-const HEIGHT = 240
+const HEIGHT = 260
 const PANEL_HEIGHT = 140
 const DAY_MS = 86_400_000
 
@@ -22,7 +22,7 @@ export const grade = {
     const points = chart.rows
       .filter(row => row.number('grade') !== null)
       .map(row => point(row, row.number('grade') ?? 0, row.number('average') ?? 0, row.flag('passed')))
-    drawGrades(plot, host, chart, { title: chart.title, height: HEIGHT, points })
+    drawGrades(plot, host, chart, { title: chart.title, height: HEIGHT, points, overlay: chart.overlay })
   },
 }
 
@@ -81,7 +81,7 @@ function point(row, grade, average, passed) {
     href: row.href,
     fill: passed ? ACCENT : CARD,
     opacity: passed ? 0.85 : 1,
-    tip: `${dateTimeText(at)}\n${grade} % · ${passed ? 'Passed' : 'Not passed'}`,
+    tip: `${dateTimeText(at)}\n${grade} % · ${passed ? 'Passed' : 'Not passed'}\nOpen session`,
   }
 }
 
@@ -89,9 +89,10 @@ function point(row, grade, average, passed) {
  * @param {Plot} plot
  * @param {HTMLElement} host
  * @param {Chart} chart
- * @param {{ title: string; height: number; points: readonly Point[] }} panel
+ * @param {{ title: string; height: number; points: readonly Point[]; overlay?: Chart['overlay'] }} panel
  */
-function drawGrades(plot, host, { data, empty }, { title, height, points }) {
+function drawGrades(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
+  const { low, scale, marginTop } = gradeScale(data, height)
   const [start, end] = domainOf(points, data)
   draw(plot, host, {
     title,
@@ -100,12 +101,12 @@ function drawGrades(plot, host, { data, empty }, { title, height, points }) {
       type: 'utc',
       domain: [start, end],
       label: null,
-      // Ticks of less than a day would not help.
-      ticks: end.getTime() - start.getTime() < 14 * DAY_MS ? 'day' : Math.max(2, host.clientWidth / 90),
+      ...timeTicks(start, end, host.clientWidth),
     },
-    y: { domain: [0, 100], ticks: [0, 25, 50, 75, 100], grid: true, label: null },
+    marginTop,
+    y: scale,
     marks: [
-      plot.ruleY([0], { stroke: LINE }),
+      plot.ruleY([low], { stroke: LINE }),
       points.length === 0 ? emptyNote(plot, empty) : null,
       plot.dot(points, {
         x: 'at',
@@ -116,12 +117,26 @@ function drawGrades(plot, host, { data, empty }, { title, height, points }) {
         stroke: ACCENT,
         strokeWidth: 1.25,
       }),
+      overlay.length > 1 ? plot.lineY(overlay, { x: 'at', y: 'value', ...BEFORE_LINE, clip: true }) : null,
       points.length > 1
         ? plot.lineY(points, { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
         : null,
       plot.tip(points, plot.pointer({ ...TIP, x: 'at', y: 'grade', title: 'tip' })),
     ],
   })
+}
+
+/**
+ * The axis of grades. It says where it starts, unless that is zero.
+ *
+ * @param {DOMStringMap} data
+ * @param {number} height
+ */
+export function gradeScale(data, height) {
+  const [low, high] = [Number(data.low ?? 0), Number(data.high ?? 100)]
+  const isWhole = low === 0 && high === 100
+  const label = isWhole || height < HEIGHT ? null : `Grade, ${low} to ${high} %`
+  return { low, scale: { domain: [low, high], ticks: 4, grid: true, label }, marginTop: label === null ? 12 : 30 }
 }
 
 /** @param {number} density in points a pixel */

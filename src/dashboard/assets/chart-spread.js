@@ -1,4 +1,5 @@
-import { ACCENT, addPanels, draw, emptyNote, INK, LINE, TIP } from './chart-draw.js'
+import { ACCENT, addPanels, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
+import { gradeScale } from './chart-grade.js'
 import { dateText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
@@ -7,7 +8,7 @@ import { parseInstant } from './chart-data.js'
  * @import { Column, Row } from './chart-data.js'
  */
 
-const HEIGHT = 240
+const HEIGHT = 260
 const PANEL_HEIGHT = 140
 const WEEK_MS = 7 * 86_400_000
 
@@ -21,7 +22,7 @@ export const spread = {
   height: () => HEIGHT,
   draw(plot, host, chart) {
     const points = pointsOf(chart.rows, { median: 'median', low: 'low', high: 'high' })
-    drawSpread(plot, host, chart, { title: chart.title, height: HEIGHT, points })
+    drawSpread(plot, host, chart, { title: chart.title, height: HEIGHT, points, overlay: chart.overlay })
   },
 }
 
@@ -78,9 +79,10 @@ function pointsOf(rows, keys) {
  * @param {Plot} plot
  * @param {HTMLElement} host
  * @param {Chart} chart
- * @param {{ title: string; height: number; points: readonly Point[] }} panel
+ * @param {{ title: string; height: number; points: readonly Point[]; overlay?: Chart['overlay'] }} panel
  */
-function drawSpread(plot, host, { data, empty }, { title, height, points }) {
+function drawSpread(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
+  const { low, scale, marginTop } = gradeScale(data, height)
   const [from, to] = [parseInstant(data.from), parseInstant(data.to)]
   draw(plot, host, {
     title,
@@ -89,13 +91,15 @@ function drawSpread(plot, host, { data, empty }, { title, height, points }) {
       type: 'utc',
       ...(from === undefined || to === undefined ? {} : { domain: [from, to] }),
       label: null,
-      ticks: Math.max(2, host.clientWidth / 90),
+      ...(from === undefined || to === undefined ? {} : timeTicks(from, to, host.clientWidth)),
     },
-    y: { domain: [0, 100], ticks: [0, 25, 50, 75, 100], grid: true, label: null },
+    marginTop,
+    y: scale,
     marks: [
-      plot.ruleY([0], { stroke: LINE }),
+      plot.ruleY([low], { stroke: LINE }),
       points.length === 0 ? emptyNote(plot, empty) : null,
       plot.areaY(points, { x: 'at', y1: 'low', y2: 'high', fill: ACCENT, fillOpacity: 0.25 }),
+      overlay.length > 1 ? plot.lineY(overlay, { x: 'at', y: 'value', ...BEFORE_LINE, clip: true }) : null,
       plot.lineY(points, { x: 'at', y: 'median', stroke: INK, strokeWidth: 1.75 }),
       plot.dot(points, { x: 'at', y: 'median', r: 1.75, fill: INK }),
       plot.tip(points, plot.pointerX({ ...TIP, x: 'at', y: 'median', title: 'tip' })),

@@ -1,4 +1,4 @@
-import { ACCENT, CARD, draw, emptyNote, INK, LINE, OPEN_PATTERN, TIP, WARN } from './chart-draw.js'
+import { ACCENT, CARD, draw, emptyNote, pointsAlong, INK, LINE, OPEN_PATTERN, TIP, WARN } from './chart-draw.js'
 import { clockText, dateTimeText, dayText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
@@ -59,7 +59,10 @@ export const timeline = {
         }),
         plot.tickX(events, { x: 'x', y: 'day', stroke: INK, strokeWidth: 1.5, inset: -2 }),
         ...nowMarks(plot, layout, parseInstant(data.now)),
-        plot.tip(blocks, plot.pointer({ ...TIP, x: 'middle', y: 'day', title: 'tip' })),
+        plot.tip(
+          pointsAlong(blocks, ({ x1, x2 }) => [Number(x1), Number(x2)], stepOf(layout, host.clientWidth)),
+          plot.pointer({ ...TIP, x: 'along', y: 'day', title: 'tip' }),
+        ),
       ],
     })
   },
@@ -108,6 +111,16 @@ function startOfDay(time) {
 /** @param {Date} day */
 function nextDay(day) {
   return new Date(day.getTime() + DAY_MS)
+}
+
+/**
+ * Eight pixels on the axis.
+ *
+ * @param {Layout} layout
+ * @param {number} width
+ */
+function stepOf({ first, last, wraps }, width) {
+  return ((wraps ? 24 : last.getTime() - first.getTime()) * 8) / width
 }
 
 /** @param {Layout | undefined} layout */

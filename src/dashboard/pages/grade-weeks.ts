@@ -1,11 +1,13 @@
 import { gradeSpreads, type GradeSpread } from '../../stats/grade-spread.ts'
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
-import { type SessionStats, totalsByKind } from '../../stats/training.ts'
+import { movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { chart, type Column, type LegendItem } from '../charts.ts'
-import { html } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateText, NONE, numberText } from '../text.ts'
+import { countText, dateText, NONE, numberText, round1 } from '../text.ts'
+import type { TrainingQuery } from './training-filters.ts'
+import type { Compared } from './training-comparison.ts'
 import { kindSummary, NO_SESSIONS } from './training-summaries.ts'
 
 /** Charts of grades by week, where there are too many sessions for a mark each. */
@@ -16,10 +18,16 @@ export interface Shown {
   readonly from: number
   readonly to: number
   readonly now: number
+  readonly compared?: Compared | undefined
+  /** Whether grades are drawn from 0 to 100. */
+  readonly isFullScale?: boolean
+  /** The address of the page with changes; undefined where it has none. */
+  readonly addressOf?: (changes: Partial<TrainingQuery>) => string
 }
 
 /** Grades over time, and those of each kind. */
 export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
+  const grades = weeksOf(viewer, shown, kinds).flatMap(({ kinds }) => gradesIn(kinds))
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
   return [
     weeklyGrades(viewer, shown, kinds),
@@ -30,7 +38,7 @@ export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly strin
       summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has a chart of its own. <a href="#grades">The table</a> is the one above.`,
       empty: NO_SESSIONS,
       wide: true,
-      data: rangeData(viewer, shown),
+      data: axes(viewer, shown, grades),
       legend: LEGEND,
       source: 'grades',
       columns: [],
@@ -56,8 +64,10 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
     summary: spreadSummary(viewer, shown.sessions.length, weeks),
     empty: NO_SESSIONS,
     wide: true,
-    data: rangeData(viewer, shown),
-    legend: LEGEND,
+    data: axes(viewer, shown, gradesIn(weeks.map(({ all }) => all))),
+    actions: scaleSwitch(shown),
+    overlay: comparedAverage(viewer, shown),
+    legend: [...LEGEND, ...comparedLegend(shown)],
     columns: [
       {
         key: 'at',
@@ -79,8 +89,45 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
   })
 }
 
-export function rangeData({ timeZone }: Viewer, { from, to }: Shown) {
-  return { from: wallClock(from, timeZone), to: wallClock(to, timeZone) }
+/** The ends of both axes: grades are drawn where they are, in tens, or from 0 to 100. */
+export function axes({ timeZone }: Viewer, { from, to, isFullScale = false }: Shown, grades: readonly number[]) {
+  const low = Math.floor(Math.min(...grades, 100) / 10) * 10
+  const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
+  const fit = grades.length > 0 && !isFullScale
+  return {
+    from: wallClock(from, timeZone),
+    to: wallClock(to, timeZone),
+    low: fit ? low : Math.min(0, low),
+    high: fit ? high : Math.max(100, high),
+  }
+}
+
+/** A switch between the two scales, where the page has an address for it. */
+export function scaleSwitch({ isFullScale = false, addressOf }: Shown): Html | undefined {
+  if (addressOf === undefined) return undefined
+  const link = (full: boolean, text: string) =>
+    html`<a href="${addressOf({ isFullScale: full })}#grades"${full === isFullScale ? html` aria-current="true"` : nothing}>${text}</a>`
+  return html`<nav class="choice scale" aria-label="Scale of grades">${link(false, 'Fit')}${link(true, '0 to 100')}</nav>`
+}
+
+/** The average over seven sessions of the compared time, moved to the shown one. */
+export function comparedAverage({ timeZone }: Viewer, { compared }: Shown) {
+  if (compared === undefined) return undefined
+  const graded = compared.sessions.filter(({ grade }) => grade !== null)
+  const averages = movingAverage(graded.map(({ grade }) => grade))
+  return {
+    title: compared.title,
+    times: graded.map(({ at }) => wallClock(at + compared.offset, timeZone)),
+    values: averages.map(average => round1(average ?? 0)),
+  }
+}
+
+export function comparedLegend({ compared }: Shown): LegendItem[] {
+  return compared === undefined ? [] : [['before', `${compared.title}, average over seven sessions`]]
+}
+
+function gradesIn(spreads: readonly (GradeSpread | null)[]): number[] {
+  return spreads.flatMap(spread => (spread === null ? [] : [spread.low, spread.high]))
 }
 
 const LEGEND: readonly LegendItem[] = [

@@ -29,6 +29,9 @@ export function accountForm({ viewer }: Visit): Html {
             html`<option value="${name}"${name === units ? html` selected` : nothing}>${title}</option>`,
         )}</select>
       </label>
+      <label>Weekly goal <span class="muted">repetitions; a line in the chart, or empty for none</span>
+        <input name="weeklyGoal" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
+      </label>
       <div><button class="primary">Save</button></div>
     </form>
   `

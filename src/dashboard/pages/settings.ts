@@ -27,12 +27,16 @@ export const settingsPages: readonly Page[] = [
       const units = form.get('units') ?? ''
       // In discreet mode the form has no field for the name, which stays as it is.
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
+      const weeklyGoal = readGoal(form.get('weeklyGoal'))
+      if (weeklyGoal === undefined) {
+        return showSettings(visit, { account: 'The weekly goal is a whole number of repetitions, or empty.' })
+      }
       if (knownTimeZone(timeZone) === undefined || !isUnits(units) || !(displayName === '' || isName(displayName))) {
         return showSettings(visit, {
           account: `That cannot be saved: choose a time zone and units, and a name of at most ${MAX_NAME_LENGTH} characters.`,
         })
       }
-      await setPreferences(store, viewer.session.accountId, { displayName, timeZone, units })
+      await setPreferences(store, viewer.session.accountId, { displayName, timeZone, units, weeklyGoal })
       return redirect('/settings?saved=account')
     },
   },
@@ -86,6 +90,12 @@ export const settingsPages: readonly Page[] = [
       }),
   },
 ]
+
+/** Null for none; undefined for what is no goal. */
+function readGoal(text: string | null): number | null | undefined {
+  if (text === null || text.trim() === '') return null
+  return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : undefined
+}
 
 type Forms = 'account' | 'password' | 'sessions'
 

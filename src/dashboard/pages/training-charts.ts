@@ -5,7 +5,15 @@ import { html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { dateTimeText, NONE, numberText, round1 } from '../text.ts'
-import { rangeData, type Shown, spreadCharts, weeklyGrades } from './grade-weeks.ts'
+import {
+  axes,
+  comparedAverage,
+  comparedLegend,
+  scaleSwitch,
+  type Shown,
+  spreadCharts,
+  weeklyGrades,
+} from './grade-weeks.ts'
 import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary } from './training-summaries.ts'
 
 /** Charts of grades and pass rates. */
@@ -41,12 +49,19 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
     summary: gradeSummary(shown.sessions, averages),
     empty: NO_SESSIONS,
     wide: true,
-    data: rangeData(viewer, shown),
+    data: axes(
+      viewer,
+      shown,
+      shown.sessions.flatMap(({ grade }) => grade ?? []),
+    ),
+    actions: scaleSwitch(shown),
+    overlay: comparedAverage(viewer, shown),
     link: { path: '/training/', id: ({ id }) => id },
     legend: [
       ['filled', 'Passed'],
       ['hollow', 'Not passed'],
       ['line', 'Average over seven sessions'],
+      ...comparedLegend(shown),
     ],
     columns: [
       {
@@ -78,6 +93,8 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
 /** The grades of each kind, drawn from the table of the chart above. */
 function gradesByKind(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
+  const constant = constantGrades(shown.sessions, kinds)
+  const grades = shown.sessions.flatMap(session => kinds.flatMap(kind => gradeOfKind(session, kind) ?? []))
   return chart<never>({
     id: 'grades-by-kind',
     chartType: 'grade-by-kind',
@@ -85,11 +102,11 @@ function gradesByKind(viewer: Viewer, shown: Shown, kinds: readonly string[]): C
     summary: html`${kindSummary(viewer, totals)}${
       kinds.length === 0
         ? nothing
-        : html` Kinds measure different things, so each has a chart of its own. A dot is filled if all segments of the kind were passed in that session. <a href="#grades">The table</a> is the one above.`
+        : html` Kinds measure different things, so each has a chart of its own. A dot is filled if all segments of the kind were passed in that session. <a href="#grades">The table</a> is the one above.${constantText(viewer, constant)}`
     }`,
     empty: NO_SESSIONS,
     wide: true,
-    data: rangeData(viewer, shown),
+    data: axes(viewer, shown, grades),
     source: 'grades',
     columns: [],
     rows: [],
@@ -140,7 +157,8 @@ function kindColumn(
   const grades = sessions.map(session => gradeOfKind(session, kind))
   const averages = movingAverage(grades)
   return {
-    key: `kind-${place}`,
+    // Grades that are all the same need a sentence, and no picture.
+    ...(constantGrades(sessions, [kind]).size > 0 ? {} : { key: `kind-${place}` }),
     title: kindName(viewer, kind),
     numeric: true,
     cell: session => gradeText(grades[session.index] ?? null, allPassed(session, kind)),
@@ -148,6 +166,22 @@ function kindColumn(
     passed: session => allPassed(session, kind),
     average: ({ index }) => round1(averages[index] ?? 0),
   }
+}
+
+/** The kinds that had one grade in all of several sessions, and that grade. */
+function constantGrades(sessions: readonly SessionStats[], kinds: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const kind of kinds) {
+    const [first, ...others] = sessions.flatMap(session => gradeOfKind(session, kind) ?? [])
+    if (first !== undefined && others.length > 0 && others.every(grade => grade === first)) found.set(kind, first)
+  }
+  return found
+}
+
+function constantText(viewer: Viewer, constant: ReadonlyMap<string, number>): string {
+  if (constant.size === 0) return ''
+  const kinds = [...constant].map(([kind, grade]) => `${kindName(viewer, kind)} (${grade}\u00a0%)`)
+  return ` The same in every session, so not drawn: ${kinds.join(', ')}.`
 }
 
 function gradeText(grade: number | null, passed: boolean): Part {

@@ -1,29 +1,59 @@
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
-import { type Totals, totalsByPeriod } from '../../stats/training.ts'
+import { type SessionStats, type Totals, totalsByPeriod } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, dateText, distanceIn, distanceText, numberText } from '../text.ts'
 import type { Shown } from './grade-weeks.ts'
+import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
 
 /** Charts of training by week. */
 
 interface Week extends Totals {
+  /** Of the week of another time that it is compared with. */
+  readonly compared: Totals | undefined
   readonly start: number
   readonly end: number
   readonly isCurrent: boolean
 }
 
 /** Sums by week over the time that is shown. */
-export function weeksOf({ sessions, from, to, now }: Shown, { timeZone }: Viewer): Week[] {
+export function weeksOf({ sessions, from, to, now, compared }: Shown, { timeZone }: Viewer): Week[] {
   const periods: Periods = periodsBetween('week', from, to - 1, timeZone)
+  const earlier = compared === undefined ? [] : totalsByPeriod(moved(compared), periods)
   return totalsByPeriod(sessions, periods).map((totals, index) => {
-    const [start = 0, end = 0] = periods.slice(index, index + 2)
-    return { ...totals, start, end, isCurrent: start <= now && now < end }
+    const [begin = 0, end = 0] = periods.slice(index, index + 2)
+    const isCurrent = begin <= now && now < end
+    // A range may cut its first and last week.
+    const [start, until] = [Math.max(begin, from), isCurrent ? end : Math.min(end, to)]
+    return { ...totals, start, end: until, isCurrent, compared: earlier[index] }
   })
 }
 
-export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Chart {
+/** Sessions of a compared time, moved to the time that is shown. */
+function moved({ sessions, offset }: Compared): SessionStats[] {
+  return sessions.map(({ id, at, passed, program, segments, grade, reps, distance, approximate }) => ({
+    id,
+    at: at + offset,
+    passed,
+    program,
+    segments,
+    grade,
+    reps,
+    distance,
+    approximate,
+    kinds: [],
+  }))
+}
+
+/** Where bars lead, and the goal of the account. */
+interface WeekOptions {
+  readonly href: string
+  readonly goal?: number | undefined
+  readonly compared?: Compared | undefined
+}
+
+export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href, goal, compared }: WeekOptions): Chart {
   const average = averageOf(weeks, ({ reps }) => reps)
   const current = weeks.find(({ isCurrent }) => isCurrent)
   return chart<Week>({
@@ -32,8 +62,12 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Chart 
     title: 'Repetitions per week',
     summary: weekSummary(average, current?.reps, value => countText(value, 'repetition')),
     empty: 'No repetitions in this time',
-    data: { average: average === null ? undefined : Math.round(average) },
-    legend: weekLegend(average === null ? null : numberText(Math.round(average))),
+    data: { average: average === null ? undefined : Math.round(average), goal, href },
+    legend: [
+      ...weekLegend(average === null ? null : numberText(Math.round(average))),
+      ...(goal === undefined ? [] : ([['goal', `Weekly goal: ${numberText(goal)}`]] as const)),
+      ...comparedLegend(compared),
+    ],
     columns: [
       ...weekColumns<Week>(viewer),
       {
@@ -44,12 +78,13 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[]): Chart 
         cell: ({ reps }) => numberText(reps),
         value: ({ reps }) => reps,
       },
+      ...comparedColumn(compared, ({ reps }) => reps),
     ],
     rows: weeks,
   })
 }
 
-export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Chart {
+export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: WeekOptions): Chart {
   const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
   const [, unit] = inUnits(0)
   const average = averageOf(weeks, ({ measured, approximate }) => measured + approximate)
@@ -67,10 +102,11 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Chart {
     title: `Distance per week (${unit})`,
     summary: isApproximate ? `${summary} Hatched light: distances that may have been estimated.` : summary,
     empty: 'No distance known in this time',
-    data: { average: average === null ? undefined : inUnits(average)[0], unit },
+    data: { average: average === null ? undefined : inUnits(average)[0], unit, href },
     legend: [
       ...weekLegend(average === null ? null : textOf(average)),
       ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
+      ...comparedLegend(compared),
     ],
     columns: [
       ...weekColumns<Week>(viewer),
@@ -94,6 +130,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[]): Chart {
             },
           ]
         : []),
+      ...comparedColumn(compared, ({ measured, approximate }) => inUnits(measured + approximate)[0]),
     ],
     rows: weeks,
   })
@@ -123,6 +160,17 @@ function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
       value: ({ isCurrent }) => (isCurrent ? 1 : 0),
     },
   ]
+}
+
+function comparedLegend(compared: Compared | undefined) {
+  return compared === undefined ? [] : ([['before', compared.title]] as const)
+}
+
+function comparedColumn(compared: Compared | undefined, of: (totals: Totals) => number): Column<Week>[] {
+  if (compared === undefined) return []
+  const valueOf = ({ compared }: Week) => (compared === undefined ? null : of(compared))
+  const cell = (week: Week) => numberText(valueOf(week) ?? 0)
+  return [{ key: 'before', title: compared.title, numeric: true, cell, value: valueOf }]
 }
 
 function weekLegend(average: string | null) {

@@ -4,17 +4,17 @@ import { chartCards } from '../charts.ts'
 import { csv } from '../csv.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
-import { filtered, type SessionStats, totalsByKind, totalsOf } from '../../stats/training.ts'
+import { filtered, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { html, nothing } from '../html.ts'
 import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { emptyState } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
-import { countText, dateText, NONE } from '../text.ts'
-import { type TrainingQuery, filterBar, ranges, readTrainingQuery, type Span, spanOf } from './training-filters.ts'
+import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
+import { comparisons, type Span, spanOf } from './training-period.ts'
+import { changeText, totalTiles } from './training-comparison.ts'
 import type { Shown } from './grade-weeks.ts'
 import { gradeCharts, rateChart } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
-import { percentText } from './training-summaries.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
 
 export const trainingPages: readonly Page[] = [
@@ -28,25 +28,38 @@ async function showTraining(visit: Visit) {
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
-    trainingHistory(store, reading.sessions('dtt'), span?.before),
+    trainingHistory(store, reading.sessions('dtt'), span?.compared.from),
     readPrograms(visit),
   ])
   const within = inside(history, span)
   const sessions = filtered(within, filters)
-  const bar = filterBar(viewer, filters, programs, within)
+  const bar = filterBar(visit, filters, programs, within)
   if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
     return view({ section: 'training', title: 'Training', body: noTraining })
   }
   const before = filtered(earlier(history, span), filters)
-  const shown = { sessions, now, ...endsOf(sessions, span, now, viewer.timeZone) }
+  const compared =
+    filters.compare === undefined || span === undefined
+      ? undefined
+      : { sessions: before, offset: span.from - span.compared.from, title: comparisons[filters.compare].title }
+  const shown: Shown = {
+    ...endsOf(sessions, span, now, viewer.timeZone),
+    sessions,
+    now,
+    compared,
+    isFullScale: filters.isFullScale,
+    addressOf: changes => addressOf(filters, changes),
+  }
   const charts = filters.day === undefined ? chartsOf(viewer, filters, shown) : []
   return view({
     section: 'training',
     title: 'Training',
+    actions: html`<a class="button" href="/bests">Bests</a>`,
     lead: changeText(viewer, filters, sessions, before),
     charts,
     body: html`
       ${bar}
+      ${totalTiles(viewer, sessions, compared)}
       ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
       ${sessionsTable(visit, filters, sessions, programs)}
     `,
@@ -67,7 +80,9 @@ function inside(history: readonly SessionStats[], span: Span | undefined): reado
 }
 
 function earlier(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
-  return span === undefined ? [] : history.filter(({ at }) => at < span.from)
+  if (span === undefined) return []
+  const { from, to } = span.compared
+  return history.filter(({ at }) => at >= from && at < to)
 }
 
 /** The time that the charts show: the range, or whole weeks from the first session on. */
@@ -77,46 +92,21 @@ function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: 
   return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
 }
 
-/** A sentence on what changed. */
-function changeText(
-  viewer: Visit['viewer'],
-  { range, day }: TrainingQuery,
-  sessions: readonly SessionStats[],
-  before: readonly SessionStats[],
-): string {
-  const now = totalsOf(sessions)
-  const then = totalsOf(before)
-  const [first] = sessions
-  const count = countText(now.sessions, 'session')
-  if (day !== undefined) return `${count} on this day.`
-  if (first === undefined) {
-    return before.length === 0
-      ? 'No sessions in this time.'
-      : `No sessions in this time; ${then.sessions} in the time before.`
-  }
-  const passed = `${percentText(now.passed, now.sessions)} passed`
-  if (range === 'all')
-    return `${count} since ${dateText(viewer, first.at)}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%.`
-  const { title } = ranges[range]
-  if (before.length === 0)
-    return `${count} in ${title}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%; nothing before that to compare with.`
-  const grade =
-    now.grade === null || then.grade === null
-      ? ''
-      : now.grade === then.grade
-        ? `, the mean grade stayed at ${now.grade}\u00a0%`
-        : `, the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
-  return `${count} in ${title}, ${then.sessions} in the time before; ${passed}, before it ${percentText(then.passed, then.sessions)}${grade}.`
-}
-
-function chartsOf(viewer: Viewer, { kind }: TrainingQuery, shown: Shown): Chart[] {
+function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[] {
+  const { kind } = filters
   const totals = totalsByKind(shown.sessions)
   const kinds = totals.map(({ kind }) => kind).filter(one => kind === undefined || one === kind)
   const weeks = weeksOf(shown, viewer)
+  const isOwn = viewer.subject.id === viewer.session.accountId
+  const options = {
+    href: weekAddress(filters),
+    compared: shown.compared,
+    goal: isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined,
+  }
   return [
     ...gradeCharts(viewer, shown, kinds),
-    repetitionsChart(viewer, weeks),
-    distanceChart(viewer, weeks),
+    repetitionsChart(viewer, weeks, options),
+    distanceChart(viewer, weeks, options),
     rateChart(viewer, totals),
   ]
 }

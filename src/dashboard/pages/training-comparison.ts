@@ -1,0 +1,86 @@
+import { type SessionStats, type Totals, totalsOf } from '../../stats/training.ts'
+import { stat, stats } from '../components.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import type { Viewer } from '../page.ts'
+import { countText, dateText, distanceText, NONE, numberText } from '../text.ts'
+import { comparisons, type PeriodQuery, ranges } from './training-period.ts'
+import { percentText } from './training-summaries.ts'
+
+/** What a period amounts to, and how that differs from another one. */
+
+/** The sessions that the shown ones are compared with. */
+export interface Compared {
+  readonly sessions: readonly SessionStats[]
+  /** Milliseconds from their period to the shown one. */
+  readonly offset: number
+  readonly title: string
+}
+
+/** A sentence on what changed. */
+export function changeText(
+  viewer: Viewer,
+  { range, day, from, compare }: PeriodQuery,
+  sessions: readonly SessionStats[],
+  before: readonly SessionStats[],
+): string {
+  const now = totalsOf(sessions)
+  const then = totalsOf(before)
+  const [first] = sessions
+  const count = countText(now.sessions, 'session')
+  if (day !== undefined) return `${count} on this day.`
+  if (first === undefined) {
+    return before.length === 0
+      ? 'No sessions in this time.'
+      : `No sessions in this time; ${then.sessions} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
+  }
+  const passed = `${percentText(now.passed, now.sessions)} passed`
+  if (range === 'all' && from === undefined)
+    return `${count} since ${dateText(viewer, first.at)}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%.`
+  const title = from === undefined ? ranges[range].title : 'this period'
+  const earlier = compare === undefined ? 'in the time before' : comparisons[compare].text
+  const atThatTime = compare === 'year' ? 'then' : 'before it'
+  if (before.length === 0)
+    return `${count} in ${title}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%; nothing before that to compare with.`
+  const grade =
+    now.grade === null || then.grade === null
+      ? ''
+      : now.grade === then.grade
+        ? `, the mean grade stayed at ${now.grade}\u00a0%`
+        : `, the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
+  return `${count} in ${title}, ${then.sessions} ${earlier}; ${passed}, ${atThatTime} ${percentText(then.passed, then.sessions)}${grade}.`
+}
+
+/** The sums of the period, with differences where it is compared. */
+export function totalTiles(viewer: Viewer, sessions: readonly SessionStats[], compared: Compared | undefined): Html {
+  if (sessions.length === 0) return nothing
+  const now = totalsOf(sessions)
+  const then = compared === undefined || compared.sessions.length === 0 ? undefined : totalsOf(compared.sessions)
+  const tile = (name: string, value: Part, of: (totals: Totals) => number | null, text: (value: number) => string) =>
+    stat(name, value, differenceNote(of(now), then === undefined ? undefined : of(then), compared?.title, text))
+  const isKnown = sessions.some(({ distance }) => distance !== null)
+  const distance = ({ measured, approximate }: Totals) => (isKnown ? measured + approximate : null)
+  const rate = ({ passed, sessions }: Totals) => (sessions === 0 ? null : Math.round((passed * 100) / sessions))
+  const percent = (value: number) => `${numberText(value)}\u00a0%`
+  return stats(
+    tile('Sessions', numberText(now.sessions), ({ sessions }) => sessions, numberText),
+    tile('Passed', percentText(now.passed, now.sessions), rate, percent),
+    tile('Mean grade', now.grade === null ? NONE : percent(now.grade), ({ grade }) => grade, percent),
+    tile('Repetitions', numberText(now.reps), ({ reps }) => reps, numberText),
+    tile('Distance', isKnown ? distanceText(viewer, distance(now) ?? 0) : NONE, distance, value =>
+      distanceText(viewer, value),
+    ),
+  )
+}
+
+function differenceNote(
+  now: number | null,
+  then: number | null | undefined,
+  title: string | undefined,
+  text: (value: number) => string,
+): Part | undefined {
+  if (title === undefined) return undefined
+  if (now === null || then == null) return html`${title}: ${NONE}`
+  const difference = now - then
+  const sign = difference > 0 ? '+' : '−'
+  return html`${title}: ${text(then)} (${difference === 0 ? 'the same' : `${sign}${text(Math.abs(difference))}`})`
+}

@@ -1,0 +1,113 @@
+import { bucketStart, formatDate } from '../contract/calendar.ts'
+import { lockedTimes, type LockTimes } from './lock-statistics.ts'
+import { streaksOf } from './streaks.ts'
+import { daysOf } from './status.ts'
+import { gradeOfKind, type SessionStats } from './training.ts'
+import { zoneClock } from './zone-clock.ts'
+
+/** The highest values over all sessions. Of equal ones the latest counts. */
+
+export interface TrainingBests {
+  /** The session with the best mean grade of each kind. */
+  readonly grades: readonly { readonly kind: string; readonly grade: number; readonly session: SessionStats }[]
+  /** The week with the most repetitions, by its days. */
+  readonly week: { readonly reps: number; readonly from: string; readonly to: string } | undefined
+  /** Days in a row: those up to today, and the most there were. */
+  readonly current: StreakDays | undefined
+  readonly longest: StreakDays | undefined
+}
+
+interface StreakDays {
+  readonly days: number
+  readonly from: string
+  readonly to: string
+}
+
+/** The bests of sessions, the oldest first. They depend on the day only, so those of a list of sessions are kept. */
+export function trainingBests(sessions: readonly SessionStats[], timeZone: string, now: number): TrainingBests {
+  const today = zoneClock(timeZone).dayOf(now)
+  const known = computed.get(sessions)
+  if (known?.timeZone === timeZone && known.today === today) return known.bests
+  const bests = {
+    grades: bestGrades(sessions),
+    week: bestWeek(sessions, timeZone),
+    ...streaks(sessions, timeZone, today),
+  }
+  computed.set(sessions, { timeZone, today, bests })
+  return bests
+}
+
+const computed = new WeakMap<
+  readonly SessionStats[],
+  { readonly timeZone: string; readonly today: number; readonly bests: TrainingBests }
+>()
+
+function bestGrades(sessions: readonly SessionStats[]): TrainingBests['grades'] {
+  const best = new Map<string, { kind: string; grade: number; session: SessionStats }>()
+  for (const session of sessions) {
+    for (const { kind } of session.kinds) {
+      const grade = gradeOfKind(session, kind)
+      if (grade !== null && grade >= (best.get(kind)?.grade ?? -Infinity)) best.set(kind, { kind, grade, session })
+    }
+  }
+  return [...best.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
+}
+
+function bestWeek(sessions: readonly SessionStats[], timeZone: string): TrainingBests['week'] {
+  const clock = zoneClock(timeZone)
+  const weeks = new Map<number, number>()
+  for (const { at, reps } of sessions) {
+    const monday = bucketStart('week', 'monday', clock.dayOf(at))
+    weeks.set(monday, (weeks.get(monday) ?? 0) + reps)
+  }
+  let best: readonly [monday: number, reps: number] | undefined
+  for (const week of weeks) if (week[1] > 0 && week[1] >= (best?.[1] ?? 0)) best = week
+  return best && { reps: best[1], from: formatDate(best[0]), to: formatDate(best[0] + 6) }
+}
+
+function streaks(sessions: readonly SessionStats[], timeZone: string, today: number) {
+  const clock = zoneClock(timeZone)
+  const days = daysOf(sessions, clock)
+  const { current, longest, from, to } = streaksOf(days, today, clock)
+  const last = days.findLast(day => day <= today)
+  return {
+    current:
+      current === 0 || last === undefined
+        ? undefined
+        : { days: current, from: formatDate(firstOf(days, last)), to: formatDate(last) },
+    longest: from === null || to === null ? undefined : { days: longest, from: formatDate(from), to: formatDate(to) },
+  }
+
+  /** The first day of the streak that ends with a day. */
+  function firstOf(days: readonly number[], last: number): number {
+    const upTo = streaksOf(
+      days.filter(day => day <= last),
+      last,
+      clock,
+    )
+    let first = last
+    const found = new Set(days)
+    for (let count = 1; count < upTo.current; count += 1) {
+      do first -= 1
+      while (!found.has(first))
+    }
+    return first
+  }
+}
+
+/** The longest time that was locked without a break, and the session that it began in. */
+export function longestLocked<Session extends LockTimes & { readonly id: number }>(
+  sessions: readonly Session[],
+  now: number,
+): { readonly seconds: number; readonly session: Session } | undefined {
+  let longest: { readonly start: number; readonly end: number } | undefined
+  for (const time of lockedTimes(sessions, now)) {
+    if (time.end - time.start >= (longest === undefined ? 1 : longest.end - longest.start)) longest = time
+  }
+  if (longest === undefined) return undefined
+  const { start, end } = longest
+  const session = sessions.find(({ intervals }) =>
+    intervals.some(one => one.locked && Math.floor(one.start / 1000) * 1000 <= start && one.end > start),
+  )
+  return session && { seconds: (end - start) / 1000, session }
+}

@@ -1,0 +1,157 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
+import { sampleService, signIn } from '../support/dashboard.ts'
+import type { TestService } from '../support/service.ts'
+
+const DAY_MS = 86_400_000
+
+describe('periods, comparisons and bests, in a browser', needsChromium, () => {
+  let service: TestService
+  let browser: Watched
+  let page: Page
+
+  before(async () => {
+    service = await sampleService()
+    browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    page = browser.page
+    await signIn(page, service.url)
+  })
+
+  after(async () => {
+    await browser[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+  })
+
+  const open = async (path: string) => {
+    await page.goto(service.url + path)
+    await page.locator('.plot svg').first().waitFor()
+  }
+  const allDrawn = () =>
+    page.waitForFunction(() =>
+      [...document.querySelectorAll('[data-chart]')].every(chart => chart.querySelector('.plot svg') !== null),
+    )
+  /** The middle of a mark, which its tooltip may cover. */
+  const middleOf = async (on: Page, mark: string) => {
+    const box = await on.locator(mark).first().boundingBox()
+    assert.ok(box)
+    return [box.x + box.width / 2, box.y + box.height / 2] as const
+  }
+  const daysIn = (url: string) => {
+    const { searchParams } = new URL(url)
+    return ['from', 'to'].map(name => Date.parse(searchParams.get(name) ?? '') / DAY_MS)
+  }
+
+  test('arrow keys and links step through periods of one length, and the address says which is shown', async () => {
+    await open('/training?range=4w&compare=before')
+    await page.keyboard.press('ArrowLeft')
+    await page.waitForURL(/from=/)
+    const [from = 0, to = 0] = daysIn(page.url())
+    assert.equal(to - from + 1, 35)
+    assert.equal(new URL(page.url()).searchParams.get('compare'), 'before')
+    await page.getByRole('link', { name: 'Period before' }).click()
+    await page.waitForURL(url => daysIn(url.href)[1] === from - 1)
+    await page.keyboard.press('ArrowRight')
+    await page.waitForURL(url => daysIn(url.href)[1] === to)
+    // Keys move within fields.
+    await page.getByLabel('From').focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.getByLabel('From').fill('2026-01-05')
+    await page.getByLabel('to', { exact: true }).fill('2026-02-01')
+    await page.getByRole('button', { name: 'Show' }).first().click()
+    await page.waitForURL(url => url.search.includes('from=2026-01-05') && url.search.includes('to=2026-02-01'))
+    await page.getByText('5 Jan – 1 Feb').first().waitFor()
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('a comparison is a dashed line in charts, and differences in the tiles', async () => {
+    for (const [compare, title, difference] of [
+      ['before', 'Period before', /Period before: \d+ \([+−]\d+\)/],
+      ['year', 'Year before', /Year before: –/],
+    ] as const) {
+      await open(`/training?range=12w&compare=${compare}`)
+      await allDrawn()
+      const lines = await page.locator('.plot [stroke-dasharray="6 4"]').all()
+      // The sample has no session a year ago, so there is no grade to draw.
+      assert.equal(lines.length, compare === 'before' ? 3 : 2)
+      for (const chart of ['grades', 'repetitions', 'distance']) {
+        assert.ok((await page.locator(`#${chart} .legend`).textContent())?.includes(title))
+      }
+      assert.match((await page.locator('.stats').textContent()) ?? '', difference)
+    }
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('a bar opens its week, and a dot its session', async () => {
+    await open('/training?range=12w')
+    await page.locator('#repetitions .plot svg').waitFor()
+    await page.mouse.click(...(await middleOf(page, '#repetitions .plot g[data-mark=rect] rect')))
+    await page.waitForURL(/from=/)
+    const [from = 0, to = 0] = daysIn(page.url())
+    assert.ok(to - from < 7)
+    await page.goBack()
+    await page.locator('#grades .plot circle').first().waitFor()
+    await page.mouse.click(...(await middleOf(page, '#grades .plot circle')))
+    await page.waitForURL(/\/training\/\d+$/)
+  })
+
+  test('on touch the first tap shows the tooltip, and the second one opens the session', async () => {
+    await using phone = await openPage({ viewport: { width: 390, height: 3000 }, hasTouch: true })
+    await signIn(phone.page, service.url)
+    await phone.page.goto(`${service.url}/training?range=12w`)
+    await phone.page.locator('#grades .plot circle').first().waitFor()
+    const dot = await middleOf(phone.page, '#grades .plot circle')
+    await phone.page.touchscreen.tap(...dot)
+    await phone.page.getByText('Open session').first().waitFor()
+    assert.match(phone.page.url(), /\/training\?/)
+    await phone.page.touchscreen.tap(...dot)
+    await phone.page.waitForURL(/\/training\/\d+$/)
+  })
+
+  test('grades are drawn where they are, or from 0 to 100', async () => {
+    await open('/training?range=12w')
+    await page
+      .getByText(/Grade, \d+ to 100 %/)
+      .first()
+      .waitFor()
+    await page.getByRole('link', { name: '0 to 100' }).click()
+    await page.waitForURL(/scale=full/)
+    await page.locator('#grades .plot svg').waitFor()
+    assert.equal(await page.getByText(/Grade, \d+ to/).count(), 0)
+    assert.equal(await page.locator('#grades .plot svg').getAttribute('height'), '260')
+  })
+
+  test('a weekly goal is a line in the chart of repetitions', async () => {
+    await page.goto(`${service.url}/settings`)
+    await page.getByLabel('Weekly goal').fill('many')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The weekly goal is a whole number').waitFor()
+    await page.getByLabel('Weekly goal').fill('400')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    await open('/training')
+    await page
+      .locator('#repetitions .plot')
+      .getByText(/goal\s*400/)
+      .waitFor()
+  })
+
+  test('each best links to where it comes from', async () => {
+    await page.goto(`${service.url}/bests`)
+    for (const name of ['Most repetitions in a week', 'Longest streak', 'Longest locked stretch']) {
+      await page.locator('.facts div', { hasText: name }).getByRole('link').waitFor()
+    }
+    const token = await service.token('alex')
+    const { streak } = (await service.fetch('/api/v1/dtt/stats', token)).body.data
+    const shown = page.locator('.facts div', { hasText: 'Longest streak' }).getByRole('link')
+    assert.equal(await shown.textContent(), `${streak.longestDays} days`)
+    await shown.click()
+    await page.waitForURL(url => url.search === `?from=${streak.longestFrom}&to=${streak.longestTo}`)
+    assert.deepEqual(
+      browser.problems.filter(problem => !problem.includes('422')),
+      [],
+    )
+  })
+})
