@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander'
 import { ImportError } from './archive/import.ts'
+import { BackupFileError, MissingIdentityError } from './backup/errors.ts'
 import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
-import { addBackupCommand } from './cli/backup.ts'
+import { addBackupCommands } from './cli/backup.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addLinkCommands } from './cli/links.ts'
 import { addMcpCommand } from './cli/mcp.ts'
+import { addMoveCommand } from './cli/move.ts'
 import { addPullCommands } from './cli/pull.ts'
 import { addRejectedCommands } from './cli/rejected.ts'
+import { addRestoreCommand } from './cli/restore.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addTokenCommands } from './cli/tokens.ts'
@@ -41,7 +44,9 @@ addDemoCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
 addRejectedCommands(program)
-addBackupCommand(program)
+addBackupCommands(program)
+addRestoreCommand(program)
+addMoveCommand(program)
 addAccountCommands(program)
 addLinkCommands(program)
 addTokenCommands(program)
@@ -70,10 +75,13 @@ export async function runCommand(words: readonly string[]): Promise<void> {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
   if (error instanceof InterruptedError) return fail(error, EXIT.interrupted)
-  if (error instanceof RefusedError || error instanceof ImportError) return fail(error, EXIT.refused)
+  if (error instanceof RefusedError || error instanceof ImportError || error instanceof BackupFileError) {
+    return fail(error, EXIT.refused)
+  }
   if (error instanceof UsageError || error instanceof ConfigError || error instanceof PullUsageError) {
     return fail(error, EXIT.usage)
   }
+  if (error instanceof MissingIdentityError) return fail(error, EXIT.usage)
   if (error instanceof SourceError || error instanceof RemovedAccountError) return fail(error, EXIT.source)
   if (error instanceof PullLockedError) return fail(error, EXIT.storage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {

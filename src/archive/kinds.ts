@@ -490,8 +490,13 @@ function line(kind: string, data: string, row: Row, envelope = ''): string {
   return `{${parts.filter(part => part !== '').join(',')}}`
 }
 
+/** The hash that a record is stored with. */
+export function etagOf(document: string): string {
+  return hash('sha256', document, 'base64url').slice(0, 22)
+}
+
 function stored(document: string) {
-  return { document, etag: hash('sha256', document, 'base64url').slice(0, 22) }
+  return { document, etag: etagOf(document) }
 }
 
 function owned(data: JsonObject) {

@@ -15,8 +15,10 @@ import {
   type OnConflict,
   type OnError,
 } from '../archive/import.ts'
+import { decryptIfEncrypted, encryptWritten } from '../backup/encryption.ts'
 import type { SetAsideReport } from '../archive/report.ts'
 import { deviationLines } from './deviations.ts'
+import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { startBar } from './progress.ts'
 import {
   databaseOption,
@@ -42,6 +44,7 @@ export function addArchiveCommands(program: Command) {
       .choices(errorChoices)
       .default('fail'),
     new Option('--tiers', 'also update the tier of stored accounts'),
+    identityOption(),
     databaseOption(),
     jsonOption(),
   )
@@ -54,6 +57,7 @@ export function addArchiveCommands(program: Command) {
   withOptions(
     program.command('export'),
     new Option('--account <id|username>', 'only this account and its own records'),
+    recipientOption(),
     databaseOption(),
   )
     .summary('write all records as an archive')
@@ -67,12 +71,14 @@ interface ImportFlags extends StoreOptions {
   readonly onConflict: OnConflict
   readonly onError: OnError
   readonly tiers?: boolean
+  readonly identity?: string
   readonly json?: boolean
 }
 
 async function importFiles(files: readonly string[], flags: ImportFlags) {
   // Checked first, so that a wrong name does not leave only some of the archives stored.
   checkNames(files)
+  const identities = identitiesOf(flags)
   const signal = interruption()
   await withStore(
     flags,
@@ -81,7 +87,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
         const source = await openArchive(file, signal)
         const bar = startBar(file, source.size)
         try {
-          const report = await importArchive(store, source.chunks, {
+          const report = await importArchive(store, decryptIfEncrypted(source.chunks, identities), {
             onConflict: flags.onConflict,
             onError: flags.onError,
             source: file === STDIN ? 'stdin' : basename(file),
@@ -104,11 +110,21 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
   )
 }
 
-async function exportRecords(flags: StoreOptions & { readonly account?: string }) {
+interface ExportFlags extends StoreOptions {
+  readonly account?: string
+  readonly recipient?: readonly string[]
+}
+
+async function exportRecords(flags: ExportFlags) {
+  const { recipient: recipients } = flags
+  warnOfOneRecipient(recipients)
   await withStore(flags, async store => {
     const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
     if (account !== undefined) await writeOperatorExport(store, account.id, Date.now())
-    await exportArchive(store, writeToStdout, account?.id)
+    if (recipients === undefined) return exportArchive(store, writeToStdout, account?.id)
+    for await (const chunk of encryptWritten(write => exportArchive(store, write, account?.id), recipients)) {
+      await writeToStdout(chunk)
+    }
   })
 }
 

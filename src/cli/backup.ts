@@ -1,23 +1,217 @@
-import { existsSync } from 'node:fs'
-import type { Command } from 'commander'
-import { StoreError } from '../store/index.ts'
-import { databaseOption, say, type StoreOptions, UsageError, withOptions, withStore } from './terminal.ts'
+import { existsSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { checkDigest, openVerified } from '../backup/verify.ts'
+import { writeBackup } from '../backup/create.ts'
+import { isEncryptedFile } from '../backup/encryption.ts'
+import { recordBackup, recordCheck } from '../backup/facts.ts'
+import { MissingIdentityError } from '../backup/errors.ts'
+import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
+import { nameBackup, removeOld, type Retention } from '../backup/retention.ts'
+import { restoreFully } from '../backup/trial.ts'
+import { readConfig } from '../config.ts'
+import { type Store, StoreError } from '../store/index.ts'
+import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
+import { parseSpan } from './instants.ts'
+import { startRowProgress } from './row-progress.ts'
+import {
+  databaseOption,
+  databaseUrlOf,
+  InterruptedError,
+  print,
+  say,
+  stopSignals,
+  type StopSignals,
+  type StoreOptions,
+  UsageError,
+  withOptions,
+  withStore,
+} from './terminal.ts'
 
-export function addBackupCommand(program: Command) {
-  withOptions(program.command('backup').argument('<file>', 'path of the copy; must not exist'), databaseOption())
-    .summary('copy the database while it is in use')
-    .description('Copies the whole database, tokens and passwords included, while it is in use, and verifies the copy.')
-    .action(async (file: string, flags: StoreOptions) => {
-      if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
-      await withStore(flags, async store => {
-        if (store.backup === undefined) throw new UsageError('use pg_dump to back up a PostgreSQL database')
-        try {
-          await store.backup(file)
-        } catch (error) {
-          if (!(error instanceof Error && 'code' in error)) throw error
-          throw new StoreError(`no copy was made, ${file} cannot be written: ${error.message}`, { cause: error })
-        }
-      })
-      say(`The copy is complete and verified: ${file}`)
+export function addBackupCommands(program: Command) {
+  const command = withOptions(
+    program.command('backup').argument('[file]', 'path of the backup; must not exist'),
+    new Option('--to <folder>', 'write a backup with its digest into this folder, named by its time'),
+    recipientOption(),
+    new Option('--keep <rule>', 'remove older ones from the folder, such as 7d,4w,12m').argParser(parseRetention),
+    new Option('--every <span>', 'repeat after such a time, such as 1d, until stopped').argParser(parseSpan),
+    databaseOption(),
+  )
+    // The subcommand has an option of the same name.
+    .enablePositionalOptions()
+    .summary('write everything to one file while the database is in use')
+    .description(
+      'Writes everything, tokens and passwords included, to one SQLite file while the database is in use, and verifies it.',
+    )
+    .action(backup)
+
+  withOptions(
+    command.command('check').argument('<file>', 'the backup'),
+    identityOption(),
+    new Option('--full', 'also restore it into a temporary database, and compare an export'),
+    databaseOption(),
+  )
+    .summary('check that a backup can be restored')
+    .description(
+      'Checks that a backup is whole: its digest, what it says of itself, and every record. The time is noted in the database, if there is one.',
+    )
+    .action(check)
+}
+
+/** Throws UsageError for a file that cannot be read. */
+export function requireFile(file: string) {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`there is no file ${file}`)
+}
+
+interface BackupFlags extends StoreOptions {
+  readonly to?: string
+  readonly recipient?: readonly string[]
+  readonly keep?: Retention
+  readonly every?: number
+}
+
+async function backup(file: string | undefined, flags: BackupFlags) {
+  if ((file === undefined) === (flags.to === undefined)) throw new UsageError('name a file, or a folder with --to')
+  warnOfOneRecipient(flags.recipient)
+  const stop = stopSignals('interrupted: no backup was written')
+  if (file !== undefined) {
+    if (flags.keep !== undefined || flags.every !== undefined) throw new UsageError('--keep and --every need --to')
+    await backUpToFile(file, flags, stop)
+    return
+  }
+  const { to: folder = '' } = flags
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new UsageError(`there is no folder ${folder}: create it first`)
+  }
+  if (flags.every === undefined) await backUpToFolder(folder, flags, stop)
+  else await repeat(flags.every, stop, () => backUpToFolder(folder, flags, stop))
+}
+
+async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
+  if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
+  await withStore(flags, store => write(store, file, flags, signal))
+  say(`The copy is complete and verified: ${file}`)
+}
+
+async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals) {
+  await withStore(flags, async store => {
+    const path = nameBackup(folder, Date.now(), flags.recipient !== undefined)
+    const bytes = await write(store, path, flags, signal, true)
+    print(path)
+    say(
+      flags.recipient === undefined
+        ? `The backup of ${bytes} bytes is complete and verified. It is not encrypted: only its owner may read it.`
+        : `The backup of ${bytes} bytes is complete, verified and encrypted.`,
+    )
+    if (flags.keep === undefined) return
+    for (const removed of removeOld(folder, path, flags.keep)) say(`removed: ${basename(removed)}`)
+  })
+}
+
+/** Writes a backup, notes that, and returns its size. */
+async function write(store: Store, path: string, flags: BackupFlags, signal: AbortSignal, hasDigest = false) {
+  const progress = startRowProgress('Copying')
+  try {
+    const report = await writeBackup(store, path, {
+      recipients: flags.recipient ?? [],
+      databaseUrl: databaseUrlOf(flags),
+      signal,
+      progress: progress?.show,
+      ...(hasDigest ? { beforePublished: async unfinished => writeDigest(path, await sha256Of(unfinished)) } : {}),
     })
+    await noting(() => recordBackup(store, report))
+    return report.bytes
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    throw new StoreError(`no copy was made, ${path} cannot be written: ${error.message}`, { cause: error })
+  } finally {
+    progress?.end()
+  }
+}
+
+/** The backup is no worse where the role that makes it may write nothing. */
+async function noting(note: () => Promise<void>) {
+  try {
+    await note()
+  } catch (error) {
+    say(`the time is not noted in the database: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** Repeats until stopped; a failure is tried again after a tenth of the time. */
+async function repeat(everyMs: number, { signal, isInterrupted }: StopSignals, work: () => Promise<void>) {
+  while (!signal.aborted) {
+    const startedAt = performance.now()
+    let waitMs = everyMs
+    try {
+      await work()
+    } catch (error) {
+      if (signal.aborted) break
+      if (!(error instanceof Error) || error instanceof UsageError) throw error
+      waitMs = everyMs / 10
+      say(`lockstep: ${error.message}; trying again in ${Math.round(waitMs / 1000)} s`)
+    }
+    await sleep(Math.max(0, waitMs - (performance.now() - startedAt)), undefined, { signal }).catch(() => {})
+  }
+  if (isInterrupted()) throw new InterruptedError('interrupted')
+}
+
+interface CheckFlags extends StoreOptions {
+  readonly identity?: string
+  readonly full?: boolean
+}
+
+async function check(file: string, flags: CheckFlags) {
+  requireFile(file)
+  const identities = identitiesOf(flags)
+  const { signal } = stopSignals('interrupted')
+  if (isEncryptedFile(file) && identities === undefined && flags.full !== true) {
+    if (!(await checkDigest(file, signal))) {
+      throw new MissingIdentityError(`${file} is encrypted and no digest is beside it: name a file with --identity`)
+    }
+    print(`${file} is the file that its digest was made of. Nothing more was checked: that needs --identity.`)
+    return
+  }
+  const progress = startRowProgress('Checking')
+  try {
+    await withWorkFolder({ purpose: `check ${file}` }, async workFolder => {
+      const backup = await openVerified(file, { identities, workFolder, signal, progress: progress?.show })
+      try {
+        if (flags.full === true) await restoreFully(backup, join(workFolder, 'restored.db'), { signal })
+        progress?.end()
+        const { manifest, accounts, records } = backup
+        const origin = manifest === undefined ? 'made by an earlier version' : `of ${manifest.madeAt}`
+        print(`${file} is whole: ${origin}, ${accounts} accounts, ${records} records`)
+        if (manifest === undefined) say('It holds no digest: only its structure and its records could be checked.')
+      } finally {
+        await backup.close()
+      }
+    })
+  } finally {
+    progress?.end()
+  }
+  await noteCheck(flags)
+}
+
+/** A machine that only checks backups has no database. */
+async function noteCheck(flags: CheckFlags) {
+  const url = databaseUrlOf(flags)
+  const isNamed = flags.database !== undefined || readConfig({}).databaseUrl !== url
+  if (!isNamed && !existsSync(url.slice('sqlite:'.length))) return
+  await noting(() => withStore(flags, store => recordCheck(store, Date.now())))
+}
+
+function parseRetention(text: string): Retention {
+  const retention = { days: 0, weeks: 0, months: 0 }
+  const units = { d: 'days', w: 'weeks', m: 'months' } as const
+  for (const part of text.split(',')) {
+    const [, count, unit] = /^([1-9][0-9]{0,3})([dwm])$/.exec(part.trim()) ?? []
+    if (count === undefined || (unit !== 'd' && unit !== 'w' && unit !== 'm')) {
+      throw new InvalidArgumentError('It must be numbers of days, weeks and months, such as 7d,4w,12m.')
+    }
+    retention[units[unit]] = Number(count)
+  }
+  return retention
 }

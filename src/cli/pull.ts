@@ -27,6 +27,7 @@ import {
   print,
   printRows,
   say,
+  stopSignals,
   type StoreOptions,
   UsageError,
   withOptions,
@@ -89,18 +90,19 @@ async function pull(flags: PullFlags) {
   const address = sourceAddress(flags, config)
   const token = sourceToken(config)
   if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('--out and --every exclude each other')
-  const stop = stopSignals()
+  const stop = stopSignals(INTERRUPTED)
   const source = new Source({ address, token, rate: config.pullRate, clock: systemClock, stop: stop.signal })
   try {
     if (flags.out !== undefined) await pullToFile(source, flags, flags.out)
     else await pullIntoStore(source, flags, config)
   } catch (error) {
     if (!(error instanceof StoppedError)) throw error
-    if (stop.isInterrupted())
-      throw new InterruptedError('interrupted: what was read is stored, and the next pull continues')
+    if (stop.isInterrupted()) throw new InterruptedError(INTERRUPTED)
     say('stopped: what was read is stored, and the next pull continues')
   }
 }
+
+const INTERRUPTED = 'interrupted: what was read is stored, and the next pull continues'
 
 async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
   const url = flags.database ?? config.databaseUrl
@@ -202,18 +204,6 @@ function orUsageError<Value>(name: string, parse: () => Value): Value {
   } catch (error) {
     throw error instanceof AddressError ? new UsageError(`${name} ${error.message}`) : error
   }
-}
-
-/** Aborted by the first SIGTERM or SIGINT; a second one ends the program at once. */
-function stopSignals() {
-  const controller = new AbortController()
-  let interrupted = false
-  process.once('SIGTERM', () => controller.abort())
-  process.once('SIGINT', () => {
-    interrupted = true
-    controller.abort()
-  })
-  return { signal: controller.signal, isInterrupted: () => interrupted }
 }
 
 function printReport(report: PullReport, json: boolean | undefined, isRepeated = false) {

@@ -33,11 +33,11 @@ export interface StoreOptions {
 
 /** Opens the store that the options or the settings name, runs the work on it and closes it. */
 export async function withStore<Result>(
-  { database }: StoreOptions,
+  flags: StoreOptions,
   work: (store: Store) => Promise<Result>,
   options: Partial<OpenOptions> = {},
 ): Promise<Result> {
-  const store = await openStore(database ?? readConfig(process.env).databaseUrl, {
+  const store = await openStore(databaseUrlOf(flags), {
     // A command runs once and alone, so it can wait for longer than a server may.
     busyTimeoutMs: 60_000,
     create: false,
@@ -49,6 +49,11 @@ export async function withStore<Result>(
   } finally {
     await store.close()
   }
+}
+
+/** The database that the options or the settings name. */
+export function databaseUrlOf({ database }: StoreOptions): string {
+  return database ?? readConfig(process.env).databaseUrl
 }
 
 /** Opens a store. Throws StoreError that says what to do. */
@@ -67,7 +72,7 @@ export function print(text: string) {
 }
 
 /** Writes data to stdout, and waits while the reader is slow. */
-export async function writeToStdout(text: string): Promise<void> {
+export async function writeToStdout(text: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
 }
 
@@ -130,6 +135,25 @@ export function interruption(): AbortSignal {
     controller.abort(new InterruptedError('interrupted: nothing of this archive was stored')),
   )
   return controller.signal
+}
+
+export interface StopSignals {
+  /** Aborted by the first SIGTERM or SIGINT; a second one ends the program at once. */
+  readonly signal: AbortSignal
+  readonly isInterrupted: () => boolean
+}
+
+/** `message` says what the interrupted command leaves. */
+export function stopSignals(message: string): StopSignals {
+  const controller = new AbortController()
+  const stop = () => controller.abort(new InterruptedError(message))
+  let interrupted = false
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', () => {
+    interrupted = true
+    stop()
+  })
+  return { signal: controller.signal, isInterrupted: () => interrupted }
 }
 
 /** Adds options to a command. */

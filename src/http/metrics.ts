@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
+import { readBackupFacts } from '../backup/facts.ts'
 import { countSetAside } from '../archive/set-aside.ts'
 import { oldestCompleteRound } from '../pull/status.ts'
 import type { Store } from '../store/index.ts'
@@ -14,7 +15,7 @@ export interface Metrics {
   request(summary: RequestSummary): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
-  /** Adds what the store tells of imports and pulls, read whenever the metrics are asked for. */
+  /** Adds what the store tells of imports, pulls and backups, read whenever the metrics are asked for. */
   watchIntake(store: Store): void
   /** All metrics, in the format of Prometheus. */
   text(): Promise<string>
@@ -121,6 +122,18 @@ function registerIntakeMetrics(registry: Registry, store: Store) {
       const oldest = await oldestCompleteRound(store)
       return oldest === null ? undefined : oldest / 1000
     },
+  )
+  const seconds = (time: number | undefined) => (time === undefined ? undefined : time / 1000)
+  gauge('lockstep_backup_timestamp_seconds', 'Moment of the last backup of this database.', async () =>
+    seconds((await readBackupFacts(store)).madeAt),
+  )
+  gauge(
+    'lockstep_backup_size_bytes',
+    'Size of the last backup of this database.',
+    async () => (await readBackupFacts(store)).bytes,
+  )
+  gauge('lockstep_backup_check_timestamp_seconds', 'When a backup was last found whole.', async () =>
+    seconds((await readBackupFacts(store)).checkedAt),
   )
 }
 

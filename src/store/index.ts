@@ -1,8 +1,9 @@
 import { currentVersion, migrate, SchemaError, schemaVersion } from './migrations.ts'
-import { openSqlite } from './sqlite.ts'
+import { lockFile, openSqlite } from './sqlite.ts'
 import { type RecordSteps, type OpenOptions, type Store, StoreError } from './store.ts'
 
 export type { Engine } from './engine.ts'
+export { lockFile }
 export {
   type RecordSteps,
   type OpenOptions,
@@ -20,6 +21,7 @@ export {
 export async function open(url: string, options: OpenOptions): Promise<Store> {
   const store = await openEngine(url, options)
   try {
+    if (options.exclusive === true) await store.requireAlone()
     const { schema = 'migrate' } = options
     if (schema === 'any' || (await schemaVersion(store)) === currentVersion) return store
     if (schema === 'current') {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Kysely, sql, type Transaction } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { query } from './query.ts'
 import type { Engine } from './engine.ts'
 import { type RecordSteps, type Store, StoreUnavailableError } from './store.ts'
@@ -320,47 +320,53 @@ export async function migrate(
   recordSteps?: RecordSteps,
 ): Promise<string[]> {
   if ((await schemaVersion({ db, engine })) === currentVersion) return []
-  return db.transaction().execute(async transaction => {
-    // SQLite transactions have the write lock from their start.
-    if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
-    // Another program may have migrated before this one got the lock.
-    const version = await schemaVersion({ db: transaction, engine })
-    if (version === 0) {
-      if (engine === 'postgres') await checkEncoding(transaction)
-      await run(transaction, engine, MIGRATION_TABLE)
-    }
-    const pending = migrations.slice(version)
-    for (const [index, migration] of pending.entries()) {
-      if ((migration.only ?? engine) === engine) {
-        for (const statement of migration.statements) await run(transaction, engine, statement)
-        const { rewrite } = migration
-        if (rewrite !== undefined) {
-          await withRecordSteps(transaction, 'training_session', recordSteps, steps =>
-            steps[rewrite](transaction, engine, now),
-          )
-        }
+  return db.transaction().execute(transaction => migrateWithin(transaction, engine, now, recordSteps))
+}
+
+/** The same within a transaction that is open, of which `db` is the connection. */
+export async function migrateWithin(
+  db: Kysely<Tables>,
+  engine: Engine,
+  now: number,
+  recordSteps?: RecordSteps,
+): Promise<string[]> {
+  // SQLite transactions have the write lock from their start.
+  if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(db)
+  // Another program may have migrated before this one got the lock.
+  const version = await schemaVersion({ db, engine })
+  if (version === 0) {
+    if (engine === 'postgres') await checkEncoding(db)
+    await run(db, engine, MIGRATION_TABLE)
+  }
+  const pending = migrations.slice(version)
+  for (const [index, migration] of pending.entries()) {
+    if ((migration.only ?? engine) === engine) {
+      for (const statement of migration.statements) await run(db, engine, statement)
+      const { rewrite } = migration
+      if (rewrite !== undefined) {
+        await withRecordSteps(db, 'training_session', recordSteps, steps => steps[rewrite](db, engine, now))
       }
-      await transaction
-        .insertInto('migration')
-        .values({
-          version: version + index + 1,
-          name: migration.name,
-          checksum: checksumOf(migration),
-          applied_at: now,
-        })
-        .execute()
     }
-    // After the last step, because filling needs the current schema.
-    for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
-      await withRecordSteps(transaction, table, recordSteps, steps => steps.fillColumns(transaction, table))
-    }
-    return pending.map(migration => migration.name)
-  })
+    await db
+      .insertInto('migration')
+      .values({
+        version: version + index + 1,
+        name: migration.name,
+        checksum: checksumOf(migration),
+        applied_at: now,
+      })
+      .execute()
+  }
+  // After the last step, because filling needs the current schema.
+  for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
+    await withRecordSteps(db, table, recordSteps, steps => steps.fillColumns(db, table))
+  }
+  return pending.map(migration => migration.name)
 }
 
 /** Throws SchemaError if a table has records and nobody said what is to be done with them. */
 async function withRecordSteps(
-  db: Transaction<Tables>,
+  db: Kysely<Tables>,
   table: RecordName,
   recordSteps: RecordSteps | undefined,
   run: (steps: RecordSteps) => Promise<void>,
@@ -371,7 +377,7 @@ async function withRecordSteps(
 }
 
 /** In another encoding some texts cannot be stored, and lengths are counted in bytes. */
-async function checkEncoding(db: Transaction<Tables>) {
+async function checkEncoding(db: Kysely<Tables>) {
   const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
   const encoding = rows[0]?.encoding
   if (encoding !== 'UTF8') throw new SchemaError(`the database has the encoding ${encoding}: create one with UTF8`)
@@ -399,7 +405,7 @@ function table(name: string, ...columns: string[]): string {
   ) strict`
 }
 
-async function run(db: Transaction<Tables>, engine: Engine, statement: string) {
+async function run(db: Kysely<Tables>, engine: Engine, statement: string) {
   await sql.raw(forEngine(engine, statement)).execute(db)
 }
 

@@ -8,13 +8,25 @@ interface PoolOptions {
   readonly statementTimeoutMs: number | undefined
   readonly lockTimeoutMs: number
   readonly connectTimeoutMs?: number
+  readonly minConnections?: number
   readonly maxConnections: number
+  readonly applicationName?: string
   /** Settings of the server for each session. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
+/** What the server knows connections of this program by. */
+export const APPLICATION_NAME = 'lockstep'
+
 export function makePool(url: string, options: PoolOptions): pg.Pool {
-  const { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs = 2000, maxConnections, settings = {} } = options
+  const {
+    statementTimeoutMs,
+    lockTimeoutMs,
+    connectTimeoutMs = 2000,
+    minConnections = 0,
+    maxConnections,
+    settings = {},
+  } = options
   const address = URL.parse(url)
   if (address === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
   for (const [name, value] of Object.entries(settings)) {
@@ -23,12 +35,13 @@ export function makePool(url: string, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: address.href,
     types,
+    min: minConnections,
     max: maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    application_name: 'lockstep',
+    application_name: options.applicationName ?? APPLICATION_NAME,
     lock_timeout: lockTimeoutMs,
     ...(statementTimeoutMs === undefined
       ? {}

@@ -1,21 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'
-import { guarded, makePool } from './postgres-pool.ts'
+import { APPLICATION_NAME, guarded, makePool } from './postgres-pool.ts'
 import { makeReader, type Reader } from './postgres-reader.ts'
 import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
-import type { OpenOptions, Store } from './store.ts'
+import { type OpenOptions, type Store, StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /**
  * Opens a PostgreSQL database; connects with the first statement. Records are read from a replica that is up and
  * current, if there is one, else from the primary; everything else goes to the primary.
  */
-export function openPostgres(url: string, { busyTimeoutMs, statementTimeoutMs, readUrls = [] }: OpenOptions): Store {
-  const limits = { statementTimeoutMs, lockTimeoutMs: busyTimeoutMs }
-  const pool = makePool(url, { ...limits, maxConnections: 5 })
+export function openPostgres(url: string, options: OpenOptions): Store {
+  const { busyTimeoutMs, statementTimeoutMs, readUrls = [], exclusive = false } = options
+  const limits = {
+    statementTimeoutMs,
+    lockTimeoutMs: busyTimeoutMs,
+    applicationName: exclusive ? `${APPLICATION_NAME} alone` : APPLICATION_NAME,
+  }
+  // One stays open, so that others can see that a process uses the database.
+  const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const readPool = makePool(url, { ...limits, ...READING })
   const readPrimary = makeReader(db, readPool)
@@ -39,7 +46,7 @@ export function openPostgres(url: string, { busyTimeoutMs, statementTimeoutMs, r
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     locked: runLocked,
     tryLock: name => holdLock(pool, name),
-    backup: undefined,
+    requireAlone: () => requireAlone(db),
     erase: undefined,
     primary,
     async close() {
@@ -127,6 +134,21 @@ async function endTransaction(client: pg.PoolClient) {
     () => true,
   )
   client.release(isLost)
+}
+
+/** Connections of other programs, such as a monitor of the server, are no obstacle. */
+async function requireAlone(db: Kysely<Tables>) {
+  // The server notices a little later that a process has ended.
+  const deadline = performance.now() + 2000
+  for (;;) {
+    const { rows } = await sql`select pid from pg_stat_activity
+      where datname = current_database() and application_name = ${APPLICATION_NAME}`.execute(db)
+    if (rows.length === 0) return
+    if (performance.now() > deadline) {
+      throw new StoreError('another process has the database open: stop it first')
+    }
+    await sleep(50)
+  }
 }
 
 const WRITE_LOCK = 5625_002

@@ -1,9 +1,10 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { once } from 'node:events'
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -49,8 +50,9 @@ export function openSqlite(path: string, options: OpenOptions): Store {
         throw error
       }
     },
-    tryLock: async name => holdLock(`${path}.${name}`),
-    backup: file => copy(path, file),
+    tryLock: async name => lockFile(`${path}.${name}`),
+    // Nobody else can have opened it since this store did.
+    requireAlone: async () => {},
     erase: () => eraseDeleted(path),
     async close() {
       reader.close()
@@ -58,6 +60,9 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     },
   }
 }
+
+/** The path of a database that is in memory alone. */
+const MEMORY = ':memory:'
 
 const PAGE_SIZE = 8192
 
@@ -109,20 +114,42 @@ const TOO_BIG = 18
 // Busy, locked, read-only, I/O error, corrupt, full, cannot open, protocol, not a database
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
 
-function openWriter(path: string, { busyTimeoutMs, create = true, bulk = false }: OpenOptions): DatabaseSync {
-  const writer = connect(path, create, busyTimeoutMs)
+function openWriter(path: string, options: OpenOptions): DatabaseSync {
+  const { busyTimeoutMs, create = true, bulk = false, exclusive = false, readOnly = false } = options
+  if (readOnly) return openFinished(path)
+  const writer = connect(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
   // The page size applies to new files only: records of a few kilobytes waste a third of pages of 4096 bytes. Without
   // synchronous = full, a commit that was acknowledged can be lost in a power failure.
-  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma journal_mode = wal; pragma synchronous = full;
-    pragma foreign_keys = on; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
+  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma synchronous = full; pragma foreign_keys = on`)
+  if (exclusive) keepOthersAway(writer, path)
+  else writer.exec(`pragma journal_mode = wal; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
   if (bulk) {
     writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
   }
   return writer
 }
 
+/** Opens a file that nobody writes any more, without locking it or creating anything beside it. */
+function openFinished(path: string): DatabaseSync {
+  const address = pathToFileURL(path)
+  address.searchParams.set('immutable', '1')
+  return new DatabaseSync(address, { readOnly: true })
+}
+
+/** The journal is not a write-ahead log meanwhile: rows that are written at once would be written twice. */
+function keepOthersAway(writer: DatabaseSync, path: string) {
+  try {
+    writer.exec('pragma locking_mode = exclusive; pragma journal_mode = delete; begin exclusive; commit')
+  } catch (error) {
+    writer.close()
+    if (!isBusy(error)) throw error
+    throw new StoreError(`another process has the database at ${path} open: stop it first`, { cause: error })
+  }
+}
+
 function connect(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
   try {
+    if (path === MEMORY) return new DatabaseSync(path)
     if (create && !existsSync(path)) {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       closeSync(openSync(path, 'a', 0o600))
@@ -168,8 +195,11 @@ function openReader(path: string): DatabaseSync {
   return reader
 }
 
-/** The lock is one on an empty file beside the database, which the system releases when the process ends. */
-function holdLock(path: string): (() => Promise<void>) | undefined {
+/**
+ * Takes a lock on an empty file that is there for nothing else; the system releases it when the process ends. Returns
+ * undefined when somebody else has it.
+ */
+export function lockFile(path: string): (() => Promise<void>) | undefined {
   for (;;) {
     closeSync(openSync(path, 'a', 0o600))
     const file = inodeOf(path)
@@ -207,36 +237,6 @@ async function eraseDeleted(path: string) {
     await once(new Worker(new URL('sqlite-eraser.ts', import.meta.url), { workerData: path }), 'exit')
   } catch (error) {
     throw new StoreError(`what was deleted is still in the file of the database: ${messageOf(error)}`, { cause: error })
-  }
-}
-
-async function copy(path: string, file: string) {
-  // The copy gets its name only after it is verified, so it is complete or does not exist.
-  const unfinished = `${file}.unfinished`
-  // Fails if the file exists; another program's file must stay.
-  closeSync(openSync(unfinished, 'wx', 0o600))
-  try {
-    const from = openReader(path)
-    try {
-      // Without a read transaction, the copy would start again with each write of another process.
-      from.exec('begin; select count(*) from sqlite_schema')
-      await backup(from, unfinished)
-    } finally {
-      from.close()
-    }
-    chmodSync(unfinished, 0o600)
-    const copied = new DatabaseSync(unfinished)
-    try {
-      const results = copied.prepare('pragma integrity_check').all()
-      if (results.length !== 1 || results[0]?.['integrity_check'] !== 'ok') throw new StoreError('the copy is damaged')
-      copied.exec('pragma journal_mode = delete')
-    } finally {
-      copied.close()
-    }
-    renameSync(unfinished, file)
-  } catch (error) {
-    rmSync(unfinished, { force: true })
-    throw error
   }
 }
 

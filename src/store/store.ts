@@ -24,8 +24,8 @@ export interface Store {
    * that releases it; undefined if the lock is taken, in this process or another.
    */
   tryLock(name: string): Promise<(() => Promise<void>) | undefined>
-  /** Copies the whole database to a new file while it is in use; SQLite only. */
-  readonly backup: ((file: string) => Promise<void>) | undefined
+  /** Throws StoreError if another process has the database open that was opened as `exclusive`. */
+  requireAlone(): Promise<void>
   /** Writes the whole file again without what was deleted, beside this process; SQLite only. Throws StoreError. */
   readonly erase: (() => Promise<void>) | undefined
   /** Whether the primary server is up; PostgreSQL only. */
@@ -79,4 +79,11 @@ export interface OpenOptions {
   readonly create?: boolean
   /** Whether much will be written at once, which needs a larger cache. */
   readonly bulk?: boolean
+  /**
+   * Refuses a database that another process has open; an SQLite file cannot be opened by others until it is closed. `read`
+   * must not be used.
+   */
+  readonly exclusive?: boolean
+  /** For an SQLite file that nobody writes any more: only `snapshot` may be used. Nothing is created beside it. */
+  readonly readOnly?: boolean
 }

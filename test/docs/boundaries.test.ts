@@ -14,6 +14,7 @@ const layers = [
   'openapi',
   'demo',
   'accounts',
+  'backup',
   'stats',
   'resources',
   'pull',
@@ -51,7 +52,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['http', 'dashboard', 'openapi'],
   'node:sqlite': ['store'],
   pg: ['store'],
-  kysely: ['store', 'archive', 'stats', 'accounts', 'resources', 'pull', 'dashboard'],
+  kysely: ['store', 'archive', 'stats', 'accounts', 'backup', 'resources', 'pull', 'dashboard'],
+  'age-encryption': ['backup'],
 }
 
 interface Import {

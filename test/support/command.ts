@@ -104,6 +104,8 @@ export function start(args: readonly string[], { cwd, env = {} }: RunOptions = {
 /** A folder that goes away with its scope, and what a test does in it. */
 export interface Folder extends AsyncDisposable {
   readonly path: string
+  /** What its commands work on when nothing else is said. */
+  readonly databaseUrl: string
   /** The path of a file in it. */
   file(name: string): string
   /** Runs a command in it. */
@@ -115,7 +117,7 @@ export interface Folder extends AsyncDisposable {
   spawn(program: string, args: readonly string[]): Running
   /** The same for a line of shell in which `$0` is the launcher. */
   shell(line: string): Promise<Ended>
-  /** The store that its commands work on when nothing else is said; closed with the scope. */
+  /** The store of that; closed with the scope. */
   store(): Promise<Store & AsyncDisposable>
 }
 
@@ -126,8 +128,10 @@ export async function makeFolder(): Promise<Folder> {
   const given: Readonly<Record<string, string>> =
     database === undefined ? {} : { [settings.databaseUrl.env]: database.url }
   const inside = ({ env, ...options }: RunOptions = {}) => ({ ...options, env: { ...given, ...env }, cwd: path })
+  const databaseUrl = database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`
   return {
     path,
+    databaseUrl,
     file: name => join(path, name),
     run: (args, options) => run(args, inside(options)),
     launch: (args, options) => launch(args, inside(options)),
@@ -135,7 +139,7 @@ export async function makeFolder(): Promise<Folder> {
     spawn: (program, args) => track(spawn(program, args, { cwd: path, env: environment(given) })),
     shell: line => shell(line, inside()),
     async store() {
-      const store = await open(database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`, { busyTimeoutMs: 5000 })
+      const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
       return { ...store, [Symbol.asyncDispose]: () => store.close() }
     },
     async [Symbol.asyncDispose]() {

@@ -34,7 +34,7 @@ export async function openPglite(): Promise<Store> {
       }
     },
     tryLock: async () => async () => {},
-    backup: undefined,
+    requireAlone: async () => {},
     erase: undefined,
     close: () => db.destroy(),
   }

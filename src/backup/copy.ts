@@ -1,0 +1,64 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { etagOf } from '../archive/kinds.ts'
+import type { Engine } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { insertRows, lastNumber, readRows, type Row, setLastNumber, type Table } from './tables.ts'
+
+/** Called while rows are copied. */
+export type Progress = (table: string, rows: number) => void
+
+export interface Watching {
+  /** Stops the work. */
+  readonly signal?: AbortSignal | undefined
+  readonly progress?: Progress | undefined
+}
+
+interface Side {
+  readonly db: Kysely<Tables>
+  readonly engine: Engine
+}
+
+export interface Copied {
+  /** By table. */
+  readonly rows: Record<string, number>
+  /** Names the first records whose content does not match its hash. */
+  readonly damaged: readonly string[]
+}
+
+/** Copies all rows of all tables into empty ones, and compares each record with its hash. */
+export async function copyRows(
+  tables: readonly Table[],
+  from: Side,
+  to: Side,
+  { signal, progress }: Watching = {},
+): Promise<Copied> {
+  const counts: Record<string, number> = {}
+  const damaged: string[] = []
+  for (const table of tables) {
+    let count = 0
+    for await (const rows of readRows(from.db, table)) {
+      await insertRows(to.db, to.engine, table, rows)
+      count += rows.length
+      if (damaged.length < MAX_NAMED) damaged.push(...rows.filter(isDamaged).map(row => nameOf(table, row)))
+      progress?.(table.name, count)
+      // SQLite works within the turn of the event loop, in which no signal arrives.
+      await nextTurn()
+      signal?.throwIfAborted()
+    }
+    counts[table.name] = count
+    if (table.isNumbered) await setLastNumber(to.db, to.engine, table, await lastNumber(from.db, from.engine, table))
+  }
+  return { rows: counts, damaged }
+}
+
+const MAX_NAMED = 10
+
+/** Whether the document of a row is not the one that its hash was made of. */
+export function isDamaged({ document, etag }: Row): boolean {
+  return typeof document === 'string' && etag !== etagOf(document)
+}
+
+function nameOf({ name }: Table, { id, owner_id: owner }: Row): string {
+  return `${name.replace('_', ' ')} ${id}${owner === undefined ? '' : ` of account ${owner}`}`
+}

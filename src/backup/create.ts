@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
+import { exportArchive } from '../archive/export.ts'
+import { open, type Store, StoreError } from '../store/index.ts'
+import { currentVersion } from '../store/migrations.ts'
+import { copyRows, type Watching } from './copy.ts'
+import { encryptFile } from './encryption.ts'
+import { publish, removeDatabase, UNFINISHED, whileHolding, withWorkFolder } from './files.ts'
+import { seal, writeManifest } from './manifest.ts'
+import { readTables, removeAllRows } from './tables.ts'
+
+export interface BackupOptions extends Watching {
+  /** Who can open it; everybody if there are none. */
+  readonly recipients?: readonly string[]
+  /** Where the database is, for what must not be written beside an encrypted backup. */
+  readonly databaseUrl: string
+  /** Called with the finished file before it gets its name. */
+  readonly beforePublished?: (unfinished: string) => Promise<void>
+}
+
+export interface BackupReport {
+  readonly bytes: number
+  readonly madeAt: number
+}
+
+/**
+ * Writes a backup of one moment while the store is in use. The file is whole or not there. Throws StoreError, also if a
+ * record is damaged.
+ */
+export async function writeBackup(store: Store, path: string, options: BackupOptions): Promise<BackupReport> {
+  const { recipients = [], beforePublished } = options
+  const unfinished = `${path}${UNFINISHED}`
+  return whileHolding(path, async () => {
+    removeDatabase(unfinished)
+    try {
+      let madeAt: number
+      if (recipients.length === 0) madeAt = await fillBackup(store, unfinished, options)
+      else {
+        const { databaseUrl, signal } = options
+        madeAt = await withWorkFolder({ databaseUrl, purpose: `backup ${path}` }, async folder => {
+          const plain = join(folder, 'backup.db')
+          const moment = await fillBackup(store, plain, options)
+          await encryptFile(plain, unfinished, recipients, signal)
+          return moment
+        })
+      }
+      const { size: bytes } = statSync(unfinished)
+      await beforePublished?.(unfinished)
+      publish(unfinished, path)
+      return { bytes, madeAt }
+    } catch (error) {
+      removeDatabase(unfinished)
+      throw error
+    }
+  })
+}
+
+/** Writes a plain backup, and returns the moment of which it is. */
+export async function fillBackup(store: Store, path: string, watching: Watching): Promise<number> {
+  // Before the engine opens it, so that nobody else can.
+  closeSync(openSync(path, 'wx', 0o600))
+  try {
+    const copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, bulk: true })
+    let madeAt = 0
+    let placeholder: string
+    try {
+      const tables = await readTables()
+      const copied = await store.snapshot(from =>
+        copy.db.connection().execute(to =>
+          copy.locked(to, async () => {
+            madeAt = Date.now()
+            // Steps of the schema write facts, too.
+            await removeAllRows(to, copy.engine, tables)
+            return copyRows(tables, { db: from, engine: store.engine }, { db: to, engine: copy.engine }, watching)
+          }),
+        ),
+      )
+      if (copied.damaged.length > 0) throw new StoreError(damageMessage(copied.damaged))
+      placeholder = await writeManifest(copy.db, {
+        version: packageJson.version,
+        schema: currentVersion,
+        madeAt: new Date(madeAt).toISOString(),
+        engine: store.engine,
+        rows: copied.rows,
+        exportSha256: await digestOfExport(copy),
+      })
+    } finally {
+      await copy.close()
+    }
+    await seal(path, placeholder)
+    return madeAt
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  }
+}
+
+/** The SHA-256 of an export of all records. */
+export async function digestOfExport(store: Store): Promise<string> {
+  const digest = createHash('sha256')
+  await exportArchive(store, async text => void digest.update(text))
+  return digest.digest('hex')
+}
+
+function damageMessage(damaged: readonly string[]): string {
+  return `records in the database are damaged, their content does not match its hash: ${damaged.join(', ')}
+Restore a backup from before, or import these records again with --on-conflict replace.`
+}

@@ -1,0 +1,143 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { Decrypter, Encrypter } from 'age-encryption'
+import { BackupFileError, MissingIdentityError } from './errors.ts'
+import { readChunks, startOf } from './files.ts'
+
+/** Streams of age v1, which the `age` tool reads and writes, too. */
+
+/** Throws an Error that says what is wrong with it. */
+export function checkRecipient(recipient: string) {
+  new Encrypter().addRecipient(recipient)
+}
+
+/** The identities of a file, one a line as `age-keygen` writes them. Throws an Error that says what is wrong with it. */
+export function readIdentities(path: string): readonly string[] {
+  const identities = readFileSync(path, 'utf8')
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '' && !line.startsWith('#'))
+  if (identities.length === 0) throw new Error('it holds no identity')
+  const decrypter = new Decrypter()
+  for (const identity of identities) decrypter.addIdentity(identity)
+  return identities
+}
+
+/** Whether these bytes are the start of an age stream. */
+function isEncrypted(start: string): boolean {
+  return start.startsWith(AGE_START)
+}
+
+export function isEncryptedFile(path: string): boolean {
+  return isEncrypted(startOf(path, AGE_START.length))
+}
+
+const AGE_START = 'age-encryption.org/v1'
+
+async function encrypt(
+  chunks: AsyncIterable<Uint8Array>,
+  recipients: readonly string[],
+): Promise<AsyncIterable<Uint8Array>> {
+  const encrypter = new Encrypter()
+  for (const recipient of recipients) encrypter.addRecipient(recipient)
+  return encrypter.encrypt(streamOf(chunks))
+}
+
+/** Throws BackupFileError, also while it is read: what was read before must not be used then. */
+async function* decrypt(chunks: AsyncIterable<Uint8Array>, identities: readonly string[]): AsyncGenerator<Uint8Array> {
+  const decrypter = new Decrypter()
+  for (const identity of identities) decrypter.addIdentity(identity)
+  let failure: { readonly error: unknown } | undefined
+  try {
+    yield* await decrypter.decrypt(
+      streamOf(chunks, error => {
+        failure = { error }
+      }),
+    )
+  } catch (error) {
+    // Of the source itself, such as an interruption.
+    if (failure !== undefined) throw failure.error
+    throw new BackupFileError(
+      error instanceof Error && /no identity matched/.test(error.message)
+        ? 'none of the identities opens the file: it was encrypted for others'
+        : 'the encrypted file is damaged or not complete',
+      { cause: error },
+    )
+  }
+}
+
+/** Encrypts what is written, and passes it on. */
+export async function* encryptWritten(
+  produce: (write: (text: string) => Promise<void>) => Promise<void>,
+  recipients: readonly string[],
+): AsyncGenerator<Uint8Array> {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const produced = produce(text => writer.write(Buffer.from(text))).then(
+    () => writer.close(),
+    (error: unknown) => writer.abort(error),
+  )
+  yield* await encrypt(readable, recipients)
+  await produced
+}
+
+/** The same bytes, decrypted if they are encrypted. Throws MissingIdentityError and BackupFileError. */
+export async function* decryptIfEncrypted(
+  chunks: AsyncIterable<Buffer>,
+  identities: readonly string[] | undefined,
+): AsyncGenerator<Buffer> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  let start: Buffer = Buffer.alloc(0)
+  let next = await iterator.next()
+  while (next.done !== true && start.length < AGE_START.length) {
+    start = Buffer.concat([start, next.value])
+    next = await iterator.next()
+  }
+  const all = async function* () {
+    yield start
+    for (; next.done !== true; next = await iterator.next()) yield next.value
+  }
+  if (!isEncrypted(start.toString('latin1', 0, AGE_START.length))) yield* all()
+  else {
+    if (identities === undefined) throw new MissingIdentityError('it is encrypted: name a file with --identity')
+    for await (const chunk of decrypt(all(), identities)) yield Buffer.from(chunk)
+  }
+}
+
+export async function encryptFile(from: string, to: string, recipients: readonly string[], signal?: AbortSignal) {
+  await writeChunks(to, await encrypt(readChunks(from, signal), recipients))
+}
+
+export async function decryptFile(from: string, to: string, identities: readonly string[], signal?: AbortSignal) {
+  await writeChunks(to, decrypt(readChunks(from, signal), identities))
+}
+
+async function writeChunks(path: string, chunks: AsyncIterable<Uint8Array>) {
+  const file = openSync(path, 'w', 0o600)
+  try {
+    for await (const chunk of chunks) for (let done = 0; done < chunk.length;) done += writeSync(file, chunk, done)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function streamOf(chunks: AsyncIterable<Uint8Array>, onError?: (error: unknown) => void): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const next = await iterator.next()
+          if (next.done === true) controller.close()
+          else controller.enqueue(next.value)
+        } catch (error) {
+          onError?.(error)
+          throw error
+        }
+      },
+      async cancel() {
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 1 },
+  )
+}

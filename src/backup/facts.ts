@@ -1,0 +1,41 @@
+import type { Store } from '../store/index.ts'
+
+/** What the database remembers of its backups, for the metrics. */
+interface BackupFacts {
+  /** When the last backup was made, in milliseconds since 1970. */
+  readonly madeAt: number | undefined
+  readonly bytes: number | undefined
+  /** When a backup was last found whole. */
+  readonly checkedAt: number | undefined
+}
+
+export async function recordBackup(store: Store, { madeAt, bytes }: { madeAt: number; bytes: number }) {
+  await writeNote(store, MADE_AT, madeAt)
+  await writeNote(store, BYTES, bytes)
+}
+
+export async function recordCheck(store: Store, checkedAt: number) {
+  await writeNote(store, CHECKED_AT, checkedAt)
+}
+
+export async function readBackupFacts({ db }: Store): Promise<BackupFacts> {
+  const rows = await db.selectFrom('note').selectAll().where('name', 'in', [MADE_AT, BYTES, CHECKED_AT]).execute()
+  const valueOf = (wanted: string) => {
+    const row = rows.find(({ name }) => name === wanted)
+    return row === undefined ? undefined : Number(row.value)
+  }
+  return { madeAt: valueOf(MADE_AT), bytes: valueOf(BYTES), checkedAt: valueOf(CHECKED_AT) }
+}
+
+const MADE_AT = 'backup made at'
+const BYTES = 'backup bytes'
+const CHECKED_AT = 'backup checked at'
+
+async function writeNote({ db }: Store, name: string, number: number) {
+  const value = String(number)
+  await db
+    .insertInto('note')
+    .values({ name, value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}

@@ -1,0 +1,166 @@
+import { createHash, hash } from 'node:crypto'
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { lockFile, StoreError } from '../store/index.ts'
+
+/** Files that are whole or not there, and digests of them. */
+
+/** The bytes of a file, read in pieces. */
+export function readChunks(path: string, signal?: AbortSignal): AsyncIterable<Buffer> {
+  // Without an encoding, a stream of a file gives buffers.
+  return createReadStream(path, { highWaterMark: CHUNK_BYTES, ...(signal === undefined ? {} : { signal }) })
+}
+
+const CHUNK_BYTES = 1024 * 1024
+
+export async function sha256Of(path: string, signal?: AbortSignal): Promise<string> {
+  const digest = createHash('sha256')
+  for await (const chunk of readChunks(path, signal)) digest.update(chunk)
+  return digest.digest('hex')
+}
+
+/**
+ * The SHA-256 of a file in which the first occurrence of a text counts as zeros, and the position of that text; -1 if
+ * the file does not hold it. So a file can contain its own digest.
+ */
+export async function sha256Without(path: string, text: string): Promise<{ digest: string; position: number }> {
+  const wanted = Buffer.from(text)
+  const digest = createHash('sha256')
+  let position = -1
+  let read = 0
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of readChunks(path)) {
+    const bytes = Buffer.concat([rest, chunk])
+    const found = position === -1 ? bytes.indexOf(wanted) : -1
+    if (found !== -1) {
+      position = read + found
+      bytes.fill('0', found, found + wanted.length)
+    }
+    // The text may begin in this chunk and end in the next.
+    const end = Math.max(0, bytes.length - wanted.length)
+    digest.update(bytes.subarray(0, end))
+    read += end
+    rest = bytes.subarray(end)
+  }
+  return { digest: digest.update(rest).digest('hex'), position }
+}
+
+/** Writes over bytes of a file. */
+export function overwrite(path: string, position: number, text: string) {
+  const file = openSync(path, 'r+')
+  try {
+    writeSync(file, text, position)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Gives a finished file its name, which it has from then on even if the power fails. */
+export function publish(unfinished: string, path: string) {
+  syncFile(unfinished)
+  renameSync(unfinished, path)
+  syncFolder(dirname(path))
+}
+
+/** Until the folder is synced, a power failure can undo that a file got its name. */
+export function syncFolder(path: string) {
+  // Windows cannot open a folder.
+  if (process.platform !== 'win32') syncFile(path)
+}
+
+function syncFile(path: string) {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+export function startOf(path: string, length: number): string {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(length)
+    return bytes.toString('latin1', 0, readSync(file, bytes, 0, length, 0))
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** The name of the file with the digest of another, in the format of `sha256sum`. */
+export function digestFile(path: string): string {
+  return `${path}.sha256`
+}
+
+export function writeDigest(path: string, digest: string) {
+  const unfinished = `${digestFile(path)}${UNFINISHED}`
+  const file = openSync(unfinished, 'w', 0o600)
+  try {
+    writeSync(file, `${digest}  ${basename(path)}\n`)
+  } finally {
+    closeSync(file)
+  }
+  publish(unfinished, digestFile(path))
+}
+
+/** The digest that stands beside a file; undefined if there is none. */
+export function readDigest(path: string): string | undefined {
+  if (!existsSync(digestFile(path))) return undefined
+  return /^[0-9a-f]{64}(?= )/.exec(readFileSync(digestFile(path), 'utf8'))?.[0] ?? ''
+}
+
+export const UNFINISHED = '.unfinished'
+
+/** Removes a database with what the engine may have left beside it. */
+export function removeDatabase(path: string) {
+  for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
+}
+
+/**
+ * Runs work while nobody else has the lock of the name. Throws StoreError if somebody has. Whatever a killed process left
+ * under that name belongs to nobody, then.
+ */
+export async function whileHolding<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  const release = lockFile(`${name}.lock`)
+  if (release === undefined) throw new StoreError(`another process is at work on ${name}`)
+  try {
+    return await work()
+  } finally {
+    await release()
+  }
+}
+
+/**
+ * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes it. It is beside an
+ * SQLite database, which holds the same, or among the temporary files. What a killed process left is removed first.
+ */
+export async function withWorkFolder<Result>(
+  { databaseUrl, purpose }: { databaseUrl?: string; purpose: string },
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const parent = databaseUrl?.startsWith('sqlite:') === true ? dirname(databaseUrl.slice('sqlite:'.length)) : tmpdir()
+  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
+  return whileHolding(folder, async () => {
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder, { mode: 0o700 })
+    try {
+      return await work(folder)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+}

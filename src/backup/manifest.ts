@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { type Kysely, sql } from 'kysely'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Tables } from '../store/tables.ts'
+import { BackupFileError } from './errors.ts'
+import { overwrite, sha256Without } from './files.ts'
+
+/** What a backup says of itself, in a table `backup` of names and values. */
+
+export interface Manifest {
+  /** Of the program that made it. */
+  readonly version: string
+  readonly schema: number
+  /** The moment of which it is. */
+  readonly madeAt: string
+  readonly engine: string
+  readonly rows: Readonly<Record<string, number>>
+  /** The SHA-256 of an export of all records. */
+  readonly exportSha256: string
+  /** The SHA-256 of the file, in which these very digits count as zeros. */
+  readonly fileSha256: string
+}
+
+/** Writes the manifest with digits in place of the digest of the file; `seal` replaces them. */
+export async function writeManifest(db: Kysely<Tables>, manifest: Omit<Manifest, 'fileSha256'>): Promise<string> {
+  const placeholder = randomBytes(32).toString('hex')
+  await sql`create table backup (name text primary key, value text not null) strict`.execute(db)
+  for (const [name, value] of Object.entries({ ...manifest, fileSha256: placeholder })) {
+    await sql`insert into backup values (${name}, ${typeof value === 'string' ? value : JSON.stringify(value)})`.execute(
+      db,
+    )
+  }
+  return placeholder
+}
+
+/** Writes the digest of a closed file into it. */
+export async function seal(path: string, placeholder: string) {
+  const { digest, position } = await sha256Without(path, placeholder)
+  overwrite(path, position, digest)
+}
+
+/** Throws BackupFileError if a byte of the file is another one than when it was sealed. */
+export async function checkSeal(path: string, { fileSha256 }: Manifest) {
+  const { digest, position } = await sha256Without(path, fileSha256)
+  if (position === -1 || digest !== fileSha256) throw new BackupFileError(`${path} was changed or is damaged`)
+}
+
+/** The manifest; undefined in a copy that an earlier version made. Throws BackupFileError. */
+export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undefined> {
+  const { rows: tables } = await sql`select 1 from sqlite_schema where type = 'table' and name = 'backup'`.execute(db)
+  if (tables.length === 0) return undefined
+  const { rows } = await sql<{ name: string; value: string }>`select name, value from backup`.execute(db)
+  const found = Object.fromEntries(rows.map(({ name, value }) => [name, value]))
+  try {
+    const counts: unknown = JSON.parse(found['rows'] ?? '')
+    return Value.Parse(ManifestSchema, { ...found, schema: Number(found['schema']), rows: counts })
+  } catch {
+    throw new BackupFileError('the backup does not say what it holds: it was changed or is damaged')
+  }
+}
+
+const ManifestSchema = Type.Object({
+  version: Type.String(),
+  schema: Type.Integer(),
+  madeAt: Type.String(),
+  engine: Type.String(),
+  rows: Type.Record(Type.String(), Type.Integer()),
+  exportSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  fileSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+})

@@ -1,0 +1,151 @@
+import { copyFileSync, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { InvalidError } from '../archive/canonical.ts'
+import { type Kind, kinds } from '../archive/kinds.ts'
+import { Notes } from '../archive/notes.ts'
+import { parseLine, readRow, recordOf, writeLine } from '../archive/records.ts'
+import { recordSteps } from '../archive/schema-steps.ts'
+import { open, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
+import { currentVersion, migrate, SchemaError, schemaVersion } from '../store/migrations.ts'
+import { isDamaged, type Watching } from './copy.ts'
+import { decryptFile, isEncryptedFile } from './encryption.ts'
+import { BackupFileError, MissingIdentityError } from './errors.ts'
+import { digestFile, readDigest, removeDatabase, sha256Of, startOf } from './files.ts'
+import { checkSeal, type Manifest, readManifest } from './manifest.ts'
+import { countRows, readRows, readTables } from './tables.ts'
+
+/** A backup that was found whole. */
+export interface VerifiedBackup {
+  /** Its tables, in the current schema. */
+  readonly store: Store
+  /** Undefined for a copy that an earlier version made. */
+  readonly manifest: Manifest | undefined
+  readonly accounts: number
+  readonly records: number
+  close(): Promise<void>
+}
+
+export interface VerifyOptions extends Watching {
+  readonly identities?: readonly string[] | undefined
+  /** Where a decrypted copy may be written. */
+  readonly workFolder: string
+}
+
+/** Opens a backup after everything in it was checked. Throws BackupFileError and MissingIdentityError. */
+export async function openVerified(path: string, options: VerifyOptions): Promise<VerifiedBackup> {
+  await checkDigest(path, options.signal)
+  const plain = await decrypted(path, options)
+  if (startOf(plain, SQLITE_START.length) !== SQLITE_START) throw new BackupFileError(`${path} is not a backup`)
+  let store: Store | undefined
+  try {
+    store = await open(`sqlite:${plain}`, { busyTimeoutMs: 0, readOnly: true, schema: 'any' })
+    const manifest = await readManifest(store.db)
+    if (manifest === undefined) await checkCopy(store, plain)
+    else await checkSeal(plain, manifest)
+    const schema = await schemaVersion(store)
+    if (manifest !== undefined) await checkCounts(store, manifest)
+    if (schema < currentVersion) {
+      await store.close()
+      store = await broughtUpToDate(plain, options.workFolder)
+    }
+    return { store, manifest, ...(await checkRecords(store, options)), close: store.close }
+  } catch (error) {
+    await store?.close()
+    throw fileError(error, path)
+  }
+}
+
+/** Compares a file with the digest beside it; returns whether there is one. Throws BackupFileError. */
+export async function checkDigest(path: string, signal?: AbortSignal): Promise<boolean> {
+  const digest = readDigest(path)
+  if (digest === undefined) return false
+  if (digest !== (await sha256Of(path, signal))) {
+    throw new BackupFileError(`${path} is not the file that ${digestFile(path)} was made of`)
+  }
+  return true
+}
+
+const SQLITE_START = 'SQLite format 3\0'
+
+async function decrypted(path: string, { identities, workFolder, signal }: VerifyOptions): Promise<string> {
+  if (!isEncryptedFile(path)) return path
+  if (identities === undefined) throw new MissingIdentityError(`${path} is encrypted: name a file with --identity`)
+  const plain = join(workFolder, 'decrypted.db')
+  await decryptFile(path, plain, identities, signal)
+  return plain
+}
+
+/** Copies of earlier versions hold no digest: what can be checked is their structure, and each record. */
+async function checkCopy(store: Store, path: string) {
+  if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
+    throw new BackupFileError(`${path} is a database in use, not a backup: make one with \`lockstep backup\``)
+  }
+  const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(store.db)
+  if (rows.length !== 1 || rows[0]?.integrity_check !== 'ok') throw new BackupFileError(`${path} is damaged`)
+  if ((await schemaVersion(store)) === 0) throw new BackupFileError(`${path} is not a backup`)
+}
+
+async function checkCounts({ db }: Store, manifest: Manifest) {
+  for (const [table, count] of Object.entries(manifest.rows)) {
+    if ((await countRows(db, table)) !== count) throw new BackupFileError(`it does not have ${count} rows of ${table}`)
+  }
+}
+
+/** The file itself stays as it is. */
+async function broughtUpToDate(path: string, workFolder: string): Promise<Store> {
+  const newer = join(workFolder, 'current.db')
+  removeDatabase(newer)
+  copyFileSync(path, newer)
+  const store = await open(`sqlite:${newer}`, { busyTimeoutMs: 0, exclusive: true, bulk: true, schema: 'any' })
+  await migrate(store, Date.now(), recordSteps)
+  return store
+}
+
+/** Reads each record as an import would, and compares it with what is stored. */
+async function checkRecords({ db }: Store, { signal, progress }: Watching) {
+  const tables = new Map((await readTables()).map(table => [table.name, table]))
+  let records = 0
+  let accounts = 0
+  for (const kind of kinds) {
+    const table = tables.get(kind.table)
+    if (table === undefined) throw new Error(`there is no table ${kind.table}`)
+    let count = 0
+    for await (const rows of readRows(db, table)) {
+      for (const row of rows) {
+        const reason = isDamaged(row) ? 'its content does not match its hash' : faultOf(kind, row)
+        if (reason !== undefined) {
+          throw new BackupFileError(`${kind.name} ${row[kind.recordColumn]} of the backup is damaged: ${reason}`)
+        }
+      }
+      count += rows.length
+      progress?.(kind.table, count)
+      signal?.throwIfAborted()
+    }
+    if (kind.name === 'account') accounts = count
+    else records += count
+  }
+  return { accounts, records }
+}
+
+function faultOf(kind: Kind, row: Readonly<Record<string, string | number | null>>): string | undefined {
+  try {
+    const text = writeLine(kind, row)
+    const read = readRow(recordOf(parseLine({ number: 1, text, fault: undefined })), new Notes())
+    const differing = kind.columns.find(column => column !== 'extra' && (read[column] ?? null) !== row[column])
+    return differing === undefined ? undefined : `${differing} is not what follows from it`
+  } catch (error) {
+    if (error instanceof InvalidError) return error.message
+    throw error
+  }
+}
+
+/** What the engine says of a file that it cannot read, and a schema that is newer, are faults of the file. */
+function fileError(error: unknown, path: string): unknown {
+  if (error instanceof SchemaError) return new BackupFileError(error.message.replace('the database', path))
+  const { cause } = error instanceof StoreUnavailableError || error instanceof StoreError ? error : { cause: error }
+  if (cause instanceof Error && 'errcode' in cause) {
+    return new BackupFileError(`${path} is damaged: ${cause.message}`, { cause })
+  }
+  return error
+}

@@ -1,0 +1,55 @@
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { fillBackup } from '../backup/create.ts'
+import { withWorkFolder } from '../backup/files.ts'
+import { openVerified } from '../backup/verify.ts'
+import { writeTo } from './restore.ts'
+import { startRowProgress } from './row-progress.ts'
+import {
+  databaseOption,
+  databaseUrlOf,
+  print,
+  stopSignals,
+  type StoreOptions,
+  UsageError,
+  withOptions,
+  withStore,
+} from './terminal.ts'
+
+export function addMoveCommand(program: Command) {
+  withOptions(
+    program.command('move'),
+    new Option('--to <url>', 'the database to write to; must be empty').makeOptionMandatory(),
+    databaseOption(),
+  )
+    .summary('copy everything into another database, also of the other engine')
+    .description(
+      'Copies everything (records, accounts, access, tokens, sign-ins) into another database, in one transaction. Nothing else may have either open; the source stays as it is.',
+    )
+    .action(move)
+}
+
+async function move(flags: StoreOptions & { readonly to: string }) {
+  const source = databaseUrlOf(flags)
+  if (source === flags.to) throw new UsageError('--to names the database that is to be moved')
+  const { signal } = stopSignals('interrupted: nothing was moved')
+  const progress = startRowProgress('Reading')
+  await withStore(
+    flags,
+    store =>
+      withWorkFolder({ databaseUrl: source, purpose: `move ${source}` }, async workFolder => {
+        const file = join(workFolder, 'backup.db')
+        await fillBackup(store, file, { signal, progress: progress?.show })
+        progress?.end()
+        const backup = await openVerified(file, { workFolder, signal })
+        try {
+          const { rows } = await writeTo(flags.to, backup, { keepSessions: true, signal })
+          await store.requireAlone()
+          print(`moved ${rows} rows`)
+        } finally {
+          await backup.close()
+        }
+      }),
+    { exclusive: true },
+  )
+}

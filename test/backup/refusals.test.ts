@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { currentVersion } from '../../src/store/migrations.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { flip } from '../support/flips.ts'
+import { serve } from '../support/serving.ts'
+import { everything, fillEveryTable } from '../support/every-table.ts'
+
+// What a restore refuses, before it touches anything.
+
+/** Backups of the same database; the tests change copies of them. */
+let made: { folder: Folder; plain: string; encrypted: string }
+
+before(async () => {
+  const folder = await makeFolder()
+  const store = await folder.store()
+  await fillEveryTable(store)
+  await store.close()
+  const identity = await generateIdentity()
+  const recipients = [await identityToRecipient(identity), await identityToRecipient(await generateIdentity())]
+  writeFileSync(folder.file('key.txt'), `# the identity of the test\n${identity}\n`)
+  for (const args of [['plain.db'], ['encrypted.db.age', ...recipients.flatMap(one => ['--recipient', one])]]) {
+    const { code, stderr } = await folder.run(['backup', ...args])
+    assert.equal(code, 0, stderr)
+  }
+  made = { folder, plain: folder.file('plain.db'), encrypted: folder.file('encrypted.db.age') }
+})
+after(() => made.folder[Symbol.asyncDispose]())
+
+test('a file that is damaged, cut, of a newer program or no backup is refused with code 1', async () => {
+  await using folder = await makeFolder()
+  const bad = folder.file('bad.db')
+  const cases: readonly { spoil: () => void; says: RegExp }[] = [
+    { spoil: () => flip(bad, 5000), says: /was changed or is damaged|is damaged/ },
+    { spoil: () => truncateSync(bad, 8192 * 4), says: /was changed or is damaged|is damaged/ },
+    { spoil: () => truncateSync(bad, 100), says: /damaged/ },
+    { spoil: () => writeFileSync(bad, 'no database at all'), says: /is not a backup/ },
+    { spoil: () => truncateSync(bad, 0), says: /is not a backup/ },
+    { spoil: () => change(bad, "update account set username = 'eve' where id = 1"), says: /was changed or is damaged/ },
+    { spoil: () => writeFileSync(`${bad}.sha256`, `${'0'.repeat(64)}  bad.db\n`), says: /is not the file that/ },
+  ]
+  for (const { spoil, says } of cases) {
+    rmSync(`${bad}.sha256`, { force: true })
+    copyFileSync(made.plain, bad)
+    spoil()
+    for (const command of [['restore'], ['backup', 'check'], ['backup', 'check', '--full']]) {
+      const { code, stdout, stderr } = await folder.run([...command, 'bad.db'])
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, says)
+      assert.equal(stdout, '')
+      assert.doesNotMatch(stderr, /\n {4}at /)
+    }
+  }
+})
+
+test('a backup that was made by a newer program is refused with code 1', async () => {
+  await using folder = await makeFolder()
+  const newer = folder.file('newer.db')
+  change(made.plain, `vacuum into '${newer}'`)
+  change(newer, 'drop table backup')
+  change(newer, `insert into migration values (${currentVersion + 1}, 'later', 'x', 0)`)
+  const { code, stderr } = await folder.run(['restore', newer])
+  assert.equal(code, 1)
+  assert.match(stderr, /use a newer program/)
+})
+
+test('an encrypted backup needs its identity: code 2 without one, 1 with another', async () => {
+  await using folder = await makeFolder()
+  const missing = await folder.run(['restore', made.encrypted])
+  assert.equal(missing.code, 2)
+  assert.match(missing.stderr, /is encrypted: name a file with --identity/)
+  const unreadable = await folder.run(['restore', made.encrypted, '--identity', 'nowhere.txt'])
+  assert.equal(unreadable.code, 2)
+  assert.match(unreadable.stderr, /is not a file with age identities that can be read \(ENOENT\)/)
+  writeFileSync(folder.file('other.txt'), await generateIdentity())
+  const wrong = await folder.run(['restore', made.encrypted, '--identity', 'other.txt'])
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stderr, /none of the identities opens the file/)
+  const noDigest = await folder.run(['backup', 'check', made.encrypted])
+  assert.equal(noDigest.code, 2)
+  const right = await folder.run(['restore', made.encrypted, '--identity', made.folder.file('key.txt')])
+  assert.equal(right.code, 0, right.stderr)
+})
+
+test('a database that is not empty is refused with code 3, and replaced with --force', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['account', 'add', '--username', 'zoe'])
+  const refused = await folder.run(['restore', made.plain])
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /the database is not empty/)
+  assert.match((await folder.run(['account', 'list'])).stdout, /zoe/)
+  const forced = await folder.run(['restore', made.plain, '--force'])
+  assert.equal(forced.code, 0, forced.stderr)
+  assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
+  assert.equal((await folder.run(['export'])).stdout, (await made.folder.run(['export'])).stdout)
+})
+
+test('a database that a service has open is neither restored into nor moved', async () => {
+  await using folder = await makeFolder()
+  const store = await folder.store()
+  const before = await everything(store)
+  await store.close()
+  const url = folder.databaseUrl
+  await using _serving = await serve(url)
+  for (const args of [
+    ['restore', made.plain, '--force', '--database', url],
+    ['move', '--database', url, '--to', 'sqlite:moved.db'],
+    ['move', '--database', made.folder.databaseUrl, '--to', url],
+  ]) {
+    const { code, stderr } = await folder.run(args)
+    assert.equal(code, 3, stderr)
+    assert.match(stderr, /another process has the database.* open: stop it first/)
+  }
+  await using again = await folder.store()
+  assert.deepEqual(await everything(again), before)
+})
+
+test('the age tool opens a backup, and a backup that it encrypted can be restored', async () => {
+  await using folder = await makeFolder()
+  execFileSync('age', ['--decrypt', '-i', made.folder.file('key.txt'), '-o', folder.file('opened.db'), made.encrypted])
+  assert.equal((await folder.run(['backup', 'check', 'opened.db', '--full'])).code, 0)
+  const key = execFileSync('age-keygen', { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })
+  writeFileSync(folder.file('its.txt'), key)
+  const recipient = /age1\w+/.exec(key)?.[0] ?? ''
+  execFileSync('age', ['-r', recipient, '-o', folder.file('theirs.age'), folder.file('opened.db')])
+  const { code, stderr } = await folder.run(['restore', 'theirs.age', '--identity', 'its.txt'])
+  assert.equal(code, 0, stderr)
+  assert.equal((await folder.run(['export'])).stdout, (await made.folder.run(['export'])).stdout)
+})
+
+function change(path: string, statement: string) {
+  using database = new DatabaseSync(path)
+  database.exec(statement)
+}
+
+test('an encrypted archive is written and read by the command line and by the age tool', async () => {
+  const { folder } = made
+  const key = folder.file('key.txt')
+  const recipient = await identityToRecipient(/AGE-SECRET-KEY-\S+/.exec(readFileSync(key, 'utf8'))?.[0] ?? '')
+  const { stderr } = await folder.shell(`"$0" export --recipient ${recipient} > archive.age`)
+  assert.match(stderr, /warning: with one recipient/)
+  const plain = (await folder.run(['export'])).stdout
+  assert.equal(execFileSync('age', ['-d', '-i', key, folder.file('archive.age')], { encoding: 'utf8' }), plain)
+  await using other = await makeFolder()
+  const archive = folder.file('archive.age')
+  assert.equal((await other.run(['import', archive])).code, 2)
+  const bytes = readFileSync(archive)
+  writeFileSync(other.file('cut.age'), bytes.subarray(0, bytes.length - 10))
+  const cut = await other.run(['import', 'cut.age', '--identity', key])
+  assert.equal(cut.code, 1)
+  assert.match(cut.stderr, /damaged or not complete/)
+  assert.equal((await other.run(['export'])).stdout, '')
+  assert.equal((await other.run(['import', archive, '--identity', key])).code, 0)
+  assert.equal((await other.run(['export'])).stdout, plain)
+})

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readBackupFacts } from '../../src/backup/facts.ts'
+import { removeOld } from '../../src/backup/retention.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+
+// engine: sqlite
+
+test('of each of the last days, weeks and months the newest backup is kept, and nothing else is touched', async () => {
+  await using folder = await makeFolder()
+  const kept = ['20260615T230000Z', '20260614T120000Z', '20260613T120000Z', '20260607T120000Z', '20260531T120000Z']
+  const removed = ['20260615T010000Z', '20260612T120000Z', '20260606T120000Z', '20260530T120000Z', '20260401T120000Z']
+  for (const moment of [...kept, ...removed]) writeBackupNamed(folder, `lockstep-${moment}.db`)
+  // Files that no backup wrote, some of them with names like one.
+  const others = ['notes.txt', 'lockstep-20250101T000000Z.db', 'lockstep-20250101T000000Z.db.bak', 'lockstep.db']
+  for (const name of others) writeFileSync(folder.file(name), 'precious')
+  writeFileSync(folder.file('lockstep-20250102T000000Z.db'), 'precious')
+  writeFileSync(folder.file('lockstep-20250102T000000Z.db.sha256'), 'precious')
+
+  const newest = folder.file('lockstep-20260615T230000Z.db')
+  const gone = removeOld(folder.path, newest, { days: 3, weeks: 3, months: 2 })
+  assert.deepEqual(gone.toSorted(), removed.map(moment => folder.file(`lockstep-${moment}.db`)).toSorted())
+  const expected = [
+    ...kept.flatMap(moment => [`lockstep-${moment}.db`, `lockstep-${moment}.db.sha256`]),
+    ...others,
+    'lockstep-20250102T000000Z.db',
+    'lockstep-20250102T000000Z.db.sha256',
+  ]
+  assert.deepEqual(readdirSync(folder.path).toSorted(), expected.toSorted())
+})
+
+test('the backup that was just written stays, even where the clock was ahead before', async () => {
+  await using folder = await makeFolder()
+  writeBackupNamed(folder, 'lockstep-20990101T000000Z.db')
+  writeBackupNamed(folder, 'lockstep-20260101T000000Z.db')
+  assert.deepEqual(
+    removeOld(folder.path, folder.file('lockstep-20260101T000000Z.db'), { days: 1, weeks: 0, months: 0 }),
+    [],
+  )
+})
+
+test('backups are repeated, older ones removed, and SIGTERM ends that with code 0', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['migrate'])
+  mkdirSync(folder.file('backups'))
+  await using running = folder.start(['backup', '--to', 'backups', '--every', '1s', '--keep', '1d'])
+  await running.says(/(?:\S*lockstep-\S+\n){2}/)
+  running.process.kill('SIGTERM')
+  const { code, stderr } = await running.ended
+  assert.equal(code, 0, stderr)
+  const left = readdirSync(folder.file('backups'))
+  assert.ok(
+    left.every(name => /^lockstep-\d{8}T\d{6}Z\.db(\.sha256)?$/.test(name)),
+    left.join(' '),
+  )
+  assert.equal(left.length, 2)
+})
+
+test('a repeated backup goes on after a failure', async () => {
+  await using folder = await makeFolder()
+  mkdirSync(folder.file('backups'))
+  await using running = folder.start(['backup', '--to', 'backups', '--every', '1s'])
+  while (!/there is no database.*trying again in/s.test(running.said.stderr)) await sleep(20)
+  await folder.run(['migrate'])
+  await running.says(/lockstep-\S+\n/)
+})
+
+test('the database knows when it was backed up last, how large that was, and when a backup was checked', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['migrate'])
+  mkdirSync(folder.file('backups'))
+  const from = Date.now()
+  const { stdout } = await folder.run(['backup', '--to', 'backups'])
+  const checked = await folder.run(['backup', 'check', stdout.trim()])
+  assert.equal(checked.code, 0, checked.stderr)
+  await using store = await folder.store()
+  const { madeAt = 0, bytes = 0, checkedAt = 0 } = await readBackupFacts(store)
+  assert.ok(from <= madeAt && madeAt <= checkedAt && checkedAt <= Date.now())
+  assert.ok(bytes > 10_000)
+})
+
+test('wrong uses of backup are refused with code 2', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['migrate'])
+  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
+    [[], /name a file, or a folder with --to/],
+    [['a.db', '--to', '.'], /name a file, or a folder with --to/],
+    [['a.db', '--keep', '7d'], /--keep and --every need --to/],
+    [['--to', 'nowhere'], /there is no folder nowhere: create it first/],
+    [['--to', '.', '--keep', '7y'], /numbers of days, weeks and months/],
+    [['a.db', '--recipient', 'age1nobody'], /must be an age recipient/],
+    [['check', 'nothing.db'], /there is no file nothing.db/],
+  ]
+  for (const [args, says] of cases) {
+    const { code, stderr } = await folder.run(['backup', ...args])
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, says)
+  }
+  assert.deepEqual(readdirSync(folder.path), ['data'])
+})
+
+function writeBackupNamed(folder: Folder, name: string) {
+  writeFileSync(folder.file(name), 'SQLite format 3\0')
+  writeFileSync(folder.file(`${name}.sha256`), `${'0'.repeat(64)}  ${name}\n`)
+}
