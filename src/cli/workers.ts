@@ -54,7 +54,7 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
 
   const retire = async (worker: Worker) => {
     serving.delete(worker)
-    await drain(worker, maxStopMs)
+    await drain(worker, maxStopMs, logFailure)
   }
 
   const restart = async () => {
@@ -105,10 +105,13 @@ function listening(worker: Worker): Promise<void> {
 }
 
 /** Lets a worker answer what it has, and kills it if that takes too long. Resolves when it has exited. */
-async function drain(worker: Worker, maxStopMs: number): Promise<void> {
+async function drain(worker: Worker, maxStopMs: number, logFailure: Supervision['logFailure']): Promise<void> {
   if (worker.isDead()) return
   const exited = once(worker, 'exit')
-  const killTimer = setTimeout(() => worker.process.kill('SIGKILL'), maxStopMs)
+  const killTimer = setTimeout(() => {
+    logFailure(new Error(`worker ${worker.id} did not stop in time: killed`))
+    worker.process.kill('SIGKILL')
+  }, maxStopMs)
   // An error here means that it has exited already.
   worker.send(DRAIN, () => {})
   await exited

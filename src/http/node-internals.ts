@@ -162,7 +162,8 @@ async function checkClose(): Promise<boolean> {
     },
   })
   try {
-    await once(server.listen(0, '127.0.0.1'), 'listening')
+    // The supervisor of a worker must not take it for the address of the service.
+    await once(server.listen({ port: 0, host: '127.0.0.1', exclusive: true }), 'listening')
     server.emit('connection', client)
     client.push('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     await responded.promise

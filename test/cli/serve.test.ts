@@ -53,12 +53,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const kept = get(`${url}/healthz`, { agent: false, headers: { Connection: 'keep-alive' } })
     const [answer] = (await once(kept, 'response')) as [IncomingMessage]
     answer.resume()
-    const told = performance.now()
     // The process that was started is the service itself: there is no shell in between that would swallow a signal.
     running.process.kill(signal)
     const { code } = await running.ended
     assert.equal(code, 0)
-    assert.ok(performance.now() - told < 10_000)
     await assert.rejects(fetch(`${url}/healthz`))
     silent.destroy()
   })

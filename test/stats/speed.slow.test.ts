@@ -7,7 +7,7 @@ import { zoneClock } from '../../src/stats/zone-clock.ts'
 import { DAY, dayOf, seeded, trainingSessionsWithin } from '../support/statistics.ts'
 
 /** On an idle core of 2026 both take about 20 milliseconds. */
-test('20,000 sessions by week over seven years take hardly more processor time than parsing them from JSON', () => {
+test('20,000 sessions by week over seven years take less than twice the processor time of parsing them from JSON', () => {
   const to = Date.parse('2026-11-20T00:00:00Z')
   const sessions = trainingSessionsWithin(to - 7 * 365 * DAY, to, 20_000, seeded(1))
   const range = { unit: 'week', weekStart: 'monday', from: dayOf('2019-11-22'), to: dayOf('2026-11-20') } as const
@@ -28,7 +28,7 @@ test('20,000 sessions by week over seven years take hardly more processor time t
     processorTime(() => void JSON.parse(text)),
   ])
   const [statistics = 0, parsing = 0] = [0, 1].map(index => Math.min(...times.map(pair => pair[index] ?? 0)))
-  assert.ok(statistics < 1.25 * parsing, `${statistics} against ${parsing} microseconds`)
+  assert.ok(statistics < 2 * parsing, `${statistics} against ${parsing} microseconds`)
 })
 
 /** Microseconds. */

