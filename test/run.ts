@@ -27,8 +27,12 @@ interface Result extends TestResult {
   readonly engine: Engine
 }
 
-/** Files that run in a process of their own, because they take long or stop the time: the longest first. */
+/** Files that run in a process of their own, because they take long or measure time: the longest first. */
 const ALONE = [
+  'pull/model.slow.test.ts',
+  'dashboard/pages.slow.test.ts',
+  'api/status.slow.test.ts',
+  'api/large-pages.slow.test.ts',
   'cli/workers.test.ts',
   'dashboard/browser.test.ts',
   'dashboard/charts.test.ts',
@@ -40,6 +44,9 @@ const ALONE = [
   'http/draining.test.ts',
   'cli/mcp.test.ts',
 ]
+
+/** Settings of a server that nobody restarts. */
+const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
 const FILES_PER_PROCESS = 6
@@ -60,7 +67,7 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-if (filesOf.PostgreSQL.length > 0) server = await startPostgres()
+if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUICK })
 const results: Result[] = []
 const queue = jobs.values()
 // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
