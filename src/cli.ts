@@ -5,6 +5,7 @@ import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommands } from './cli/backup.ts'
 import { addDemoCommand } from './cli/demo.ts'
+import { addHelpCommand } from './cli/help.ts'
 import { addLinkCommands } from './cli/links.ts'
 import { addMcpCommand } from './cli/mcp.ts'
 import { addMoveCommand } from './cli/move.ts'
@@ -51,6 +52,7 @@ addAccountCommands(program)
 addLinkCommands(program)
 addTokenCommands(program)
 addMcpCommand(program)
+addHelpCommand(program)
 
 if (import.meta.main) {
   process.stdout.on('error', error => {

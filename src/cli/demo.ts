@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { setPassword } from '../accounts/passwords.ts'
-import { createToken, listTokens, revokeToken } from '../accounts/tokens.ts'
+import { createToken } from '../accounts/tokens.ts'
 import { importArchive } from '../archive/import.ts'
 import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
+import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { openStore, print, UsageError, withOptions } from './terminal.ts'
@@ -48,19 +49,23 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
   )
   print(`Lockstep with sample data: ${service.url}
 Reference and console:     ${service.url}/docs
-Sign-in:                   ${DEMO_USER} / ${DEMO_PASSWORD}
-Token:                     ${token}
+Sign-in:                   ${DEMO_USERS.join(' or ')} / ${DEMO_PASSWORD}
+API key:                   ${token}
 
 Try:
-  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/lkbx/templates?limit=1'`)
+  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/lkbx/templates?limit=1'
+
+The API key works for a day. Your own records: see ${OWN_RECORDS}.`)
 }
 
 const PORTS_TO_TRY = 50
 const DEMO_DATABASE = 'sqlite:./data/demo.db'
-const DEMO_USER = 'alex'
+const DEMO_USERS = ['alex', 'robin'] as const
+const DEMO_USER = DEMO_USERS[0]
 const DEMO_PASSWORD = 'sample data only'
 const DEMO_TOKEN = 'Demo'
 const SAMPLE = 'sample'
+const OWN_RECORDS = 'docs/your-own-history.md to copy them from another server, or docs/archive.md to import them'
 
 /** Creates the sample unless there is one of today. Throws UsageError for a database with other records. */
 async function makeSample(store: Store, reset: boolean) {
@@ -75,7 +80,7 @@ async function makeSample(store: Store, reset: boolean) {
   await recordSample(store, 'unfinished')
   await store.db.deleteFrom('account').execute()
   await importArchive(store, sampleChunks(now))
-  await setPassword(store, (await findAccount(store, DEMO_USER)).id, DEMO_PASSWORD)
+  for (const user of DEMO_USERS) await setPassword(store, (await findAccount(store, user)).id, DEMO_PASSWORD)
   await recordSample(store, today)
 }
 
@@ -93,14 +98,11 @@ async function recordSample(store: Store, value: string) {
     .execute()
 }
 
-/** A new token for the sample account; the previous one is revoked. */
+/** Creates an API key for the sample account. Those of other demos on the same database keep working. */
 async function demoToken(store: Store): Promise<string> {
   const now = Date.now()
   const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
     throw error instanceof RefusedError ? new UsageError('the sample is damaged: create it again with --reset') : error
   })
-  for (const token of await listTokens(store, id)) {
-    if (token.name === DEMO_TOKEN && token.revoked_at === null) await revokeToken(store, token.id, now)
-  }
-  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes: defaultScopes, expiresAt: null }, now)
+  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes: defaultScopes, expiresAt: now + DAY_MS }, now)
 }

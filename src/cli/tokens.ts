@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { findAccount } from '../accounts/accounts.ts'
-import { createToken, listTokens, revokeToken, type TokenFacts } from '../accounts/tokens.ts'
+import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
+import { RefusedError } from '../accounts/errors.ts'
+import { createToken, isEntitled, listTokens, revokeToken, type TokenFacts } from '../accounts/tokens.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
@@ -71,24 +72,27 @@ interface CreateFlags extends StoreOptions {
 
 async function create(flags: CreateFlags) {
   const now = Date.now()
+  const expiresAt = flags.expires(now)
   const token = await withStore(flags, async store => {
-    const { id } = await findAccount(store, flags.account)
-    return createToken(
-      store,
-      {
-        accountId: id,
-        name: flags.name,
-        scopes: flags.scope ?? defaultScopes,
-        expiresAt: flags.expires(now),
-      },
-      now,
-    )
+    const account = await findAccount(store, flags.account)
+    checkTier(account, now)
+    const facts = { accountId: account.id, name: flags.name, scopes: flags.scope ?? defaultScopes, expiresAt }
+    return createToken(store, facts, now)
   })
   print(token)
   if (flags.scope?.includes('shared:access') === false) {
     say("It reads this account's own records only, because --scope leaves out shared:access.")
   }
   say('Keep it now: it is not shown again.')
+  say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
+}
+
+/** Throws RefusedError with the command that helps. */
+function checkTier({ id, subscription_tier: tier, subscription_ends_at: tierEndsAt }: AccountFacts, now: number) {
+  if (isEntitled({ tier, tierEndsAt }, now)) return
+  throw new RefusedError(
+    `account ${id} has no subscription tier, so its API keys could not be used: set one with ./lockstep account set-tier --account ${id} --tier ultra`,
+  )
 }
 
 function printTokens(tokens: readonly TokenFacts[], json: boolean | undefined) {

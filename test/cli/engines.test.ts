@@ -67,7 +67,7 @@ testOnPostgres('the demo runs on PostgreSQL', async () => {
   {
     await using demo = folder.start(['demo', '--port', '0', '--database', empty.url])
     const [, url = ''] = await demo.says(/sample data: (\S+)/)
-    const [, token = ''] = await demo.says(/Token: +(\S+)/)
+    const [, token = ''] = await demo.says(/API key: +(\S+)/)
     const found = await fetch(`${url}/api/v1/dtt/sessions/latest`, { headers: { Authorization: `Bearer ${token}` } })
     assert.equal(found.status, 200)
     demo.process.kill('SIGTERM')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { run } from '../support/command.ts'
 import { readHelps } from '../support/helps.ts'
 
 let helps: ReadonlyMap<string, string>
@@ -62,6 +63,18 @@ test('the main help names the most common settings and explains the exit codes',
   const help = helps.get('') ?? ''
   for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(help.includes(word))
   assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted/)
+})
+
+test('help shows a command of two words, and refuses one that does not exist', async () => {
+  for (const command of ['token create', 'pull', 'pull status']) {
+    const { code, stdout } = await run(['help', ...command.split(' ')])
+    assert.deepEqual([code, stdout], [0, helps.get(command)])
+  }
+  const { code, stdout } = await run(['help'])
+  assert.deepEqual([code, stdout], [0, helps.get('')])
+  const unknown = await run(['help', 'token', 'make'])
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /there is no command token make: see lockstep --help/)
 })
 
 test('every command in the docs exists, with every option that the docs give it', () => {

@@ -89,12 +89,13 @@ test('options for host and port override the environment', async () => {
   await running.says(/Listening on http:\/\/127\.0\.0\.1:\d+/)
 })
 
-test('the demo works in an empty folder: sign-in, token, and a curl line that works when pasted', async () => {
+test('the demo works in an empty folder: sign-in, API key, a curl line that works when pasted, and the next step', async () => {
   await using folder = await makeFolder()
   await using first = await demo(folder, '--port', String(await freePort()))
-  assert.match(first.text, /^Sign-in: +alex \/ \S.+$/m)
+  assert.match(first.text, /^Sign-in: +alex or robin \/ \S.+$/m)
   assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
   assert.ok(first.curl.includes(first.token))
+  assert.ok(passwordOf(folder.file('data/demo.db'), 'robin'), 'robin can sign in, too')
   const pasted = await folder.shell(`${first.curl} --silent --show-error --write-out '\\n%{http_code}'`)
   const [body = '', status] = pasted.stdout.split('\n')
   assert.equal(status, '200')
@@ -117,12 +118,12 @@ test('the demo works in an empty folder: sign-in, token, and a curl line that wo
     }
   }
 
-  // A second one beside it: its port is taken, its sample is there already, and the token before it ends.
+  // A second one in the same folder: its port is taken, its sample is there already, and both API keys work.
   await using second = await demo(folder, '--port', String(first.port))
   assert.ok(second.port > first.port)
   assert.equal(second.sample, first.sample, 'the sample was not made again')
   assert.notEqual(second.token, first.token)
-  assert.equal((await me(second.url, first.token)).code, 'token_revoked')
+  assert.equal((await me(second.url, first.token)).status, 200)
   assert.equal((await me(second.url, second.token)).status, 200)
   for (const { running } of [first, second]) {
     running.process.kill('SIGINT')
@@ -152,7 +153,7 @@ test('the demo refuses a database that holds other records', async () => {
 /** Starts a demo and reads what it says. `sample` tells one making of the sample from another. */
 async function demo(folder: Folder, ...args: string[]) {
   const running = folder.start(['demo', ...args])
-  const [text] = await running.says(/^[^]*\n {2}curl .*\n/)
+  const [text] = await running.says(/^[^]*\n {2}curl .*\n[^]*Your own records: .*\n/)
   const find = (pattern: RegExp) => pattern.exec(text)?.[1] ?? ''
   const url = find(/(http:\/\/\S+)\n/)
   return {
@@ -160,17 +161,17 @@ async function demo(folder: Folder, ...args: string[]) {
     text,
     url,
     port: Number(new URL(url).port),
-    token: find(/^Token: +(lks_\w+)$/m),
+    token: find(/^API key: +(lks_\w+)$/m),
     curl: find(/^ {2}(curl .*)$/m),
-    sample: passwordOf(folder.file('data/demo.db')),
+    sample: passwordOf(folder.file('data/demo.db'), 'alex'),
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   }
 }
 
 /** The password of the sample as it is kept: salted anew each time the sample is made. */
-function passwordOf(file: string): unknown {
+function passwordOf(file: string, username: string): unknown {
   using database = new DatabaseSync(file, { readOnly: true })
-  return database.prepare("select password_hash from account where username = 'alex'").get()?.['password_hash']
+  return database.prepare('select password_hash from account where username = ?').get(username)?.['password_hash']
 }
 
 /** An answer of the API, with any Host. */

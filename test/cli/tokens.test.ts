@@ -15,7 +15,7 @@ test('a token is printed alone on stdout, works at once, and is nowhere in the d
   const { code, stdout, stderr } = await folder.launch(create('ann', 'First script'))
   assert.equal(code, 0)
   assert.match(stdout, /^lks_[0-9A-Za-z]{36}\n$/)
-  assert.equal(stderr, 'Keep it now: it is not shown again.\n')
+  assert.match(stderr, /^Keep it now: it is not shown again\.\nIt expires at \d{4}-\d\d-\d\dT\S+Z\.\n$/)
   const token = stdout.trim()
   assert.ok(isTokenForm(token))
 
@@ -122,7 +122,11 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
   { what: 'a name of 65 characters', args: create('ann', 'x'.repeat(65)), says: /1 to 64 characters/ },
   { what: 'a name with a tab', args: create('ann', 'a\tb'), says: /no control characters/ },
   { what: 'a name with a C1 control', args: create('ann', 'a\u0085b'), says: /no control characters/ },
-  { what: 'an account without a tier', args: create('ben', 'x'), says: /has no subscription tier/ },
+  {
+    what: 'an account without a tier',
+    args: create('ben', 'x'),
+    says: /account 2 has no subscription tier, .*: set one with \.\/lockstep account set-tier --account 2 --tier ultra$/m,
+  },
   { what: 'an account whose tier has ended', args: create('cas', 'x'), says: /has no subscription tier/ },
   { what: 'an account that is not there', args: create('dan', 'x'), says: /no account with this username/ },
   { what: 'an end that has passed', args: [...create('ann', 'x'), '--expires', '2020-01-01'], says: /in the future/ },
