@@ -55,6 +55,8 @@ interface ChartOptions<Row> {
   readonly summary: Part
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
+  /** At most so many rows are drawn, the first ones. */
+  readonly maxDrawn?: number
   /** The text where there is nothing to draw. */
   readonly empty: string
   readonly legend?: readonly LegendItem[]
@@ -159,7 +161,8 @@ function tableOf<Row>({ title, columns, rows, empty }: ChartOptions<Row>, { path
 }
 
 /** The data of the drawing, by column: times, numbers or texts. */
-function dataOf<Row>({ columns, rows, ticks, link, overlay }: ChartOptions<Row>): Html {
+function dataOf<Row>({ columns, rows: all, maxDrawn, ticks, link, overlay }: ChartOptions<Row>): Html {
+  const rows = all.slice(0, maxDrawn)
   const data = {
     length: rows.length,
     columns: columns.flatMap(column => columnData(column, rows)),

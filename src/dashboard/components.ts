@@ -1,4 +1,6 @@
 import { html, type Html, nothing, type Part } from './html.ts'
+import { download, type Download, type Visit } from './page.ts'
+import { numberText } from './text.ts'
 
 /** The components of pages. */
 
@@ -111,7 +113,7 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
     {
       name: 'json',
       title: 'JSON',
-      body: () => (discreet ? hidden : html`<div class="card">${code(prettyJson(json), 'JSON of the record')}</div>`),
+      body: () => (discreet ? hidden : html`<div class="card">${jsonExcerpt(prettyJson(json))}</div>`),
     },
     {
       name: 'curl',
@@ -124,8 +126,30 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
   ]
 }
 
+/** The whole of what the JSON tab shows, if the address asks for it as a file. */
+export function jsonFile({ query, viewer }: Visit, name: string, json: string): Download | undefined {
+  if (query.get('view') !== 'json' || !query.has('file') || viewer.discreet) return undefined
+  return download({ file: `${name}.json`, type: 'application/json', body: `${prettyJson(json)}\n` })
+}
+
+const MAX_SHOWN_JSON = 16 * 1024
+
+function jsonExcerpt(text: string): Html {
+  if (text.length <= MAX_SHOWN_JSON) return code(text, 'JSON of the record')
+  const shown = text.slice(0, text.lastIndexOf('\n', MAX_SHOWN_JSON))
+  return html`
+    ${code(`${shown}\n…`, 'JSON of the record, its beginning')}
+    <p class="muted">The first ${numberText(Math.round(shown.length / 1024))} of ${numberText(Math.round(text.length / 1024))} KB. <a href="?view=json&amp;file" download>The whole record</a></p>
+  `
+}
+
 export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN'): string {
   return `curl -H "Authorization: Bearer ${token}" "${baseUrl}${path}"`
+}
+
+/** A sentence for a chart that has fewer marks than its table has rows; empty for others. */
+export function drawnText(count: number, max: number): string {
+  return count > max ? ` The first ${numberText(max)} of ${numberText(count)} are drawn.` : ''
 }
 
 /** The envelope around the JSON text of `data`, indented. */

@@ -144,6 +144,32 @@ export async function lockHistory(
   return (await store.read(locksSince, { ...access, from })).map(row => lockStats(row, now))
 }
 
+/** Little of a lock session: what lists of all of them are filtered by. */
+export interface LockEntry {
+  readonly id: number
+  readonly state: string
+  readonly template: number | null
+}
+
+/** All lock sessions of an account, the newest first. */
+export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
+  return store.read(allLocks, access)
+}
+
+/** Some lock sessions of an account, in the order of their identifiers here. */
+export async function someLocks(
+  store: Store,
+  access: OwnerAccess,
+  ids: readonly number[],
+  now: number,
+): Promise<LockStats[]> {
+  const rows = new Map((await store.read(locksById, { ...access, ids })).map(row => [row.id, row]))
+  return ids.flatMap(id => {
+    const row = rows.get(id)
+    return row === undefined ? [] : [lockStats(row, now)]
+  })
+}
+
 /** The lock sessions of an account that started last, the newest first. */
 export async function newestLocks(store: Store, access: OwnerAccess, limit: number, now: number): Promise<LockStats[]> {
   return (await store.read(newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
@@ -358,6 +384,19 @@ const locksSince = query<OwnerAccess & { from: number }, LockRow>(
     select ${lockColumns} from lock_session
     where ${isReadableOf(param)} and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id`,
+)
+
+const allLocks = query<OwnerAccess, LockEntry>(
+  param => sql`
+    select id, lock_state as state, template_id as template from lock_session
+    where ${isReadableOf(param)}
+    order by at desc, id desc`,
+)
+
+const locksById = query<OwnerAccess & { ids: readonly number[] }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
 const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(

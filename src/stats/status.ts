@@ -109,13 +109,12 @@ function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClo
   const { current, longest } = streaksOf(daysOf(sessions, clock), today, clock)
   const sums = new SessionSums()
   for (const session of week) sums.add(session)
-  const isUnknown = sums.sessions > 0 && sums.unknownDistances === sums.sessions
   return {
     last: sessions.at(-1),
     sessionsToday: sessionsBetween(week, clock.startOf(today), clock.startOf(today + 1)).length,
     sessionsThisWeek: sums.sessions,
     repsThisWeek: sums.reps,
-    distanceThisWeek: isUnknown ? null : sums.measured + sums.approximate,
+    distanceThisWeek: sums.distance(),
     streakDays: current,
     longestStreakDays: longest,
     bestGrade: bestGrade(sessions),

@@ -1,6 +1,6 @@
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
-import { type SessionStats, SessionSums } from './training.ts'
+import { ofKind, type SessionStats, SessionSums } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** What statistics need to know of a training session. */
@@ -57,12 +57,6 @@ export function trainingStatistics(
   const total = new TrainingSums()
   for (const bucket of sums) total.merge(bucket)
   return { total: total.statistics(), buckets: sums.map(bucket => bucket.statistics()) }
-}
-
-/** A session reduced to its segments of one kind; undefined if it has none. */
-export function ofKind<Session extends TrainingResults>(session: Session, kind: string): Session | undefined {
-  const results = session.kinds.find(one => one.kind === kind)
-  return results && { ...session, reps: results.reps, distance: results.distance, kinds: [results] }
 }
 
 class TrainingSums {

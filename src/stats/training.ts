@@ -96,6 +96,8 @@ export interface Totals {
   /** Micrometres: measured, and possibly estimated. */
   readonly measured: number
   readonly approximate: number
+  /** Both; null if there are sessions and the distance of none is known. */
+  readonly distance: number | null
   /** The mean of the grades of the sessions, rounded half up. */
   readonly grade: number | null
 }
@@ -119,6 +121,7 @@ export function totalsOf(sessions: readonly SessionStats[]): Totals {
     reps: sums.reps,
     measured: sums.measured,
     approximate: sums.approximate,
+    distance: sums.distance(),
     grade: mean(grades, graded),
   }
 }
@@ -151,6 +154,11 @@ export class SessionSums {
     this.approximate += other.approximate
     this.unknownDistances += other.unknownDistances
   }
+
+  /** All distances; null if there are sessions and the distance of none is known. */
+  distance(): number | null {
+    return this.sessions > 0 && this.unknownDistances === this.sessions ? null : this.measured + this.approximate
+  }
 }
 
 /** The totals of each period. */
@@ -180,6 +188,7 @@ export function compareWeeks(sessions: readonly SessionStats[], now: number, zon
             reps: sums.reps / 4,
             measured: sums.measured / 4,
             approximate: sums.approximate / 4,
+            distance: sums.distance === null ? null : sums.distance / 4,
             grade,
           },
   }
@@ -192,16 +201,31 @@ export interface Filters {
 }
 
 /** The sessions that match the filters. A session matches a kind if any of its segments is of that kind. */
+/** Sessions that fit; with a kind, those that have a segment of it, reduced to these segments. */
 export function filtered(
   sessions: readonly SessionStats[],
   { kind, program, passed }: Filters,
 ): readonly SessionStats[] {
-  return sessions.filter(
+  const fitting = sessions.filter(
     session =>
-      (kind === undefined || session.kinds.some(stats => stats.kind === kind)) &&
-      (program === undefined || session.program === program) &&
-      (passed === undefined || session.passed === passed),
+      (program === undefined || session.program === program) && (passed === undefined || session.passed === passed),
   )
+  if (kind === undefined) return fitting
+  return fitting.flatMap(session => {
+    const part = ofKind(session, kind)
+    return part === undefined
+      ? []
+      : [{ ...part, segments: part.kinds[0]?.segments ?? 0, grade: gradeOfKind(session, kind) }]
+  })
+}
+
+/** A session reduced to its segments of one kind; undefined if it has none. */
+export function ofKind<Session extends Pick<SessionStats, 'reps' | 'distance' | 'kinds'>>(
+  session: Session,
+  kind: string,
+): Session | undefined {
+  const results = session.kinds.find(one => one.kind === kind)
+  return results && { ...session, reps: results.reps, distance: results.distance, kinds: [results] }
 }
 
 /** Of sessions in order, the index of the first at or after an instant. */

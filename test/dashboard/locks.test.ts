@@ -101,7 +101,7 @@ test('a spreadsheet does not run what is in a name', async () => {
   assert.match((await it.viewer.get('/locks.csv')).text, /1,"'=HYPERLINK\(""x""\),1",/)
 })
 
-test('the rules of a template are sentences', () => {
+test('the rules of a template are sentences that say no more than its fields', () => {
   const { data } = lockTemplate(1, 1, {
     isRandomDuration: true,
     minDuration: 3600,
@@ -115,15 +115,15 @@ test('the rules of a template are sentences', () => {
     isTestLock: true,
   })
   assert.deepEqual(rulesOf(data), [
-    'A session lasts between 1 h and 1 d 1 h, drawn when it starts.',
-    'A break is due every 1 d and lasts up to 30 min.',
-    'Coming back late adds 10 min.',
-    'Breaks need nobody to grant them.',
-    'Task credit: a task that is done takes off 30 min.',
-    'Penalty votes: each vote adds 15 min.',
-    'There is no emergency unlock.',
-    'The remaining time is hidden.',
-    'Sessions that start from it are tests.',
+    'The length is random, from 1 h to 1 d 1 h.',
+    'Breaks: yes.',
+    'Of breaks, the regularity is 1 d, the maximum 30 min and the penalty 10 min.',
+    'Breaks for the keyholder only: no.',
+    'Task credit: yes, with a time reduction of 1,800.',
+    'Penalty votes: yes, with a time addition of 900.',
+    'Emergency unlock: no.',
+    'Time displayed: no.',
+    'Sessions that start from it are for practice, and in no sum.',
   ])
 })
 
@@ -243,7 +243,7 @@ test('a lock for practice is marked, and is in no sum', async () => {
     for (const path of ['/', '/locks', '/locks/54']) {
       assert.equal(/>Practice</.test((await it.viewer.get(path)).text), isTestLock, path)
     }
-    sums.push(/sessions, (.*) under lock/.exec((await it.viewer.get('/locks')).text)?.[1])
+    sums.push(/sessions in all, (.*) under lock/.exec((await it.viewer.get('/locks')).text)?.[1])
   }
   assert.deepEqual(sums, ['2 d', '5 d'])
 })

@@ -7,7 +7,8 @@ import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
 import { lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
-import { ofKind, trainingStatistics } from '../../src/stats/training-statistics.ts'
+import { ofKind } from '../../src/stats/training.ts'
+import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 import {
   checkLocksByMinute,

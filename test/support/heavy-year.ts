@@ -3,13 +3,28 @@ import { seeded } from '../../src/demo/random.ts'
 import * as records from './records.ts'
 
 /** A year of heavy use of one account: 2,000 training sessions with 25,000 segments, and 300 lock sessions. */
-export function* heavyYear(owner: number, now: number): Generator<object> {
+export function heavyYear(owner: number, now: number): Generator<object> {
+  return heavyUse(owner, now, { sessions: 2000, locks: 300, years: 1 })
+}
+
+/** Seven years: 20,000 training sessions with 250,000 segments, and 2,000 lock sessions. */
+export function heavyYears(owner: number, now: number): Generator<object> {
+  return heavyUse(owner, now, { sessions: 20_000, locks: 2000, years: 7 })
+}
+
+interface Use {
+  readonly sessions: number
+  readonly locks: number
+  readonly years: number
+}
+
+function* heavyUse(owner: number, now: number, { sessions, locks, years }: Use): Generator<object> {
   const random = seeded(7)
   const kinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce']
   for (let program = 1; program <= 12; program += 1) yield records.trainingTemplate(program, owner)
   const text = (at: number) => new Date(Math.floor(at / 1000) * 1000).toISOString()
   let segmentId = 0
-  for (let id = 1; id <= SESSIONS; id += 1) {
+  for (let id = 1; id <= sessions; id += 1) {
     const segments = Array.from({ length: id % 2 === 0 ? 12 : 13 }, () => {
       segmentId += 1
       const grade = random.whole(40, 100)
@@ -25,15 +40,16 @@ export function* heavyYear(owner: number, now: number): Generator<object> {
       })
     })
     yield records.trainingSession(id, owner, {
-      created_at: text(now - ((SESSIONS - id) * 365 * DAY_MS) / SESSIONS - 60_000),
+      created_at: text(now - ((sessions - id) * years * 365 * DAY_MS) / sessions - 60_000),
       passed: random.chance(0.8),
       settings_id: random.whole(1, 12),
       TrainerSegment: segments,
     })
   }
+  for (let template = 41; template <= 44; template += 1) yield records.lockTemplate(template, owner)
   let eventId = 0
-  for (let id = 1; id <= LOCKS; id += 1) {
-    const start = now - ((LOCKS + 1 - id) * 365 * DAY_MS) / LOCKS
+  for (let id = 1; id <= locks; id += 1) {
+    const start = now - ((locks + 1 - id) * years * 365 * DAY_MS) / locks
     const hours = [0, 6, 6.5, 12, 12.5, 18, 18.5, 24]
     const events = hours.map((hour, index) => {
       eventId += 1
@@ -41,13 +57,15 @@ export function* heavyYear(owner: number, now: number): Generator<object> {
         index === 0 ? 'start' : index === hours.length - 1 ? 'unlocked' : index % 2 === 1 ? 'break' : 'locked'
       return records.lockSegment(eventId, kind, text(start + hour * 3_600_000), kind === 'start' || kind === 'locked')
     })
-    yield records.lockSession(id, owner, {
-      startDate: text(start),
-      endDate: text(start + 24 * 3_600_000),
-      LockSegment: events,
-    })
+    yield records.lockSession(
+      id,
+      owner,
+      {
+        startDate: text(start),
+        endDate: text(start + 24 * 3_600_000),
+        LockSegment: events,
+      },
+      { templateId: 41 + (id % 4) },
+    )
   }
 }
-
-const SESSIONS = 2000
-const LOCKS = 300

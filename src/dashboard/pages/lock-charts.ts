@@ -23,26 +23,47 @@ interface Clock {
 
 export function monthChart(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Chart {
   const months = monthsOf(viewer, history, { now, until })
-  const whole = months.filter(({ isCurrent }) => !isCurrent)
-  const average = whole.reduce((sum, { locked }) => sum + locked, 0) / Math.max(1, whole.length)
-  const current = months.find(({ isCurrent }) => isCurrent)
+  const average = averageOf(months)
   return chart<Month>({
     id: 'months',
     chartType: 'bars',
     title: 'Locked time by month (h)',
-    summary: `${durationText(average / 1000)} in an average month of the last ${whole.length}, ${durationText((current?.locked ?? 0) / 1000)} this month so far.`,
+    summary: monthSummary(months, average),
     empty: 'No locked time in these months',
     wide: true,
-    data: { average: hours(average), unit: 'h' },
+    data: { average: average === null ? undefined : hours(average), unit: 'h' },
     legend: [
       ['solid', 'Locked'],
       ['open', 'Breaks'],
       ['so-far', 'This month so far'],
-      ['average', 'Average of whole months'],
+      ...(average === null ? [] : ([['average', 'Average of whole months']] as const)),
     ],
     columns: monthColumns(viewer, now),
     rows: months,
   })
+}
+
+/** Whole months from the first with a lock session on; before it nothing is known. */
+function wholeMonths(months: readonly Month[]): readonly Month[] {
+  const whole = months.filter(({ isCurrent }) => !isCurrent)
+  const first = whole.findIndex(({ locked, open }) => locked + open > 0)
+  return first === -1 ? [] : whole.slice(first)
+}
+
+function averageOf(months: readonly Month[]): number | null {
+  const whole = wholeMonths(months)
+  return whole.length === 0 ? null : whole.reduce((sum, { locked }) => sum + locked, 0) / whole.length
+}
+
+function monthSummary(months: readonly Month[], average: number | null): string {
+  const current = months.find(({ isCurrent }) => isCurrent)?.locked ?? 0
+  const now = `${durationText(current / 1000)} this month so far`
+  if (average !== null) {
+    const count = wholeMonths(months).length
+    const of = count === 1 ? 'in the month before' : `in an average month of the last ${count}`
+    return `${durationText(average / 1000)} ${of}, ${now}.`
+  }
+  return current === 0 ? 'No time under lock is known in these months.' : `${now}; no whole month before it.`
 }
 
 interface Month {

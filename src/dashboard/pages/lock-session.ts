@@ -4,13 +4,13 @@ import { type LockDetails, lockSession, lockTemplate, totalsOf } from '../../sta
 import { wallClock } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { eventLabels, label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
 import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, facts, stat, stats, table, tabs } from '../components.ts'
+import { apiTabs, card, jsonFile, drawnText, facts, stat, stats, table, tabs } from '../components.ts'
 import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
-import { countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
+import { ageText, countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
 import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
@@ -27,6 +27,9 @@ async function showSession(visit: Visit) {
   const started = Date.parse(record.startDate)
   const charts = [timeline(viewer, session, until)]
   const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
+  const shownJson = isHidden ? withoutTime(document) : document
+  const file = jsonFile(visit, `lock-session-${id}`, shownJson)
+  if (file !== undefined) return file
   const used = template === null ? undefined : await lockTemplate(store, reading.ofAll('lock_template'), template)
   if (used !== undefined) reading.note('lkbx', used.owner)
   return view({
@@ -34,7 +37,7 @@ async function showSession(visit: Visit) {
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
     lead: html`${stateMark(record.lockState, record.isActive)}${practiceMark(session.rules)} ${dateTime(viewer, started)} – ${
-      endAt === null ? 'now' : dateTime(viewer, endAt)
+      endAt === null ? presentText(viewer, until, now) : dateTime(viewer, endAt)
     }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
@@ -43,10 +46,12 @@ async function showSession(visit: Visit) {
       ${stats(
         stat(
           'Locked',
-          durationText(locked / 1000),
+          intervals.length === 0 ? NONE : durationText(locked / 1000),
           isHidden ? undefined : `of ${durationText(record.duration)} planned`,
         ),
-        stat('Open', durationText(open / 1000), countText(breaks, 'break')),
+        intervals.length === 0
+          ? stat('Open', NONE)
+          : stat('Open', durationText(open / 1000), countText(breaks, 'break')),
         stat('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
         endAt === null
           ? plannedEndStat(viewer, session, { isHidden, until })
@@ -62,15 +67,15 @@ async function showSession(visit: Visit) {
             ${card('Record', recordFacts(viewer, session, isHidden))}
           `,
         },
-        ...apiTabs(
-          baseUrl,
-          `/api/v1/lkbx/sessions/${record.id}`,
-          isHidden ? withoutTime(document) : document,
-          viewer.discreet,
-        ),
+        ...apiTabs(baseUrl, `/api/v1/lkbx/sessions/${record.id}`, shownJson, viewer.discreet),
       ])}
     `,
   })
+}
+
+/** The end of what is known of a session that runs. */
+function presentText(viewer: Viewer, until: number, now: number): Part {
+  return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
 function plannedEndStat(
@@ -89,10 +94,11 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     id: 'timeline',
     chartType: 'timeline',
     title: 'Locked and open',
-    summary: timelineSummary(viewer, intervals),
+    summary: `${timelineSummary(viewer, intervals)}${drawnText(intervals.length, MAX_DRAWN_INTERVALS)}`,
+    maxDrawn: MAX_DRAWN_INTERVALS,
     empty: 'No events, so nothing is known of this session',
     wide: true,
-    ticks: events.map(([at]) => wallClock(at, timeZone)),
+    ticks: events.slice(0, MAX_DRAWN_INTERVALS).map(([at]) => wallClock(at, timeZone)),
     data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
     legend: [
       ['solid', 'Locked'],
@@ -129,6 +135,8 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     rows: intervals,
   })
 }
+
+const MAX_DRAWN_INTERVALS = 800
 
 function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
   const locked = intervals.filter(interval => interval.locked)

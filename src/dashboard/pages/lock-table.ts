@@ -1,7 +1,7 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
-import { type LockStats, lockHistory } from '../../stats/queries.ts'
+import { type LockEntry, type LockStats, lockHistory, someLocks } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type Column, table } from '../components.ts'
 import { csv } from '../csv.ts'
@@ -17,17 +17,18 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 /** Lock sessions as a table, and as files. */
 
 export async function lockTable(
-  { store, viewer, reading, query }: Visit,
-  history: readonly LockStats[],
+  { store, viewer, reading, query, now }: Visit,
+  entries: readonly LockEntry[],
 ): Promise<Html> {
-  const { state, sessions } = filterByState(query, history)
-  const paged = paginate(sessions, readPage(query))
-  const records = await lockRecords(
-    store,
-    reading.sessions('lkbx'),
-    paged.rows.map(({ id }) => id),
-  )
-  const rows = paged.rows.map(session => ({
+  const access = reading.sessions('lkbx')
+  const state = query.get('state') ?? ''
+  const paged = paginate(state === '' ? entries : entries.filter(entry => entry.state === state), readPage(query))
+  const ids = paged.rows.map(({ id }) => id)
+  const [sessions, records] = await Promise.all([
+    someLocks(store, access, ids, countedUntil(viewer.asOf, now)),
+    lockRecords(store, access, ids),
+  ])
+  const rows = sessions.map(session => ({
     ...session,
     ...totalsOf(session.intervals),
     record: recordOf(records, session.id),
@@ -38,7 +39,7 @@ export async function lockTable(
       <div class="card-head">
         <h2>Sessions</h2>
         <div class="row">
-          ${stateFilter(history, state)}
+          ${stateFilter(entries, state)}
           <p class="downloads">
             <a href="/locks.csv${suffix}" download>CSV</a>
             <a href="/locks.ndjson${suffix}" download>NDJSON</a>
@@ -54,8 +55,8 @@ export async function lockTable(
   `
 }
 
-function stateFilter(history: readonly LockStats[], state: string): Html {
-  const states = [...new Set(history.map(session => session.state))].toSorted()
+function stateFilter(entries: readonly LockEntry[], state: string): Html {
+  const states = [...new Set(entries.map(entry => entry.state))].toSorted()
   return html`
     <form class="filters" action="/locks#sessions" data-submit-on-change>
       <select name="state" aria-label="${label('lockState')}">
@@ -98,14 +99,20 @@ function columns(viewer: Viewer): Column<LockRow>[] {
         return session.record === undefined ? NONE : durationText(session.record.duration)
       },
     },
-    { title: 'Locked', numeric: true, cell: ({ locked }) => durationText(locked / 1000) },
+    { title: 'Locked', numeric: true, cell: ({ intervals, locked }) => knownLength(intervals, locked) },
     {
       title: 'Breaks',
       numeric: true,
-      cell: ({ intervals }) => numberText(intervals.filter(interval => !interval.locked).length),
+      cell: ({ intervals }) =>
+        intervals.length === 0 ? NONE : numberText(intervals.filter(interval => !interval.locked).length),
     },
-    { title: 'Longest stretch', numeric: true, cell: ({ longest }) => durationText(longest / 1000) },
+    { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
   ]
+}
+
+/** Without events, nothing is known of a time under lock. */
+export function knownLength(intervals: readonly unknown[], milliseconds: number): string {
+  return intervals.length === 0 ? NONE : durationText(milliseconds / 1000)
 }
 
 export async function downloadCsv(visit: Visit) {

@@ -1,15 +1,19 @@
 import { notFound } from '../../contract/errors.ts'
 import type { LockTemplate } from '../../contract/lock-templates.ts'
 import { csv } from '../csv.ts'
-import { lockHistory } from '../../stats/queries.ts'
+import { keptLockEntries } from '../../stats/kept-history.ts'
+import { type LockStats, someLocks } from '../../stats/queries.ts'
 import { lockTemplate, lockTemplates, totalsOf } from '../../stats/locks.ts'
+import { countedUntil } from '../../stats/status.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
 import { datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
-import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../text.ts'
+import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../components.ts'
+import { paginate, readPage, tableFoot } from '../paging.ts'
+import { countText, dateText, dateTimeText, durationText, numberText } from '../text.ts'
 import { stateMark } from './lock-states.ts'
+import { knownLength } from './lock-table.ts'
 
 export const lockTemplatePages: readonly Page[] = [
   { path: '/lock-templates', handler: showTemplates },
@@ -80,8 +84,14 @@ async function showTemplate(visit: Visit) {
   const template = await lockTemplate(store, reading.ofAll('lock_template'), id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
-  const history = await lockHistory(store, reading.sessions('lkbx', owner), now)
-  const sessions = history.filter(session => session.template === id).toReversed()
+  const file = jsonFile(visit, `lock-template-${id}`, document)
+  if (file !== undefined) return file
+  const access = reading.sessions('lkbx', owner)
+  const entries = (await keptLockEntries(store, access)).filter(entry => entry.template === id)
+  const paged = paginate(entries, readPage(query))
+  const until = countedUntil(viewer.asOf, now)
+  const ids = paged.rows.map(entry => entry.id)
+  const sessions = await someLocks(store, access, ids, until)
   const person = personOf(viewer, owner)
   return view({
     section: 'lockTemplates',
@@ -97,7 +107,7 @@ async function showTemplate(visit: Visit) {
           title: 'Table',
           body: () => html`
             ${card('Rules', html`<ul class="rules">${rulesOf(record).map(rule => html`<li>${rule}</li>`)}</ul>`)}
-            ${card('Sessions with it', sessionTable(viewer, sessions))}
+            ${card('Sessions with it', html`${sessionTable(viewer, sessions)}${paged.pages === 1 ? nothing : tableFoot(path, query, paged)}`, { id: 'sessions' })}
             ${card(
               'Record',
               facts([
@@ -116,35 +126,35 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** The rules of a template, one sentence for each. */
+/** The rules of a template, one sentence for each. They say what its fields are called and hold, not what follows. */
 export function rulesOf(template: LockTemplate): string[] {
   const { breakRegularity, breakMaximum, breakPenalty, deepthroatTimeReduction, shameTimeAdd } = template
+  const rule = (name: string, isOn: boolean, more = '') => `${name}: ${isOn ? `yes${more}` : 'no'}.`
   return [
     template.isRandomDuration
-      ? `A session lasts between ${durationText(template.minDuration ?? 0)} and ${durationText(template.maxDuration ?? 0)}, drawn when it starts.`
-      : `A session lasts ${durationText(template.duration)}.`,
+      ? `The length is random, from ${durationText(template.minDuration ?? 0)} to ${durationText(template.maxDuration ?? 0)}.`
+      : `The length is ${durationText(template.duration)}.`,
+    rule(label('isBreakEnabled'), template.isBreakEnabled),
     ...(template.isBreakEnabled
       ? [
-          `A break is due ${breakRegularity > 0 ? `every ${durationText(breakRegularity)}` : 'at any time'} and lasts up to ${durationText(breakMaximum)}.`,
-          breakPenalty > 0
-            ? `Coming back late adds ${durationText(breakPenalty)}.`
-            : 'Coming back late changes nothing.',
-          template.breakKeyholderOnly ? 'Only a keyholder grants breaks.' : 'Breaks need nobody to grant them.',
+          `Of breaks, the regularity is ${durationText(breakRegularity)}, the maximum ${durationText(breakMaximum)} and the penalty ${durationText(breakPenalty)}.`,
+          rule(label('breakKeyholderOnly'), template.breakKeyholderOnly),
         ]
-      : ['There are no breaks.']),
-    template.isDeepthroatEnabled
-      ? `${label('isDeepthroatEnabled')}: a task that is done takes off ${durationText(deepthroatTimeReduction)}.`
-      : 'Tasks do not shorten it.',
-    template.isShameEnabled
-      ? `${label('isShameEnabled')}: each vote adds ${durationText(shameTimeAdd)}.`
-      : 'Votes do not lengthen it.',
-    template.isEmergencyUnlockEnabled ? 'An emergency unlock is allowed.' : 'There is no emergency unlock.',
-    template.isTimeDisplayed ? 'The remaining time is shown.' : 'The remaining time is hidden.',
-    ...(template.isTestLock ? ['Sessions that start from it are tests.'] : []),
+      : []),
+    // Their units are not known.
+    rule(
+      label('isDeepthroatEnabled'),
+      template.isDeepthroatEnabled,
+      `, with a time reduction of ${numberText(deepthroatTimeReduction)}`,
+    ),
+    rule(label('isShameEnabled'), template.isShameEnabled, `, with a time addition of ${numberText(shameTimeAdd)}`),
+    rule(label('isEmergencyUnlockEnabled'), template.isEmergencyUnlockEnabled),
+    rule(label('isTimeDisplayed'), template.isTimeDisplayed),
+    ...(template.isTestLock ? ['Sessions that start from it are for practice, and in no sum.'] : []),
   ]
 }
 
-function sessionTable(viewer: Viewer, sessions: Awaited<ReturnType<typeof lockHistory>>): Html {
+function sessionTable(viewer: Viewer, sessions: readonly LockStats[]): Html {
   if (sessions.length === 0) return html`<p class="muted">No session has started from it.</p>`
   return table(
     'Sessions with this template',
@@ -154,11 +164,11 @@ function sessionTable(viewer: Viewer, sessions: Awaited<ReturnType<typeof lockHi
         cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
       },
       { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
-      { title: 'Locked', numeric: true, cell: ({ intervals }) => durationText(totalsOf(intervals).locked / 1000) },
+      { title: 'Locked', numeric: true, cell: ({ intervals }) => knownLength(intervals, totalsOf(intervals).locked) },
       {
         title: 'Longest stretch',
         numeric: true,
-        cell: ({ intervals }) => durationText(totalsOf(intervals).longest / 1000),
+        cell: ({ intervals }) => knownLength(intervals, totalsOf(intervals).longest),
       },
     ],
     sessions,
@@ -172,7 +182,7 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
 }
 
 function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
-  return isBreakEnabled ? `${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : NONE
+  return isBreakEnabled ? `Regularity ${durationText(breakRegularity)}, maximum ${durationText(breakMaximum)}` : 'None'
 }
 
 function yesNo(is: boolean): string {

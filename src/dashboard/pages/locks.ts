@@ -1,6 +1,8 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
+import { DAY_MS } from '../../contract/time.ts'
 import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
-import { activeLock, type LockStats, lockHistory } from '../../stats/queries.ts'
+import { keptLockEntries } from '../../stats/kept-history.ts'
+import { activeLock, type LockStats, lockHistory, someLocks } from '../../stats/queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { chartCards } from '../charts.ts'
 import { emptyState, facts } from '../components.ts'
@@ -23,8 +25,9 @@ async function showLocks(visit: Visit) {
   const { store, viewer, reading, now } = visit
   const sessions = reading.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
-  const history = await lockHistory(store, sessions, until)
-  if (history.length === 0) {
+  const entries = await keptLockEntries(store, sessions)
+  const [newest] = entries
+  if (newest === undefined) {
     return view({
       section: 'locks',
       title: 'Locks',
@@ -34,30 +37,37 @@ async function showLocks(visit: Visit) {
       ),
     })
   }
-  const active = await activeLock(store, sessions, until)
+  const [history, active, [last]] = await Promise.all([
+    lockHistory(store, sessions, until, until - YEAR_MS),
+    activeLock(store, sessions, until),
+    someLocks(store, sessions, [newest.id], until),
+  ])
   const counted = withoutPractice(history)
   const charts = [monthChart(viewer, counted, { now, until })]
   return view({
     section: 'locks',
     title: 'Locks',
-    lead: leadOf(history, until),
+    lead: leadOf(entries.length, counted, until),
     charts,
     body: html`
-      ${nowCard(visit, active, history)}
+      ${nowCard(visit, active, last === undefined ? history : [...history, last])}
       ${chartCards(visit, charts)}
       ${lockCalendar(viewer, counted, { now, until })}
-      ${await lockTable(visit, history)}
+      ${await lockTable(visit, entries)}
     `,
   })
 }
 
-function leadOf(history: readonly LockStats[], until: number): string {
-  const year = { day: 0, start: until - YEAR_MS, end: until, partial: false }
-  const { lockedSeconds } = lockStatistics(withoutPractice(history), [year], until).total
-  return `${countText(history.length, 'session')}, ${durationText(lockedSeconds)} under lock in the last year.`
+function leadOf(count: number, counted: readonly LockStats[], until: number): string {
+  const isKnown = counted.some(({ events }) => events.length > 0)
+  const year = { day: 0, start: until - 365 * DAY_MS, end: until, partial: false }
+  const { lockedSeconds } = lockStatistics(counted, [year], until).total
+  const locked = isKnown ? `${durationText(lockedSeconds)} under lock` : 'no time under lock is known'
+  return `${countText(count, 'session')} in all, ${locked} in the last 365 days.`
 }
 
-const YEAR_MS = 365 * 86_400_000
+/** What the lead, the months and the days show lies in it: twelve months, counted from the first of the first. */
+const YEAR_MS = 366 * DAY_MS
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 
@@ -67,7 +77,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
     const last = Math.max(...history.map(({ endAt, at }) => endAt ?? at))
     return html`
       <section class="card">
-        <div class="card-head"><h2>Now</h2><span class="state">Not locked</span></div>
+        <div class="card-head"><h2>Now</h2><span class="state">Not locked${ageText(viewer, now)}</span></div>
         <p>No session is running. The last one ended ${dateTime(viewer, last)}.</p>
       </section>
     `
@@ -85,10 +95,9 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
       </div>
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
-        [
-          current === undefined || current.locked ? 'Locked since' : 'Open since',
-          dateTime(viewer, current?.start ?? active.at),
-        ],
+        current === undefined
+          ? ['Started', dateTime(viewer, active.at)]
+          : [current.locked ? 'Locked since' : 'Open since', dateTime(viewer, current.start)],
         [
           'Elapsed',
           html`${durationText((until - active.at) / 1000)} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,

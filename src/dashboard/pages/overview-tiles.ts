@@ -4,12 +4,22 @@ import { countedUntil } from '../../stats/status.ts'
 import { compareWeeks, passRate, type SessionStats, type Totals } from '../../stats/training.ts'
 import { resultMark } from '../components.ts'
 import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
-import { html, type Html, type Part } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { recordName } from '../names.ts'
 import type { Viewer, Visit } from '../page.ts'
 import type { Programs } from '../program-names.ts'
 import { sparkLine } from '../spark.ts'
-import { ageText, countText, dateTime, distanceText, durationText, NONE, numberText, timeAgo } from '../text.ts'
+import {
+  ageText,
+  countText,
+  dateText,
+  dateTime,
+  distanceText,
+  durationText,
+  NONE,
+  numberText,
+  timeAgo,
+} from '../text.ts'
 import { practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
 
@@ -32,7 +42,7 @@ export function lastSession({ viewer, now }: Visit, newest: readonly SessionStat
 
 export function thisWeek(viewer: Viewer, sessions: readonly SessionStats[], now: number): Html {
   const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
-  const distance = ({ measured, approximate }: Totals) => distanceText(viewer, measured + approximate)
+  const distance = ({ distance }: Totals) => (distance === null ? NONE : distanceText(viewer, distance))
   const rows: readonly (readonly [string, (totals: Totals) => Part])[] = [
     ['Sessions', ({ sessions }) => numberText(sessions)],
     ['Repetitions', ({ reps }) => numberText(Math.round(reps))],
@@ -54,7 +64,7 @@ export function thisWeek(viewer: Viewer, sessions: readonly SessionStats[], now:
   )
 }
 
-export function fourWeeks(sessions: readonly SessionStats[]): Html {
+export function fourWeeks(viewer: Viewer, sessions: readonly SessionStats[], from: number): Html {
   const { passed, total } = passRate(sessions)
   return tile(
     'Pass rate, four weeks',
@@ -62,7 +72,7 @@ export function fourWeeks(sessions: readonly SessionStats[]): Html {
       ? html`<p class="muted">No session in the last four weeks, so there is no rate.</p>`
       : html`
           <p class="big">${passed}<small> / ${total}</small></p>
-          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed</p>
+          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed since ${dateText(viewer, from)}</p>
           ${share(passed / total, `${percentText(passed, total)} passed`)}
           <p class="small"><a href="/training?range=4w">Training, four weeks</a></p>
         `,
@@ -81,17 +91,17 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
   if (current !== undefined) {
     // The archive wrote it in the form of the contract.
     const { id, name } = JSON.parse(current.document) as LockSession
-    const changed = current.intervals.at(-1)?.start ?? current.at
+    const changed = current.intervals.at(-1)?.start
     const until = countedUntil(viewer.asOf, now)
     const { plannedEnd } = current
     const planned = plannedEnd === null ? 'Not set' : dateTime(viewer, plannedEnd)
     return tile(
       'Lock',
       html`
-        <p class="big word">${stateName(current.state)}<small> for ${durationText((until - changed) / 1000)}${ageText(viewer, now)}</small></p>
+        <p class="big word">${stateName(current.state)}<small>${changed === undefined ? nothing : ` for ${durationText((until - changed) / 1000)}`}${ageText(viewer, now)}</small></p>
         <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
         <dl class="lines">
-          <div><dt>Since</dt><dd>${dateTime(viewer, changed)}</dd></div>
+          <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
           <div><dt>Elapsed</dt><dd>${durationText((until - current.at) / 1000)}</dd></div>
           <div><dt>Planned end</dt><dd>${isTimeHidden(viewer, viewer.subject.id, current) ? HIDDEN : planned}</dd></div>
         </dl>
@@ -105,7 +115,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
     'Lock',
     html`
       <p class="big word">Open</p>
-      <p class="muted">No lock session runs.</p>
+      <p class="muted">No lock session runs${ageText(viewer, now)}.</p>
       <dl class="lines">
         <div><dt>Last ended</dt><dd>${last.endAt === null ? NONE : timeAgo(viewer, last.endAt, now)}</dd></div>
         <div><dt>It took</dt><dd>${durationText(((last.endAt ?? now) - last.at) / 1000)}</dd></div>

@@ -1,14 +1,8 @@
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lastPeriods } from '../../stats/periods.ts'
-import {
-  activeLock,
-  type LockStats,
-  lockHistory,
-  newestLocks,
-  newestTrainings,
-  trainingHistory,
-} from '../../stats/queries.ts'
+import { activeLock, type LockStats, lockHistory, newestLocks, newestTrainings } from '../../stats/queries.ts'
+import { keptTrainings } from '../../stats/kept-history.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { passRate, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
@@ -25,7 +19,6 @@ export const overviewPages: readonly Page[] = [{ path: '/', handler: showOvervie
 const WEEKS = 26
 const MAX_RECENT_EVENTS = 8
 const MAX_SPARK_GRADES = 10
-const FOUR_WEEKS_DAYS = 28
 
 async function showOverview(visit: Visit) {
   const { store, viewer, reading, now } = visit
@@ -36,7 +29,7 @@ async function showOverview(visit: Visit) {
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
   const [newest, sessions, locks, newLocks, current, programs] = await Promise.all([
     newestTrainings(store, trainings, MAX_SPARK_GRADES),
-    trainingHistory(store, trainings, from),
+    keptTrainings(store, trainings, from),
     lockHistory(store, lockSessions, until, from),
     newestLocks(store, lockSessions, MAX_RECENT_EVENTS, until),
     activeLock(store, lockSessions, until),
@@ -44,7 +37,8 @@ async function showOverview(visit: Visit) {
   ])
   if (newest.length === 0 && newLocks.length === 0)
     return view({ section: 'overview', title: 'Overview', body: nothingYet })
-  const [fourWeeksAgo = 0] = lastPeriods('day', FOUR_WEEKS_DAYS, now, timeZone)
+  // From the Monday on from which the page shows it, which is linked.
+  const [fourWeeksAgo = 0] = lastPeriods('week', 5, now, timeZone)
   const lately = sessions.filter(({ at }) => at >= fourWeeksAgo && at <= now)
   return view({
     section: 'overview',
@@ -53,7 +47,7 @@ async function showOverview(visit: Visit) {
       <div class="tiles">
         ${lastSession(visit, newest, programs)}
         ${thisWeek(viewer, sessions, now)}
-        ${fourWeeks(lately)}
+        ${fourWeeks(viewer, lately, fourWeeksAgo)}
         ${lockCard(visit, current, newLocks)}
       </div>
       ${activity(viewer, sessions, withoutPractice(locks), { now, until })}

@@ -1,9 +1,10 @@
 import { notFound } from '../../contract/errors.ts'
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
-import { findProgram, type ListedProgram, trainingsWith } from '../../stats/queries.ts'
+import { keptTrainingsWith } from '../../stats/kept-history.ts'
+import { findProgram, type ListedProgram } from '../../stats/queries.ts'
 import { type SessionStats, totalsOf } from '../../stats/training.ts'
 import { chartCards } from '../charts.ts'
-import { apiTabs, card, emptyState, facts, table, tabs } from '../components.ts'
+import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { freeText, personName, recordName } from '../names.ts'
@@ -20,7 +21,9 @@ export async function showProgram(visit: Visit) {
   if (found === undefined) throw notFound('Training program')
   const { program, document } = found
   reading.note('dtt', program.ownerId)
-  const sessions = await trainingsWith(store, reading.sessions('dtt'), id)
+  const file = jsonFile(visit, `program-${id}`, document)
+  if (file !== undefined) return file
+  const sessions = await keptTrainingsWith(store, reading.sessions('dtt'), id)
   const tagline = freeText(viewer, program.tagline)
   const [first] = sessions
   const charts = [

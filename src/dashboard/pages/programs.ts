@@ -1,4 +1,5 @@
-import { type ListedProgram, programsOf, type ProgramUse, programUses } from '../../stats/queries.ts'
+import { keptProgramUses } from '../../stats/kept-history.ts'
+import { type ListedProgram, programsOf, type ProgramUse } from '../../stats/queries.ts'
 import { emptyState, table } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
@@ -16,7 +17,7 @@ export const programPages: readonly Page[] = [
 async function showPrograms({ store, viewer, reading, now }: Visit) {
   const [own, uses] = await Promise.all([
     programsOf(store, reading.templates('training_template')),
-    programUses(store, reading.sessions('dtt')),
+    keptProgramUses(store, reading.sessions('dtt')),
   ])
   const useOf = new Map(uses.map(use => [use.program, use]))
   const inUse = own.find(({ isActive }) => isActive)

@@ -6,7 +6,19 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { kindName, personName, personOf, recordName } from '../names.ts'
 import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, type Column, facts, resultMark, stat, stats, table, tabs } from '../components.ts'
+import {
+  apiTabs,
+  card,
+  jsonFile,
+  type Column,
+  drawnText,
+  facts,
+  resultMark,
+  stat,
+  stats,
+  table,
+  tabs,
+} from '../components.ts'
 import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
@@ -22,6 +34,8 @@ async function showSession(visit: Visit) {
     readPrograms(visit),
     neighboursOf(store, reading.sessions('dtt', owner), session),
   ])
+  const file = jsonFile(visit, `training-session-${id}`, document)
+  if (file !== undefined) return file
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
   const segments = record.TrainerSegment
@@ -87,7 +101,8 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Char
     id: 'targets',
     chartType: 'targets',
     title: 'Measured against target',
-    summary: targetsSummary(segments),
+    summary: `${targetsSummary(segments)}${drawnText(segments.length, RECORD_ROWS)}`,
+    maxDrawn: RECORD_ROWS,
     empty: 'No segments',
     legend: [
       ['solid', 'Passed'],

@@ -2,10 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatTimestamp } from '../../contract/time.ts'
 import { chartCards } from '../charts.ts'
 import { csv } from '../csv.ts'
+import { keptTrainings } from '../../stats/kept-history.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
 import { filtered, type SessionStats, totalsByKind } from '../../stats/training.ts'
-import { html, nothing } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { kindName } from '../names.ts'
 import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { emptyState } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
@@ -28,7 +30,7 @@ async function showTraining(visit: Visit) {
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
-    trainingHistory(store, reading.sessions('dtt'), span?.compared.from),
+    keptTrainings(store, reading.sessions('dtt'), span?.compared.from),
     readPrograms(visit),
   ])
   const within = inside(history, span)
@@ -59,11 +61,17 @@ async function showTraining(visit: Visit) {
     charts,
     body: html`
       ${bar}
+      ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
       ${totalTiles(viewer, sessions, compared)}
       ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
       ${sessionsTable(visit, filters, sessions, programs)}
     `,
   })
+}
+
+/** Whatever the page shows is of the kind that it is filtered by, but for the results. */
+function kindNote(viewer: Viewer, kind: string): Html {
+  return html`<p class="muted">Grades, repetitions and distances are those of segments of the kind ${kindName(viewer, kind)}. Results are those of whole sessions.</p>`
 }
 
 const noTraining = emptyState(

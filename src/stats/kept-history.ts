@@ -1,0 +1,69 @@
+import { DAY_MS } from '../contract/time.ts'
+import type { OwnerAccess } from '../accounts/access.ts'
+import type { Store } from '../store/index.ts'
+import { keptReads } from './kept.ts'
+import { type LockEntry, lockEntries, type ProgramUse, programUses, trainingHistory, trainingsWith } from './queries.ts'
+import { allTrainings } from './training-rows.ts'
+import type { SessionStats } from './training.ts'
+
+/** The history of an account as pages read it: kept in memory until the database changes. */
+
+/** The training sessions from an instant on, or all of them; the oldest first. */
+export async function keptTrainings(
+  store: Store,
+  access: OwnerAccess,
+  from?: number,
+): Promise<readonly SessionStats[]> {
+  const kept = await keptReads(store)
+  if (from === undefined) return allTrainings(store, access, kept)
+  // Whole days, so that what is kept serves the requests of a day.
+  const day = Math.floor(from / DAY_MS) * DAY_MS
+  const sessions = await kept.get(
+    `training of ${nameOf(access)} since ${day}`,
+    () => trainingHistory(store, access, day),
+    ({ length }) => length,
+  )
+  return sessions.filter(({ at }) => at >= from)
+}
+
+/** The training sessions that were run with a program, the oldest first. */
+export async function keptTrainingsWith(
+  store: Store,
+  access: OwnerAccess,
+  program: number,
+): Promise<readonly SessionStats[]> {
+  const kept = await keptReads(store)
+  return kept.get(
+    `training of ${nameOf(access)} with ${program}`,
+    () => trainingsWith(store, access, program),
+    ({ length }) => length,
+  )
+}
+
+/** The use of every program of which an account has training sessions. */
+export async function keptProgramUses(store: Store, access: OwnerAccess): Promise<readonly ProgramUse[]> {
+  const kept = await keptReads(store)
+  return kept.get(
+    `programs of ${nameOf(access)}`,
+    () => programUses(store, access),
+    ({ length }) => length,
+  )
+}
+
+/** All lock sessions, the newest first, with little of each. */
+export async function keptLockEntries(store: Store, access: OwnerAccess): Promise<readonly LockEntry[]> {
+  const kept = await keptReads(store)
+  return kept.get(
+    `locks of ${nameOf(access)}`,
+    () => lockEntries(store, access),
+    ({ length }) => Math.ceil(length / ENTRIES_OF_SIZE_1),
+  )
+}
+
+/** Entries take less room than training sessions. */
+const ENTRIES_OF_SIZE_1 = 4
+
+/** What is kept depends on what of an account may be read. */
+function nameOf({ owner, start }: OwnerAccess): string {
+  return `${owner} from ${start}`
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { allowSignIn, drawnValues, visitor, type Visitor } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const now = Math.floor(Date.now() / 1000) * 1000
+const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
+
+/** Of distances nothing is known, and of one lock no event. */
+const history: readonly object[] = [
+  records.account(1, 'ann'),
+  ...[1, 10, 30, 33].map((days, index) =>
+    records.trainingSession(index + 1, 1, {
+      passed: index !== 1,
+      created_at: ago(days),
+      TrainerSegment: [
+        segment(10 * index + 1, 'training', 80, 30),
+        segment(10 * index + 2, 'endurance', 40, 5),
+        segment(10 * index + 3, 'endurance', 50, 6),
+      ],
+    }),
+  ),
+  records.lockSession(51, 1, { name: 'Without events', startDate: ago(9), endDate: ago(8), LockSegment: [] }),
+  records.lockSession(52, 1, {
+    name: 'Planned',
+    lockState: 'locked',
+    isActive: true,
+    startDate: ago(3),
+    endDate: ago(-3),
+    LockSegment: [records.lockSegment(1, 'start', ago(3), true)],
+  }),
+]
+
+function segment(id: number, type: string, percentGrade: number, repsMeasured: number) {
+  return records.trainerSegment(id, { type, percentGrade, repsMeasured, distanceTravelled: null })
+}
+
+describe('pages say no more than is known', () => {
+  let service: TestService
+  let ann: Visitor
+  before(async () => {
+    service = await startService(history, unlimited)
+    await allowSignIn(service, 'ann')
+    ann = visitor(service.url)
+    await ann.signIn('ann')
+  })
+  after(() => service[Symbol.asyncDispose]())
+  const isKnownUpTo = (time: number) => service.store.db.updateTable('account').set({ as_of: time }).execute()
+
+  test('a lock without events has no time under lock, which is not 0', async () => {
+    await isKnownUpTo(now)
+    const { text } = await ann.get('/locks/51')
+    assert.match(text, /<dt>Locked<\/dt><dd>–/)
+    assert.match(text, /<dt>Open<\/dt><dd>–/)
+    const row = (await ann.get('/locks')).text.split('Without events')[1]?.split('</tr>')[0] ?? ''
+    assert.doesNotMatch(row, />0/)
+  })
+
+  test('an active lock with an end in the future runs until then', async () => {
+    await isKnownUpTo(now)
+    assert.match((await ann.get('/locks/52')).text, / – now/)
+    assert.match((await ann.get('/locks')).text, /<span class="state on">Locked</)
+  })
+
+  test('what is known of an active lock says how old it is, and counts no further', async () => {
+    await isKnownUpTo(now - 2 * DAY_MS)
+    for (const path of ['/', '/locks', '/locks/52']) {
+      assert.match((await ann.get(path)).text, /as of 2 days ago/, path)
+    }
+    assert.match((await ann.get('/')).text, /<dt>Elapsed<\/dt><dd>1 d<\/dd>/)
+    await isKnownUpTo(now)
+  })
+
+  test('a page that is filtered by a kind shows that kind alone, and says so of results', async () => {
+    const { text } = await ann.get('/training?range=all&kind=endurance')
+    assert.match(text, /those of segments of the kind Endurance\. Results are those of whole sessions\./)
+    assert.deepEqual(drawnValues(text, 'grades', 'grade'), [45, 45, 45, 45])
+    const sum = drawnValues(text, 'repetitions', 'reps').reduce((total, value) => total + value, 0)
+    assert.equal(sum, 4 * 11)
+    assert.deepEqual(drawnValues(text, 'rates', 'total'), [8])
+    assert.match(text, /45\u00a0%<\/td><td class="number">2<\/td><td class="number">11<\/td>/)
+  })
+
+  test('the pass rate of four weeks is that of the page that it links to', async () => {
+    const overview = (await ann.get('/')).text
+    const [, passed, total] = /<p class="big">(\d+)<small> \/ (\d+)</.exec(overview) ?? []
+    const training = (await ann.get('/training?range=4w')).text
+    assert.equal(drawnValues(training, 'grades', 'grade').length, Number(total))
+    assert.equal(drawnValues(training, 'grades', 'passed').filter(value => value === 1).length, Number(passed))
+  })
+})

@@ -1,0 +1,36 @@
+/** What each page may cost, however much an account has. */
+
+export const MAX_PAGE_BYTES = 60 * 1024
+export const MAX_PAGE_NODES = 4000
+
+/** Every kind of page, for the accounts of heavy-year.ts. */
+export const heavyPages = [
+  '/',
+  '/training',
+  '/training?range=4w',
+  '/training?range=1y',
+  '/training?range=all',
+  '/training?range=all&table=grades',
+  '/training?range=1y&kind=endurance&sort=grade',
+  '/training?range=all&sort=program&page=70',
+  '/training/1000',
+  '/training/1000?view=json',
+  '/training/1000?view=curl',
+  '/programs',
+  '/programs/1',
+  '/programs/1?view=json',
+  '/locks',
+  '/locks?state=completed&page=10',
+  '/locks?table=months',
+  '/locks/150',
+  '/locks/150?view=json',
+  '/lock-templates',
+  '/lock-templates/41',
+  '/keys',
+  '/settings',
+]
+
+/** The number of elements in the markup of a page. */
+export function nodesOf(page: string): number {
+  return page.match(/<[a-z]/g)?.length ?? 0
+}
