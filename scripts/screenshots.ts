@@ -23,6 +23,7 @@ const paths = {
   'lock-template': '/lock-templates/44',
   keys: '/keys',
   'key-new': '/keys/new',
+  people: '/people',
   settings: '/settings',
 } satisfies Record<string, string>
 

@@ -215,9 +215,15 @@ async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredA
   return row && { ...termsOf(row), endedAt: row.ended_at }
 }
 
-async function writeAccess(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, terms: AccessTerms, now: number) {
+/** Stores access within a transaction; its terms must be checked. */
+export async function writeAccess(
+  db: Kysely<Tables>,
+  { ownerId, partnerId }: AccessPair,
+  terms: AccessTerms,
+  now: number,
+): Promise<void> {
   const columns = {
-    areas: allAreas.filter(area => terms.areas.includes(area)).join(' '),
+    areas: areasText(terms),
     records_from: terms.recordsFrom,
     expires_at: terms.until,
   }
@@ -236,8 +242,17 @@ async function writeAccess(db: Kysely<Tables>, { ownerId, partnerId }: AccessPai
     .execute()
 }
 
-/** Throws RefusedError. */
-function checkTerms({ ownerId, partnerId }: AccessPair, { areas, recordsFrom, until }: AccessTerms, now: number) {
+/** The areas as they are stored. */
+export function areasText({ areas }: Pick<AccessTerms, 'areas'>): string {
+  return allAreas.filter(area => areas.includes(area)).join(' ')
+}
+
+/** Throws RefusedError if terms are out of bounds. */
+export function checkTerms(
+  { ownerId, partnerId }: AccessPair,
+  { areas, recordsFrom, until }: AccessTerms,
+  now: number,
+) {
   if (ownerId === partnerId) throw new RefusedError('an account needs no link to itself')
   if (areas.length === 0) throw new RefusedError('access needs at least one area')
   if (recordsFrom !== null && recordsFrom % DAY_MS !== 0)
@@ -256,7 +271,7 @@ function isSame(some: AccessTerms, other: AccessTerms): boolean {
 }
 
 /** Whether terms allow no more than others. */
-function isWithin(narrow: AccessTerms, wide: AccessTerms): boolean {
+export function isWithin(narrow: AccessTerms, wide: AccessTerms): boolean {
   return (
     narrow.areas.every(area => wide.areas.includes(area)) &&
     (narrow.recordsFrom ?? -Infinity) >= (wide.recordsFrom ?? -Infinity) &&

@@ -8,17 +8,19 @@ type Cells = readonly (string | number | null)[]
  */
 export async function* csv<Item>(
   header: readonly string[],
-  items: readonly Item[],
+  items: Iterable<Item> | AsyncIterable<Item>,
   rowOf: (item: Item) => Cells,
 ): AsyncGenerator<string> {
   yield line(header)
-  for (let start = 0; start < items.length; start += ROWS_AT_ONCE) {
-    yield items
-      .slice(start, start + ROWS_AT_ONCE)
-      .map(item => line(rowOf(item)))
-      .join('')
+  let lines: string[] = []
+  for await (const item of items) {
+    lines.push(line(rowOf(item)))
+    if (lines.length < ROWS_AT_ONCE) continue
+    yield lines.join('')
+    lines = []
     await nextTurn()
   }
+  if (lines.length > 0) yield lines.join('')
 }
 
 const ROWS_AT_ONCE = 500

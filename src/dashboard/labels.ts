@@ -1,3 +1,6 @@
+import type { Area } from '../contract/areas.ts'
+import type { ReadKind, ReadWay } from '../contract/reads.ts'
+
 /**
  * A plain word for every field of the contract. Pages use only these; field names appear only in JSON views and in the
  * API reference.
@@ -145,6 +148,21 @@ export const scopeTexts: Readonly<Record<string, string>> = {
   'dtt:read': 'Programs, training sessions and training devices.',
   'shared:access': 'What others let you read, too, not only your own records.',
   'status:read': 'The present status and figures without any record; the first two include it.',
+}
+
+export const areaLabels: Readonly<Record<Area, string>> = { lkbx: 'Locks', dtt: 'Training' }
+
+export const readWayLabels: Readonly<Record<ReadWay, string>> = {
+  token: 'API key',
+  dashboard: 'Pages',
+  operator: 'Command line',
+}
+
+export const readKindLabels: Readonly<Record<ReadKind, string>> = {
+  list: 'list',
+  record: 'single record',
+  statistics: 'statistics',
+  export: 'download',
 }
 
 export const scopeLabels: Readonly<Record<string, string>> = {

@@ -13,6 +13,7 @@ export const sections = {
   locks: { title: 'Locks', path: '/locks' },
   lockTemplates: { title: 'Lock templates', path: '/lock-templates' },
   keys: { title: 'API keys', path: '/keys' },
+  people: { title: 'People', path: '/people' },
   settings: { title: 'Settings', path: '/settings' },
 } as const
 export type Section = keyof typeof sections

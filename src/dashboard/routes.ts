@@ -38,6 +38,7 @@ import { displayPages } from './pages/display.ts'
 import { keyRecipePages } from './pages/key-recipes.ts'
 import { keyPages } from './pages/keys.ts'
 import { overviewPages } from './pages/overview.ts'
+import { peoplePages } from './pages/people.ts'
 import { programPages } from './pages/programs.ts'
 import { lockPages } from './pages/locks.ts'
 import { lockSessionPages } from './pages/lock-session.ts'
@@ -61,6 +62,7 @@ const pages: readonly Page[] = [
   ...lockSessionPages,
   ...lockTemplatePages,
   ...keyPages,
+  ...peoplePages,
   ...keyRecipePages,
   ...settingsPages,
   ...deleteAccountPages,

@@ -268,6 +268,20 @@ const migrations: readonly Migration[] = [
       'create index read_log_by_age on read_log (hour)',
     ],
   },
+  {
+    name: 'access given to names without an account',
+    statements: [
+      `create table unmatched_access (
+        owner_id integer not null references account (id) on delete cascade,
+        username text not null,
+        areas text not null,
+        records_from integer,
+        expires_at integer,
+        given_at integer not null,
+        primary key (owner_id, username)
+      ) strict`,
+    ],
+  },
 ]
 
 /** The schema version of this program. */

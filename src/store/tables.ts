@@ -26,6 +26,7 @@ export interface Tables {
   pull_access: PullAccessTable
   read_log: ReadLogTable
   removed_account: RemovedAccountTable
+  unmatched_access: UnmatchedAccessTable
 }
 
 interface AccountTable {
@@ -171,6 +172,16 @@ interface SignInTable {
 interface RemovedAccountTable {
   id: number
   removed_at: number
+}
+
+/** Access that an owner gave to a name which no account has. It gives nothing. */
+interface UnmatchedAccessTable {
+  owner_id: number
+  username: string
+  areas: string
+  records_from: number | null
+  expires_at: number | null
+  given_at: number
 }
 
 /** Dashboard settings of an account. */

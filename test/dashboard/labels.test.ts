@@ -52,7 +52,11 @@ test('no page has an explicit word or the name of a field in it, but for its JSO
     '/lock-templates.csv',
     '/keys',
     '/keys/new',
+    '/people',
+    '/people/give',
+    '/people/reads.csv',
     '/settings',
+    '/settings/delete',
     '/signin',
   ]
   const seen = new Set<string>()
@@ -72,7 +76,9 @@ test('no page has an explicit word or the name of a field in it, but for its JSO
     for (const name of names) assert.ok(!new RegExp(`\\b${name}\\b`).test(shown), `${name} on ${path}`)
     // One record of each kind, and some more.
     if (seen.size < 40) {
-      for (const [, to = ''] of text.matchAll(/href="(\/(?:training|locks|programs|lock-templates|keys)\/[^"?]+)"/g))
+      for (const [, to = ''] of text.matchAll(
+        /href="(\/(?:training|locks|programs|lock-templates|keys|people)\/[^"?]+)"/g,
+      ))
         pages.push(to)
     }
   }

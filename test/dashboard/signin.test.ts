@@ -274,7 +274,17 @@ test('every page is for this moment and this place only', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   await ann.signIn('ann')
-  for (const path of ['/signin', '/', '/settings', '/keys', '/keys/new', '/locks', '/lock-templates', '/locks/1']) {
+  for (const path of [
+    '/signin',
+    '/',
+    '/settings',
+    '/keys',
+    '/keys/new',
+    '/people',
+    '/locks',
+    '/lock-templates',
+    '/locks/1',
+  ]) {
     const { headers } = await ann.get(path)
     assert.equal(headers.get('Cache-Control'), 'no-store', path)
     assert.equal(headers.get('Referrer-Policy'), 'no-referrer', path)

@@ -5,8 +5,11 @@ import { recordSteps } from '../../src/archive/schema-steps.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
 import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
 import { acceptInvitation, createInvitation } from '../../src/accounts/invitations.ts'
+import { endGiven, giveByName, listGiven, narrowGiven } from '../../src/accounts/given-access.ts'
+import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import type { Tables } from '../../src/store/tables.ts'
@@ -47,6 +50,8 @@ const CHECKSUMS: readonly string[] = [
   '9d99d62930b749bc4a586ff27c8995774dcb09992ac56d1e3bbe2ca8d635399e',
   'fa9cb55ec2bd923135d9d45de909f605e49ca23953296d64d9f1cb76fdfdf63f',
   '95dfd744a259dc0d2c2388902a04ad9c65ad5484918505218dec21669768ca65',
+  '389359f88c22272889d204f39a8565934a66a42d4078a2189a01ddae6ca61710',
+  '77b2ffd47fa36a056ec88474df13aa1641b654b582252dd7f7d7ad92722bd521',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -222,6 +227,17 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const token = await createToken(store, request, now)
   await writeUsage(store, new Map([[1, now]]))
   await revokeToken(store, 1, now)
+  const terms = { areas: ['dtt'], recordsFrom: 0, until: now + 60_000 } as const
+  for (const username of ['cas', 'nobody']) await giveByName(store, { ownerId: 1, username }, terms, now)
+  for (const access of await listGiven(store, 1, now)) {
+    await narrowGiven(store, 1, access, { ...terms, recordsFrom: DAY_MS }, now)
+    await endGiven(store, 1, access, now)
+  }
+  const log = makeReadLog(store, { days: 1, onFailure: error => assert.fail(String(error)) })
+  for (const at of [now, now - 2 * DAY_MS]) {
+    log.record({ accountId: 2, via: 'dashboard', tokenName: '' }, 1, 'dtt', 'list', at)
+  }
+  await log.close()
   await removeAccount(store, 3, now)
 
   {
@@ -308,11 +324,13 @@ const RECORDS = [
 ]
 
 const FORBIDDEN = [
-  ...[...RECORDS, 'partnership'].flatMap(table => [
+  ...RECORDS.flatMap(table => [
     `insert into ${table} select * from ${table}`,
     `update ${table} set owner_id = 2`,
     `delete from ${table}`,
   ]),
+  'update partnership set owner_id = 2',
+  'delete from partnership',
   'insert into account select * from account',
   "update account set username = 'other'",
   "update account set subscription_tier = 'ultra'",
@@ -355,7 +373,20 @@ async function toFifthVersion(url: string) {
   await change(url, 'alter table browser_session drop column confirmed_at', 'any')
   await change(url, 'alter table token drop column replaced_at', 'any')
   await change(url, 'alter table preference drop column weekly_goal', 'any')
-  const added = ['invitation', 'sign_in', 'removed_account', 'pull_access', 'pull_row', 'pull_source']
+  for (const column of ['areas', 'records_from', 'expires_at', 'given_at', 'ended_at']) {
+    await change(url, `alter table partnership drop column ${column}`, 'any')
+  }
+  await change(url, "update token set scopes = replace(scopes, ' shared:access', '')", 'any')
+  const added = [
+    'read_log',
+    'unmatched_access',
+    'invitation',
+    'sign_in',
+    'removed_account',
+    'pull_access',
+    'pull_row',
+    'pull_source',
+  ]
   for (const table of added) await change(url, `drop table ${table}`, 'any')
   await change(url, 'delete from migration where version > 5', 'any')
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
+import { createInvitation } from '../../src/accounts/invitations.ts'
 import { openPage, type Watched } from './chromium.ts'
 import { sampleService, signIn, visitor } from './dashboard.ts'
 import type { TestService } from './service.ts'
@@ -23,7 +24,10 @@ export const paths = [
   '/lock-templates/44',
   '/keys',
   '/keys/new',
+  '/people',
+  '/people/give',
   '/settings',
+  '/settings/delete',
 ]
 
 /** Nothing was asked of another host, and nothing went wrong on the page. */
@@ -73,6 +77,8 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
     ])
     await page.goto(`${service.url}/signin`)
     await assertAccessible(page, '/signin')
+    await page.goto(`${service.url}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+    await assertAccessible(page, 'an invitation')
     await signIn(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)

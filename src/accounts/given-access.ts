@@ -1,0 +1,154 @@
+import { hash } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import { isArea } from '../contract/areas.ts'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { RefusedError } from './errors.ts'
+import { noteGrantChange } from './grant-changes.ts'
+import {
+  type AccessTerms,
+  areasText,
+  checkTerms,
+  endAccess,
+  isWithin,
+  listAccess,
+  narrowAccess,
+  writeAccess,
+} from './shared-access.ts'
+
+/**
+ * Access as its owner handles it: by username. Names that no account has are listed, narrowed and ended like others, so
+ * that nothing here tells whether an account exists. They give nothing, also to an account that gets such a name later.
+ */
+
+/** Access that an owner gave to a name. */
+export interface NamedAccess extends AccessTerms {
+  /** Identifies it among all that the owner gave. */
+  readonly handle: number
+  readonly username: string
+  /** When it was given; null if that is not known. */
+  readonly since: number | null
+  /** The start of the hour in which the reader last read; null if that is not known. */
+  readonly lastReadAt: number | null
+}
+
+/**
+ * Gives access to whoever has exactly this username, on these terms: also where there is access on other terms, or it has
+ * ended. Does the same work whether there is such an account or not. Throws RefusedError if the terms are out of bounds, the
+ * name is the owner's, or too many have access.
+ */
+export async function giveByName(
+  store: Store,
+  { ownerId, username }: { readonly ownerId: number; readonly username: string },
+  terms: AccessTerms,
+  now: number,
+): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    const account = await db.selectFrom('account').select('id').where('username', '=', username).executeTakeFirst()
+    const pair = { ownerId, partnerId: account?.id ?? 0 }
+    checkTerms(pair, terms, now)
+    const earlier = await db
+      .selectFrom('unmatched_access')
+      .select('given_at')
+      .where('owner_id', '=', ownerId)
+      .where('username', '=', username)
+      .executeTakeFirst()
+    await removeUnmatched(db, ownerId, username)
+    if (account !== undefined) return writeAccess(db, pair, terms, now)
+    const { recordsFrom: records_from, until: expires_at } = terms
+    await db
+      .insertInto('unmatched_access')
+      .values({
+        owner_id: ownerId,
+        username,
+        areas: areasText(terms),
+        records_from,
+        expires_at,
+        given_at: earlier?.given_at ?? now,
+      })
+      .execute()
+  })
+  noteGrantChange()
+}
+
+/** The access that an owner has given, by name. */
+export async function listGiven(store: Store, ownerId: number, now: number): Promise<NamedAccess[]> {
+  const { given } = await listAccess(store, ownerId, now)
+  const known = new Set(given.map(({ username }) => username))
+  const unmatched = await store.db.selectFrom('unmatched_access').selectAll().where('owner_id', '=', ownerId).execute()
+  const names: Omit<NamedAccess, 'handle'>[] = [
+    ...given,
+    ...unmatched
+      .filter(({ username, expires_at: until }) => !known.has(username) && (until === null || until > now))
+      .map(({ username, areas, records_from: recordsFrom, expires_at: until, given_at: since }) => ({
+        username,
+        areas: areas.split(' ').filter(isArea),
+        recordsFrom,
+        until,
+        since,
+        lastReadAt: null,
+      })),
+  ]
+  return names
+    .map(({ username, areas, recordsFrom, until, since, lastReadAt }) => ({
+      handle: handleOf(ownerId, username),
+      username,
+      areas,
+      recordsFrom,
+      until,
+      since,
+      lastReadAt,
+    }))
+    .toSorted((a, b) => (a.username < b.username ? -1 : 1))
+}
+
+/** Changes access to terms that allow no more than before. Throws RefusedError if they allow more, or there is no access. */
+export async function narrowGiven(
+  store: Store,
+  ownerId: number,
+  access: NamedAccess,
+  terms: AccessTerms,
+  now: number,
+): Promise<void> {
+  const partnerId = await partnerOf(store, ownerId, access.username)
+  if (partnerId !== undefined) return narrowAccess(store, { ownerId, partnerId }, terms, now)
+  checkTerms({ ownerId, partnerId: 0 }, terms, now)
+  if (!isWithin(terms, access)) throw new RefusedError('the access would become wider: give it anew instead')
+  await store.db
+    .updateTable('unmatched_access')
+    .set({ areas: areasText(terms), records_from: terms.recordsFrom, expires_at: terms.until })
+    .where('owner_id', '=', ownerId)
+    .where('username', '=', access.username)
+    .execute()
+  noteGrantChange()
+}
+
+/** Ends access within a second in every process. Throws RefusedError if there is none. */
+export async function endGiven(store: Store, ownerId: number, { username }: NamedAccess, now: number): Promise<void> {
+  const partnerId = await partnerOf(store, ownerId, username)
+  if (partnerId !== undefined) return endAccess(store, { ownerId, partnerId }, now)
+  await removeUnmatched(store.db, ownerId, username)
+  noteGrantChange()
+}
+
+/** The account with this name, if it was given access. */
+async function partnerOf({ db }: Store, ownerId: number, username: string): Promise<number | undefined> {
+  const found = await db
+    .selectFrom('partnership')
+    .innerJoin('account', 'account.id', 'partnership.partner_id')
+    .select('account.id')
+    .where('partnership.owner_id', '=', ownerId)
+    .where('account.username', '=', username)
+    .executeTakeFirst()
+  return found?.id
+}
+
+async function removeUnmatched(db: Kysely<Tables>, ownerId: number, username: string): Promise<void> {
+  await db.deleteFrom('unmatched_access').where('owner_id', '=', ownerId).where('username', '=', username).execute()
+}
+
+/** The same form for every name, and none that shows it. */
+function handleOf(ownerId: number, username: string): number {
+  // 48 bits are exact in a number, and never 0 together in practice.
+  return Number.parseInt(hash('sha256', `${ownerId} ${username}`).slice(0, 12), 16)
+}

@@ -1,0 +1,174 @@
+import type { NamedAccess } from '../../accounts/given-access.ts'
+import type { AccessTerms } from '../../accounts/shared-access.ts'
+import { type Area, areas } from '../../contract/areas.ts'
+import { formatDate } from '../../contract/calendar.ts'
+import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { DAY_MS, parseDay } from '../../contract/time.ts'
+import { dayAt, dayFrom } from '../../stats/periods.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { areaLabels } from '../labels.ts'
+import { view, type Viewer, type Visit } from '../page.ts'
+import { dateText, dateTimeText } from '../text.ts'
+
+/** The forms that give and narrow access, and how its terms are written. */
+
+export function areasOf({ areas }: Pick<AccessTerms, 'areas'>): string {
+  return areas.map(area => areaLabels[area]).join(', ')
+}
+
+/** Days are those of UTC, whatever the zone of the account. */
+export function firstDayText({ recordsFrom }: Pick<AccessTerms, 'recordsFrom'>): string {
+  return recordsFrom === null ? 'All' : dateText({ timeZone: 'UTC' }, recordsFrom)
+}
+
+export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, { until }: Pick<AccessTerms, 'until'>): string {
+  if (until === null) return 'Open'
+  const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
+  return isEndOfDay ? `End of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
+}
+
+/** Undefined is a day that is none. */
+interface GiveForm {
+  readonly username: string
+  readonly areas: readonly Area[]
+  readonly from: string
+  readonly recordsFrom: number | null | undefined
+  readonly last: string
+  readonly until: number | null | undefined
+}
+
+export function readGiveForm({ form, viewer }: Visit): GiveForm {
+  const from = form.get('from') ?? ''
+  const last = form.get('last') ?? ''
+  return {
+    // Exactly as it was written, but for what a copied name brings along.
+    username: (form.get('username') ?? '').trim(),
+    areas: areas.filter(area => form.getAll('area').includes(area)),
+    from,
+    recordsFrom: from === '' ? null : parseDay(from),
+    last,
+    until: last === '' ? null : dayFrom(last, viewer.timeZone)?.[1],
+  }
+}
+
+/** What is wrong with a form; undefined for one that can be used. */
+export function problemOf({ username, areas, recordsFrom, until }: GiveForm): string | undefined {
+  if (!isName(username)) return `Give a username of 1 to ${MAX_NAME_LENGTH} characters.`
+  if (areas.length === 0) return 'Choose what may be read.'
+  return recordsFrom === undefined || until === undefined ? 'Choose days of the calendar.' : undefined
+}
+
+/** What a form makes of access. Fields that are empty leave it as it is. */
+export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): AccessTerms {
+  const from = parseDay(form.get('from') ?? '')
+  const end = dayFrom(form.get('last') ?? '', viewer.timeZone)?.[1]
+  // Access may end within its last day, which the form does not tell.
+  const isLastDay = end !== undefined && access.until !== null && isSameDay(viewer, end, access.until)
+  return {
+    areas: areas.filter(area => form.getAll('area').includes(area)),
+    recordsFrom: from ?? access.recordsFrom,
+    until: end === undefined || isLastDay ? access.until : end,
+  }
+}
+
+export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?: string) {
+  const { username = '', areas: chosen = areas, from = '', last = '' } = entered
+  return showForm({
+    title: 'Give access',
+    action: '/people/give',
+    problem,
+    button: 'Give access',
+    lead: html`
+      <p>Whoever has exactly this username on this service may read, not change, what you choose. If there is no such account, nothing happens.</p>
+      <div>
+        <label for="username">Username</label>
+        <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${username}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+      </div>
+    `,
+    fields: html`${areaFields(areas, chosen)}${dayFields(visit, { from, last })}`,
+  })
+}
+
+export function showNarrowForm(
+  visit: Visit,
+  { access, name }: { readonly access: NamedAccess; readonly name: string },
+  problem?: string,
+) {
+  const { recordsFrom, until, handle } = access
+  const { timeZone } = visit.viewer
+  return showForm({
+    title: 'Narrow access',
+    action: `/people/${handle}/narrow`,
+    problem,
+    button: 'Narrow access',
+    lead: html`<p>What <strong>${name}</strong> may read becomes less, never more. For more, give access anew.</p>`,
+    fields: html`${areaFields(access.areas, access.areas)}${dayFields(visit, {
+      from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
+      last: until === null ? '' : dayAt(until - 1, timeZone),
+    })}`,
+  })
+}
+
+interface Form {
+  readonly title: string
+  readonly action: string
+  readonly button: string
+  readonly problem: string | undefined
+  readonly lead: Html
+  readonly fields: Html
+}
+
+function showForm({ title, action, button, problem, lead, fields }: Form) {
+  return view({
+    section: 'people',
+    title,
+    back: { path: '/people', title: 'People' },
+    status: problem === undefined ? 200 : 422,
+    body: html`
+      <div class="card narrow" data-dialog-body>
+        <h2 class="dialog-title" id="dialog-title">${title}</h2>
+        <form class="stack" method="post" action="${action}">
+          ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+          ${lead}
+          ${fields}
+          <div class="buttons">
+            <button class="primary">${button}</button>
+            <a class="button" href="/people" data-close>Cancel</a>
+          </div>
+        </form>
+      </div>
+    `,
+  })
+}
+
+function areaFields(offered: readonly Area[], chosen: readonly Area[]): Html {
+  return html`
+    <fieldset>
+      <legend>May read</legend>
+      ${offered.map(
+        area =>
+          html`<label><input type="checkbox" name="area" value="${area}"${chosen.includes(area) ? html` checked` : nothing}>${areaLabels[area]}</label>`,
+      )}
+    </fieldset>
+  `
+}
+
+function dayFields({ viewer, now }: Visit, { from, last }: { readonly from: string; readonly last: string }): Html {
+  return html`
+    <div>
+      <label for="from">Sessions from this day on <span class="muted">UTC; empty for all</span></label>
+      <input id="from" type="date" name="from" value="${from}">
+    </div>
+    <div>
+      <label for="last">Last day of access <span class="muted">empty for no end</span></label>
+      <input id="last" type="date" name="last" min="${dayAt(now, viewer.timeZone)}" value="${last}">
+    </div>
+    <p class="muted">Templates, programs and devices of an area are visible whatever the day.</p>
+  `
+}
+
+function isSameDay({ timeZone }: Pick<Viewer, 'timeZone'>, end: number, until: number): boolean {
+  return dayAt(end - 1, timeZone) === dayAt(until - 1, timeZone)
+}

@@ -1,0 +1,132 @@
+import { allReads, listReads, type ReadEntry } from '../../accounts/reads.ts'
+import { listGiven } from '../../accounts/given-access.ts'
+import { formatTimestamp } from '../../contract/time.ts'
+import { card, table } from '../components.ts'
+import { csv } from '../csv.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { areaLabels, readKindLabels, readWayLabels } from '../labels.ts'
+import { recordName } from '../names.ts'
+import { datedFile, download, type Page, type Visit } from '../page.ts'
+import { readPage } from '../paging.ts'
+import { dateTime, NONE, numberText } from '../text.ts'
+import { makeNames, type PeopleNames } from './people-names.ts'
+
+/** The log of who read one's records. */
+export const readsPages: readonly Page[] = [
+  {
+    path: '/people/reads.csv',
+    async handler(visit) {
+      const { store, viewer, now } = visit
+      const names = await makeNames(visit, await listGiven(store, viewer.session.accountId, now))
+      return download({
+        file: datedFile('reads', visit, 'csv'),
+        type: 'text/csv; charset=utf-8',
+        body: csvOf(visit, names),
+      })
+    },
+  },
+]
+
+const ROWS = 25
+
+/** A page of the log, with the filter by reader. */
+export async function readsSection(visit: Visit, names: PeopleNames): Promise<Html> {
+  const { store, viewer, query } = visit
+  const page = readPage(query)
+  const readerId = readerOf(query, names)
+  const range = { readerId, limit: ROWS + 1, offset: (page - 1) * ROWS }
+  const entries = await listReads(store, viewer.session.accountId, range)
+  const chosen = readerId === undefined ? '' : `?reader=${readerId}`
+  return card(
+    'Who read mine',
+    html`
+      ${filter(names, readerId)}
+      ${
+        entries.length === 0
+          ? html`<p class="muted">No reads by others, and none by your own keys, are in the log yet. They appear within about a minute.</p>`
+          : html`${readsTable(visit, entries.slice(0, ROWS), names)}${pager(page, chosen, entries.length > ROWS)}`
+      }
+      <p class="muted">How often somebody read in an hour, and in which way. What you read here yourself, signed in, is not listed.</p>
+    `,
+    { id: 'reads', actions: html`<a href="/people/reads.csv${chosen}" download>CSV</a>` },
+  )
+}
+
+function filter({ readers, of }: PeopleNames, readerId: number | undefined): Html {
+  if (readers.length === 0) return nothing
+  return html`
+    <form class="filters" action="/people#reads">
+      <label>Reader
+        <select name="reader">
+          <option value="">Everybody</option>
+          ${readers.map(({ id, username }) => html`<option value="${id}"${id === readerId ? html` selected` : nothing}>${of(username)}</option>`)}
+        </select>
+      </label>
+      <button>Show</button>
+    </form>
+  `
+}
+
+function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: PeopleNames): Html {
+  return table(
+    'Who read mine',
+    [
+      { title: 'Hour', cell: ({ hour }) => dateTime(viewer, hour) },
+      { title: 'Who', cell: entry => whoOf(viewer.session.accountId, entry, names) },
+      {
+        title: 'How',
+        cell: ({ via, tokenName, id }) =>
+          html`${via === null ? NONE : readWayLabels[via]}${tokenName === null ? nothing : html` <span class="muted">${recordName(viewer, 'key', { id, name: tokenName })}</span>`}`,
+      },
+      {
+        title: 'What',
+        cell: ({ area, kind }) =>
+          `${area === null ? NONE : areaLabels[area]}${kind === null ? '' : `, ${readKindLabels[kind]}`}`,
+      },
+      { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
+    ],
+    entries,
+    undefined,
+    { stacks: true },
+  )
+}
+
+function whoOf(accountId: number, { readerId, reader, via }: ReadEntry, names: PeopleNames): string {
+  if (via === null) return 'Not told apart'
+  if (readerId === null) return 'Operator'
+  return readerId === accountId ? 'You' : names.of(reader ?? '')
+}
+
+function pager(page: number, chosen: string, hasMore: boolean): Html {
+  if (page === 1 && !hasMore) return nothing
+  const to = (next: number) => `/people${chosen === '' ? '?' : `${chosen}&`}page=${next}#reads`
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">Newer</a>` : nothing}
+      <span class="muted">Page ${page}</span>
+      ${hasMore ? html`<a class="button small" rel="next" href="${to(page + 1)}">Older</a>` : nothing}
+    </nav>
+  `
+}
+
+/** The reader that the query names, if there is one. */
+function readerOf(query: URLSearchParams, { readers }: PeopleNames): number | undefined {
+  return readers.find(({ id }) => String(id) === query.get('reader'))?.id
+}
+
+function csvOf({ store, viewer, query }: Visit, names: PeopleNames): AsyncGenerator<string> {
+  const { accountId } = viewer.session
+  const entries = allReads(store, accountId, { readerId: readerOf(query, names) })
+  return csv(['Hour', 'Who', 'How', 'Key', 'Area', 'What', 'Times'], entries, entry => {
+    const { hour, id, via, tokenName, area, kind, count } = entry
+    return [
+      formatTimestamp(hour),
+      whoOf(accountId, entry, names),
+      via === null ? null : readWayLabels[via],
+      tokenName === null ? null : recordName(viewer, 'key', { id, name: tokenName }),
+      area === null ? null : areaLabels[area],
+      kind === null ? null : readKindLabels[kind],
+      count,
+    ]
+  })
+}

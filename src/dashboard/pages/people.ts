@@ -1,0 +1,190 @@
+import { RefusedError } from '../../accounts/errors.ts'
+import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../accounts/given-access.ts'
+import { listReceivedAccess, type ReceivedAccess } from '../../accounts/shared-access.ts'
+import { notFound } from '../../contract/errors.ts'
+import { card, type Column, table } from '../components.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { type Page, redirect, view, type Visit } from '../page.ts'
+import { dateText, NONE, timeAgo } from '../text.ts'
+import { makeNames, type PeopleNames } from './people-names.ts'
+import {
+  areasOf,
+  firstDayText,
+  problemOf,
+  readGiveForm,
+  readNarrowForm,
+  showGiveForm,
+  showNarrowForm,
+  untilText,
+} from './people-forms.ts'
+import { readsSection, readsPages } from './people-reads.ts'
+
+/** Who may read the records of the account that signed in, whose it may read, and who did read. */
+export const peoplePages: readonly Page[] = [
+  { path: '/people', handler: showPeople },
+  { path: '/people/give', handler: visit => showGiveForm(visit, {}) },
+  {
+    method: 'POST',
+    path: '/people/give',
+    confirms: 'people',
+    async handler(visit) {
+      const { store, viewer, now } = visit
+      const form = readGiveForm(visit)
+      const isOwn = form.username === viewer.session.username
+      const problem = isOwn ? 'That is your own account.' : problemOf(form)
+      if (problem !== undefined) return showGiveForm(visit, form, problem)
+      try {
+        const { username, recordsFrom = null, until = null, areas } = form
+        await giveByName(store, { ownerId: viewer.session.accountId, username }, { areas, recordsFrom, until }, now)
+      } catch (error) {
+        if (error instanceof RefusedError) return showGiveForm(visit, form, `That did not work: ${error.message}.`)
+        throw error
+      }
+      return redirect('/people?done=given')
+    },
+  },
+  { path: '/people/:id/narrow', handler: async visit => showNarrowForm(visit, await ownAccess(visit)) },
+  {
+    method: 'POST',
+    path: '/people/:id/narrow',
+    async handler(visit) {
+      const { store, viewer, now } = visit
+      const { access, name } = await ownAccess(visit)
+      try {
+        await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now)
+      } catch (error) {
+        if (error instanceof RefusedError) {
+          return showNarrowForm(visit, { access, name }, `That did not work: ${error.message}.`)
+        }
+        throw error
+      }
+      return redirect('/people?done=narrowed')
+    },
+  },
+  { path: '/people/:id/end', handler: async visit => showEnding(visit, await ownAccess(visit)) },
+  {
+    method: 'POST',
+    path: '/people/:id/end',
+    async handler(visit) {
+      const { access } = await ownAccess(visit)
+      await endGiven(visit.store, visit.viewer.session.accountId, access, visit.now)
+      return redirect('/people?done=ended')
+    },
+  },
+  ...readsPages,
+]
+
+/** The access that the path names, and the name that stands for it. */
+async function ownAccess(visit: Visit): Promise<{ access: NamedAccess; name: string }> {
+  const { store, viewer, now, id } = visit
+  const given = await listGiven(store, viewer.session.accountId, now)
+  const access = given.find(({ handle }) => handle === id)
+  if (access === undefined) throw notFound('Access')
+  return { access, name: (await makeNames(visit, given)).of(access.username) }
+}
+
+async function showPeople(visit: Visit) {
+  const { store, viewer, now, query } = visit
+  const { accountId } = viewer.session
+  const given = await listGiven(store, accountId, now)
+  const received = await listReceivedAccess(store, accountId, now)
+  const names = await makeNames(visit, given)
+  return view({
+    section: 'people',
+    title: 'People',
+    actions: html`<a class="button primary" href="/people/give" data-dialog>Give access</a>`,
+    body: html`
+      ${noteOf(query.get('done'))}
+      ${card(
+        'Who may read mine',
+        given.length === 0
+          ? html`<p class="muted">You gave access to nobody. <em>Give access</em> lets somebody here read your records, in part or all of them, until you end it.</p>`
+          : html`${givenTable(visit, given, names)}<p class="muted">Names are listed as you gave them, whether or not there is such an account.</p>`,
+      )}
+      ${card(
+        'Whose records I may read',
+        received.length === 0
+          ? html`<p class="muted">Nobody gave you access to their records.</p>`
+          : receivedTable(visit, received, names),
+      )}
+      ${await readsSection(visit, names)}
+    `,
+  })
+}
+
+function noteOf(done: string | null): Html {
+  const text = done === null ? undefined : NOTES[done]
+  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
+}
+
+const NOTES: Readonly<Record<string, string>> = {
+  given: 'If there is such an account, it may read your records from now on.',
+  narrowed: 'The access is narrowed. That holds within a second.',
+  ended: 'The access is ended. That holds within a second, and no import and no pull gives it again.',
+}
+
+function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
+  const { viewer, now } = visit
+  return table(
+    'Who may read mine',
+    [
+      { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+      ...termColumns(visit),
+      {
+        title: 'Last read',
+        cell: ({ lastReadAt }) =>
+          lastReadAt === null ? html`<span class="muted">Not yet</span>` : timeAgo(viewer, lastReadAt, now),
+      },
+      {
+        title: html`<span class="hidden">Actions</span>`,
+        numeric: true,
+        cell: ({ handle, username }) => html`
+          <a class="button small" href="/people/${handle}/narrow" data-dialog aria-label="Narrow ${names.of(username)}">Narrow</a>
+          <a class="button small" href="/people/${handle}/end" data-dialog aria-label="End ${names.of(username)}">End</a>
+        `,
+      },
+    ],
+    given,
+    undefined,
+    { stacks: true },
+  )
+}
+
+function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names: PeopleNames): Html {
+  return table(
+    'Whose records I may read',
+    [{ title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` }, ...termColumns(visit)],
+    received,
+    undefined,
+    { stacks: true },
+  )
+}
+
+function termColumns({ viewer }: Visit): Column<Omit<ReceivedAccess, 'accountId'>>[] {
+  return [
+    { title: 'Areas', cell: areasOf },
+    { title: 'Records from', cell: firstDayText },
+    { title: 'Until', cell: access => untilText(viewer, access) },
+    { title: 'Since', cell: ({ since }) => (since === null ? NONE : dateText(viewer, since)) },
+  ]
+}
+
+function showEnding({ viewer }: Visit, { access, name }: { access: NamedAccess; name: string }) {
+  return view({
+    section: 'people',
+    title: 'End access',
+    back: { path: '/people', title: 'People' },
+    body: html`
+      <div class="card narrow" data-dialog-body>
+        <h2 class="dialog-title" id="dialog-title">End access</h2>
+        <form class="stack" method="post" action="/people/${access.handle}/end">
+          <p>End the access of <strong>${name}</strong> to ${areasOf(access)}, until now ${untilText(viewer, access).toLowerCase()}? It holds within a second. You can give access again.</p>
+          <div class="buttons">
+            <button class="danger" autofocus>End access</button>
+            <a class="button" href="/people" data-close>Keep it</a>
+          </div>
+        </form>
+      </div>
+    `,
+  })
+}

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addAccount } from '../../src/accounts/accounts.ts'
+import { giveByName, listGiven } from '../../src/accounts/given-access.ts'
+import { makeReadLog } from '../../src/accounts/read-log.ts'
+import { allowSignIn, PASSWORD, type Seen, visitor } from '../support/dashboard.ts'
+import { lockSession, trainingSession, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+const HOUR = 3_600_000
+
+/** Ann is signed in. She gave access to Ben; Cas has none; nobody has an account named quinby. */
+async function signedIn() {
+  const service = await startService([...world, trainingSession(1, 1), lockSession(2, 1)])
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const tokens = new Map<string, string>()
+  const scopes = ['lkbx:read', 'dtt:read', 'shared:access']
+  const status = async (username: string, path = '/api/v1/dtt/sessions/1') => {
+    const token = tokens.get(username) ?? (await service.token(username, { scopes }))
+    tokens.set(username, token)
+    return (await service.fetch(path, token)).status
+  }
+  return { service, ann, status, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+type SignedIn = Awaited<ReturnType<typeof signedIn>>
+
+const give = ({ ann }: SignedIn, username: string, more: [string, string][] = []) =>
+  ann.post('/people/give', [['username', username], ['area', 'lkbx'], ['area', 'dtt'], ...more])
+
+/** The rows of a table, as texts of their cells. */
+function rowsOf(text: string, title: string): string[][] {
+  const [, card = ''] = text.split(`<h2>${title}</h2>`)
+  const [body = ''] = card.split('</section>')
+  return [...body.matchAll(/<tr>(.*?)<\/tr>/gs)]
+    .map(([, row = '']) => [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => plain(cell)))
+    .filter(row => row.length > 0)
+}
+
+const plain = (html: string) =>
+  html
+    .replaceAll(/<[^>]+>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
+/** Where the buttons of somebody's row lead. */
+function actionOf(text: string, name: string, action: string): string {
+  return new RegExp(`href="(/people/\\d+/${action})"[^>]*aria-label="[A-Za-z]+ ${name}"`).exec(text)?.[1] ?? ''
+}
+
+test('People is beside API keys, and says who may read, what, from when, until when and since when', async () => {
+  await using it = await signedIn()
+  assert.match((await it.ann.get('/')).text, /href="\/keys">API keys<\/a><\/li><li><a href="\/people">People<\/a>/)
+  const before = (await it.ann.get('/people')).text
+  assert.deepEqual(rowsOf(before, 'Who may read mine')[0]?.slice(0, 4), ['ben', 'Locks, Training', 'All', 'Open'])
+  assert.match(before, /Nobody gave you access/)
+  const given = await it.ann.post('/people/give', {
+    username: 'cas',
+    area: 'dtt',
+    from: '2026-02-16',
+    last: '9990-01-01',
+  })
+  assert.equal(given.to, '/people?done=given')
+  const rows = rowsOf((await it.ann.get('/people')).text, 'Who may read mine')
+  assert.deepEqual(rows[1]?.slice(0, 4), ['cas', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
+  assert.match(rows[1]?.[4] ?? '', /^\d+ \w+ 20\d\d$/)
+  assert.equal(rows[1]?.[5], 'Not yet')
+  await allowSignIn(it.service, 'cas')
+  const cas = visitor(it.service.url)
+  await cas.signIn('cas')
+  const received = rowsOf((await cas.get('/people')).text, 'Whose records I may read')
+  assert.deepEqual(received[0]?.slice(0, 4), ['ann', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
+  assert.match((await cas.get('/people')).text, /You gave access to nobody/)
+})
+
+test('access that is given works, can only be narrowed, and ends', async () => {
+  await using it = await signedIn()
+  assert.equal(await it.status('cas'), 404)
+  await give(it, 'cas')
+  assert.equal(await it.status('cas'), 200)
+  assert.equal(await it.status('cas', '/api/v1/lkbx/sessions/2'), 200)
+  const page = (await it.ann.get('/people')).text
+  const narrow = actionOf(page, 'cas', 'narrow')
+  assert.match((await it.ann.get(narrow)).text, /becomes less, never more/)
+  assert.equal((await it.ann.post(narrow, { area: 'dtt' })).to, '/people?done=narrowed')
+  assert.equal(await it.status('cas'), 200)
+  assert.equal(await it.status('cas', '/api/v1/lkbx/sessions/2'), 404)
+  const wider = await it.ann.post(narrow, [
+    ['area', 'dtt'],
+    ['area', 'lkbx'],
+  ])
+  assert.equal(wider.status, 422)
+  assert.match(wider.text, /would become wider/)
+  assert.equal((await it.ann.post(narrow, { area: 'dtt', from: '2026-02-17' })).status, 303)
+  assert.equal(await it.status('cas'), 404, 'the session began a day earlier')
+  assert.match((await it.ann.post(narrow, { area: 'dtt', from: '2026-02-01' })).text, /would become wider/)
+  assert.match((await it.ann.post(narrow, {})).text, /at least one area/)
+
+  assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).to, '/people?done=ended')
+  assert.equal(await it.status('ben'), 404)
+  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Who may read mine')
+  assert.equal(only?.[0], 'cas')
+  assert.deepEqual(rest, [])
+  await give(it, 'ben')
+  assert.equal(await it.status('ben'), 200, 'its owner gives it again')
+})
+
+test('a form that is not complete comes back with what was in it and why', async () => {
+  await using it = await signedIn()
+  const cases: [fields: [string, string][], problem: RegExp][] = [
+    [
+      [
+        ['username', ''],
+        ['area', 'dtt'],
+      ],
+      /Give a username/,
+    ],
+    [[['username', 'cas']], /Choose what may be read/],
+    [
+      [
+        ['username', 'cas'],
+        ['area', 'dtt'],
+        ['from', '2026-02-30'],
+      ],
+      /Choose days of the calendar/,
+    ],
+    [
+      [
+        ['username', 'cas'],
+        ['area', 'dtt'],
+        ['last', '2020-01-01'],
+      ],
+      /must lie in the future/,
+    ],
+    [
+      [
+        ['username', 'ann'],
+        ['area', 'dtt'],
+      ],
+      /your own account/,
+    ],
+  ]
+  for (const [fields, problem] of cases) {
+    const seen = await it.ann.post('/people/give', fields)
+    assert.equal(seen.status, 422)
+    assert.match(seen.text, problem)
+    assert.ok(seen.text.includes(`value="${fields[0]?.[1]}"`))
+  }
+  assert.equal(await it.status('cas'), 404)
+})
+
+test('giving access needs a fresh sign-in; narrowing and ending do not', async () => {
+  await using it = await signedIn()
+  await it.service.store.db
+    .updateTable('browser_session')
+    .set({ created_at: Date.now() - HOUR / 6 })
+    .execute()
+  assert.match((await give(it, 'cas')).text, /Enter your password/)
+  assert.equal(await it.status('cas'), 404)
+  const page = (await it.ann.get('/people')).text
+  assert.equal((await it.ann.post(actionOf(page, 'ben', 'narrow'), { area: 'dtt' })).status, 303)
+  assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).status, 303)
+  assert.equal((await give(it, 'cas', [['confirm', PASSWORD]])).to, '/people?done=given')
+  assert.equal(await it.status('cas'), 200)
+})
+
+test('nothing that is shown or done tells whether an account exists', async () => {
+  await using it = await signedIn()
+  /** All that somebody sees who gives a name access, narrows and ends it. */
+  const story = async (username: string) => {
+    const seen: Seen[] = []
+    const visit = async (answer: Promise<Seen>) => {
+      seen.push(await answer)
+      return seen.at(-1)?.text ?? ''
+    }
+    await visit(give(it, username, [['last', '9990-01-01']]))
+    const page = await visit(it.ann.get('/people?done=given'))
+    assert.match(page, /If there is such an account/)
+    const narrow = actionOf(page, username, 'narrow')
+    await visit(it.ann.get(narrow))
+    await visit(it.ann.post(narrow, { area: 'dtt', last: '9991-01-01' }))
+    await visit(it.ann.post(narrow, { area: 'dtt', last: '9980-01-01' }))
+    await visit(
+      it.ann.post(narrow, [
+        ['area', 'dtt'],
+        ['area', 'lkbx'],
+      ]),
+    )
+    await visit(it.ann.get('/people'))
+    await visit(give(it, username))
+    await visit(it.ann.get('/people'))
+    const end = actionOf(page, username, 'end')
+    await visit(it.ann.get(end))
+    await visit(it.ann.post(end))
+    await visit(it.ann.get('/people?done=ended'))
+    await visit(it.ann.get(end))
+    await visit(it.ann.get('/people/reads.csv'))
+    return seen.map(({ status, to, text }) => [
+      status,
+      to,
+      text
+        .replaceAll(username, 'NAME')
+        .replaceAll(/\/people\/\d+\//g, '/people/N/')
+        .replaceAll(/[0-9a-f-]{36}/g, 'ID'),
+    ])
+  }
+  const there = await story('cas')
+  assert.deepEqual(await story('quinby'), there)
+  assert.ok(
+    there.some(([status]) => status === 404),
+    'what has ended is gone',
+  )
+})
+
+test('giving to a name that nobody has runs the same number of statements as to an account', async () => {
+  await using it = await signedIn()
+  const { store } = it.service
+  const counted = async (username: string) => {
+    let statements = 0
+    const db = store.db.withPlugin({
+      transformQuery: ({ node }) => {
+        statements += 1
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    const terms = { areas: ['dtt'], recordsFrom: null, until: null } as const
+    await giveByName({ ...store, db }, { ownerId: 1, username }, terms, Date.now())
+    return statements
+  }
+  assert.deepEqual([await counted('quinby'), await counted('quinby')], [await counted('cas'), await counted('cas')])
+})
+
+test('a name that nobody has gives nothing, also to an account that gets it later', async () => {
+  await using it = await signedIn()
+  await give(it, 'quinby')
+  const { id } = await addAccount(it.service.store, { username: 'quinby', tier: 'ultra' })
+  assert.equal(await it.status('quinby'), 404)
+  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Who may read mine').length, 2)
+  await give(it, 'quinby')
+  assert.equal(await it.status('quinby'), 200)
+  const given = await listGiven(it.service.store, 1, Date.now())
+  assert.deepEqual(
+    given.map(({ username }) => username),
+    ['ben', 'quinby'],
+  )
+  const left = await it.service.store.db.selectFrom('unmatched_access').selectAll().execute()
+  assert.deepEqual(left, [])
+  assert.equal(id, 4)
+})
+
+test('the address of somebody else’s access leads nowhere', async () => {
+  await using it = await signedIn()
+  await allowSignIn(it.service, 'cas')
+  const cas = visitor(it.service.url)
+  await cas.signIn('cas')
+  const end = actionOf((await it.ann.get('/people')).text, 'ben', 'end')
+  for (const path of [end, end.replace('end', 'narrow'), '/people/1/end', '/people/0/end']) {
+    assert.equal((await cas.get(path)).status, 404)
+    assert.equal((await cas.post(path)).status, 404)
+  }
+  assert.equal(await it.status('ben'), 200)
+})
+
+/** Reads of Ann's records: thirty hours of Ben, some of her own key, and one of the operator. */
+async function withReads() {
+  const it = await signedIn()
+  const log = makeReadLog(it.service.store, { days: 100, onFailure: error => assert.fail(String(error)) })
+  const now = Date.now()
+  for (let hour = 0; hour < 30; hour += 1) {
+    log.record({ accountId: 2, via: 'dashboard', tokenName: '' }, 1, 'dtt', 'list', now - hour * HOUR)
+  }
+  log.record({ accountId: 2, via: 'token', tokenName: 'secret name of ben' }, 1, 'lkbx', 'record', now)
+  log.record({ accountId: 1, via: 'token', tokenName: '=own "key"' }, 1, 'lkbx', 'record', now)
+  log.record({ accountId: 0, via: 'operator', tokenName: '' }, 1, 'dtt', 'export', now)
+  await log.close()
+  return it
+}
+
+test('the log of reads is newest first, paged, filtered by reader, and a CSV', async () => {
+  await using it = await withReads()
+  const first = (await it.ann.get('/people')).text
+  const rows = rowsOf(first, 'Who read mine')
+  assert.equal(rows.length, 25)
+  const texts = rows.map(row => row.slice(1).join(' | '))
+  assert.ok(texts.includes('You | API key =own &quot;key&quot; | Locks, single record | 1'))
+  assert.ok(texts.includes('Operator | Command line | Training, download | 1'))
+  assert.ok(texts.includes('ben | API key | Locks, single record | 1'))
+  assert.doesNotMatch(first, /secret name of ben/)
+  assert.match(rowsOf(first, 'Who may read mine')[0]?.[5] ?? '', /ago|just now/)
+  assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Who read mine').length, 8)
+  const ofBen = (await it.ann.get('/people?reader=2')).text
+  assert.ok(rowsOf(ofBen, 'Who read mine').every(([, who]) => who === 'ben'))
+  assert.match(ofBen, /<option value="2" selected>ben<\/option>/)
+  assert.match(ofBen, /href="\/people\?reader=2&amp;page=2#reads"/)
+  assert.equal(rowsOf((await it.ann.get('/people?reader=2&page=2')).text, 'Who read mine').length, 6)
+
+  const all = await it.ann.get('/people/reads.csv')
+  assert.match(all.headers.get('Content-Disposition') ?? '', /attachment; filename="reads-\d{4}-\d\d-\d\d\.csv"/)
+  const lines = all.text.trimEnd().split('\r\n')
+  assert.equal(lines[0], 'Hour,Who,How,Key,Area,What,Times')
+  assert.equal(lines.length, 34)
+  assert.ok(
+    lines.some(line => line.endsWith(`:00:00Z,You,API key,"'=own ""key""",Locks,single record,1`)),
+    'no formula',
+  )
+  assert.equal((await it.ann.get('/people/reads.csv?reader=2')).text.trimEnd().split('\r\n').length, 32)
+})
+
+test('reads of a removed account stay in the log, without its name', async () => {
+  await using it = await withReads()
+  await it.service.store.db.deleteFrom('account').where('id', '=', 2).execute()
+  const page = (await it.ann.get('/people?reader=2')).text
+  assert.ok(rowsOf(page, 'Who read mine').every(([, who]) => who === 'removed account'))
+  assert.equal(rowsOf(page, 'Who read mine').length, 25)
+})
+
+test('discreet mode names nobody, in the page, its source and its CSV, and each person in one way', async () => {
+  await using it = await withReads()
+  await give(it, 'quinby')
+  await it.ann.post('/display', { discreet: '1' })
+  const page = (await it.ann.get('/people')).text
+  const given = rowsOf(page, 'Who may read mine').map(([name]) => name)
+  assert.deepEqual(given, ['Person 1', 'Person 2'])
+  const csv = (await it.ann.get('/people/reads.csv')).text
+  assert.match(csv, /Person 1,Pages/)
+  const forms = await Promise.all(['narrow', 'end'].map(action => it.ann.get(actionOf(page, 'Person 1', action))))
+  for (const text of [page, csv, ...forms.map(({ text }) => text)]) {
+    for (const name of ['ben', 'quinby', 'own "key"', 'own &quot;key']) assert.ok(!text.includes(name), name)
+  }
+  assert.match(forms[0]?.text ?? '', /<strong>Person 1<\/strong>/)
+})
