@@ -59,6 +59,6 @@ export function isDamaged({ document, etag }: Row): boolean {
   return typeof document === 'string' && etag !== etagOf(document)
 }
 
-function nameOf({ name }: Table, { id, owner_id: owner }: Row): string {
+export function nameOf({ name }: Table, { id, owner_id: owner }: Row): string {
   return `${name.replace('_', ' ')} ${id}${owner === undefined ? '' : ` of account ${owner}`}`
 }

@@ -42,7 +42,7 @@ export async function restoreBackup(
       )
       if (options.keepSessions !== true) await db.deleteFrom('browser_session').execute()
       if (options.revokeTokens === true) await revokeAll(db, now)
-      const valid = { tokens: await countValidTokens(db, now), accesses: await countRows(db, 'partnership') }
+      const valid = { tokens: await countValidTokens(db, now), accesses: await countAccesses(db, now) }
       await target.requireAlone()
       return { rows: Object.values(rows).reduce((sum, count) => sum + count, 0), ...valid }
     }),
@@ -64,5 +64,11 @@ async function revokeAll(db: Kysely<Tables>, now: number) {
 async function countValidTokens(db: Kysely<Tables>, now: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from token
     where revoked_at is null and (expires_at is null or expires_at > ${now})`.execute(db)
+  return Number(rows[0]?.count)
+}
+
+async function countAccesses(db: Kysely<Tables>, now: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from partnership
+    where ended_at is null and (expires_at is null or expires_at > ${now})`.execute(db)
   return Number(rows[0]?.count)
 }

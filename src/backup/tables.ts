@@ -25,16 +25,20 @@ export async function readTables(): Promise<readonly Table[]> {
 }
 
 /** The rows of a table in the order of its key, in batches. */
-export async function* readRows(db: Kysely<Tables>, { name, columns, key }: Table): AsyncGenerator<readonly Row[]> {
+export async function* readRows(
+  db: Kysely<Tables>,
+  { name, columns, key }: Table,
+  rowsAtOnce = ROWS_AT_ONCE,
+): AsyncGenerator<readonly Row[]> {
   const names = sql.join(columns.map(column => sql.ref(column)))
   const keys = sql.join(key.map(column => sql.ref(column)))
   let last: Row | undefined
   for (;;) {
     const after = last === undefined ? sql`` : sql`where (${keys}) > (${sql.join(key.map(column => last?.[column]))})`
     const { rows } = await sql<Row>`select ${names} from ${sql.table(name)} ${after}
-      order by ${keys} limit ${ROWS_AT_ONCE}`.execute(db)
+      order by ${keys} limit ${rowsAtOnce}`.execute(db)
     if (rows.length > 0) yield rows
-    if (rows.length < ROWS_AT_ONCE) return
+    if (rows.length < rowsAtOnce) return
     last = rows.at(-1)
   }
 }

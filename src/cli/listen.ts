@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { InvalidArgumentError, Option } from 'commander'
 import { eraseDeleted } from '../accounts/removal.ts'
+import { watchForDamage } from '../backup/scrub.ts'
 import { type Config, settings } from '../config.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
@@ -40,8 +41,12 @@ export async function runService(
   }
   // What an earlier run deleted, and was stopped before it had erased.
   void eraseDeleted(store).catch((error: unknown) => log.failure(error, undefined))
+  const closing = new AbortController()
+  const watching = watchForDamage(store, error => log.failure(error, undefined), closing.signal)
   const stop = async () => {
+    closing.abort()
     await service.close()
+    await watching
     await (isWorker ? metrics?.handOver() : listener?.close())
     await store.close()
     log.flush()

@@ -6,12 +6,13 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error)
   if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
   if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
-  return isInDoubt(error) || UNAVAILABLE.test(code) ? unavailable(error) : error
+  return isInDoubt(error) || UNAVAILABLE.test(code) || POOLER_ERROR.test(code) ? unavailable(error) : error
 }
 
 export function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
-  return new StoreUnavailableError(`the database does not answer: ${messageOf(error)}`, { cause: error })
+  const hint = POOLER_ERROR.test(codeOf(error)) || STARTUP_PARAMETER.test(messageOf(error)) ? POOLER_HINT : ''
+  return new StoreUnavailableError(`the database does not answer: ${messageOf(error)}${hint}`, { cause: error })
 }
 
 /** Whether the connection was lost. The statement may not have run, so a read can be retried on another one. */
@@ -43,6 +44,14 @@ const UNAVAILABLE = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
 
 // A key that was taken or removed in the meantime, a deadlock, a conflict with recovery on a replica.
 const CONFLICT = /^(23503|23505|40...)$/
+
+// A prepared statement that is not there, or there already: the connection was another client's in between.
+const POOLER_ERROR = /^(26000|42P05)$/
+
+const STARTUP_PARAMETER = /^unsupported startup parameter/
+
+const POOLER_HINT =
+  ' (a pooler is in between: PgBouncer must be 1.21 or later, with the settings that docs/operating.md names)'
 
 const FORBIDDEN = '42501'
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -38,7 +38,10 @@ export function openSqlite(path: string, options: OpenOptions): Store {
       await checkVersion(this)
       return 'ready'
     },
-    snapshot: work => readSnapshot(path, options, work),
+    snapshot: work =>
+      options.exclusive === true || options.readOnly === true
+        ? ownSnapshot(db, work)
+        : readSnapshot(path, options, work),
     async locked(connection, work) {
       await sql`begin immediate`.execute(connection)
       try {
@@ -118,6 +121,16 @@ function openWriter(path: string, options: OpenOptions): DatabaseSync {
   const { busyTimeoutMs, create = true, bulk = false, exclusive = false, readOnly = false } = options
   if (readOnly) return openFinished(path)
   const writer = connect(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
+  try {
+    configure(writer, path, { exclusive, bulk })
+    return writer
+  } catch (error) {
+    writer.close()
+    throw error instanceof StoreError || isBusy(error) ? error : cannotOpen(path, error)
+  }
+}
+
+function configure(writer: DatabaseSync, path: string, { exclusive, bulk }: { exclusive: boolean; bulk: boolean }) {
   // The page size applies to new files only: records of a few kilobytes waste a third of pages of 4096 bytes. Without
   // synchronous = full, a commit that was acknowledged can be lost in a power failure.
   writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma synchronous = full; pragma foreign_keys = on`)
@@ -126,7 +139,6 @@ function openWriter(path: string, options: OpenOptions): DatabaseSync {
   if (bulk) {
     writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
   }
-  return writer
 }
 
 /** Opens a file that nobody writes any more, without locking it or creating anything beside it. */
@@ -141,7 +153,6 @@ function keepOthersAway(writer: DatabaseSync, path: string) {
   try {
     writer.exec('pragma locking_mode = exclusive; pragma journal_mode = delete; begin exclusive; commit')
   } catch (error) {
-    writer.close()
     if (!isBusy(error)) throw error
     throw new StoreError(`another process has the database at ${path} open: stop it first`, { cause: error })
   }
@@ -156,13 +167,14 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
     } else if (!existsSync(path)) {
       throw new StoreError(`there is no database at ${path}`)
     }
+    refuseForeignLog(path)
     // Another process that closes the last connection locks the whole file for a moment.
     const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     database.prepare('select count(*) from sqlite_schema').get()
     return database
   } catch (error) {
     if (error instanceof StoreError) throw error
-    throw new StoreError(`the database at ${path} cannot be opened: ${messageOf(error)}`, { cause: error })
+    throw cannotOpen(path, error)
   }
 }
 
@@ -176,15 +188,76 @@ async function readSnapshot<Result>(
   reader.exec(`pragma query_only = on; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
   const db = new Kysely<Tables>({ dialect: dialectOf(adapt(reader), busyTimeoutMs) })
   try {
-    return await db.connection().execute(async connection => {
-      // The moment is that of the first read.
-      await sql`begin deferred`.execute(connection)
-      await sql`select count(*) from sqlite_schema`.execute(connection)
-      return work(connection)
-    })
+    return await ownSnapshot(db, work)
   } finally {
     await db.destroy()
   }
+}
+
+/** The same on a connection of a store that lets no other connection in. */
+function ownSnapshot<Result>(db: Kysely<Tables>, work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
+  return db.connection().execute(async connection => {
+    // The moment is that of the first read.
+    await sql`begin deferred`.execute(connection)
+    try {
+      await sql`select count(*) from sqlite_schema`.execute(connection)
+      return await work(connection)
+    } finally {
+      await sql`rollback`.execute(connection)
+    }
+  })
+}
+
+/**
+ * A file that was put in the place of a database beside the log of that one: the engine would mix both. It can be told
+ * from a file without a log of its own, such as a backup.
+ */
+function refuseForeignLog(path: string) {
+  const { size } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? { size: 0 }
+  if (size === 0 || journalVersionOf(path) !== ROLLBACK_JOURNAL) return
+  throw new StoreError(
+    `${path}-wal is the log of another database that was in this place before: move it and ${path}-shm away if ${path} is the one to keep. A backup is put in place with \`lockstep restore\`.`,
+  )
+}
+
+/** What the header of the file says of its log. */
+function journalVersionOf(path: string): number | undefined {
+  const file = openSync(path, 'r')
+  try {
+    const header = Buffer.alloc(HEADER_BYTES)
+    return readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES ? undefined : header[READ_VERSION]
+  } finally {
+    closeSync(file)
+  }
+}
+
+const HEADER_BYTES = 100
+const READ_VERSION = 19
+const ROLLBACK_JOURNAL = 1
+
+function cannotOpen(path: string, error: unknown): StoreError {
+  return new StoreError(`the database at ${path} cannot be opened: ${reasonOf(path) ?? messageOf(error)}`, {
+    cause: error,
+  })
+}
+
+/** Why the system does not let the file be opened, which the engine does not tell. */
+function reasonOf(path: string): string | undefined {
+  try {
+    closeSync(openSync(path, 'r+'))
+    accessSync(dirname(path), constants.W_OK)
+    return undefined
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    return REASONS[code]
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EROFS: 'the file system is read-only',
+  EACCES: 'this user may not write the file or its folder',
+  EMFILE: 'the process has too many files open: raise its limit (LimitNOFILE, ulimit -n)',
+  ENFILE: 'the system has too many files open',
 }
 
 function openReader(path: string): DatabaseSync {

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { fillEveryTable } from '../support/every-table.ts'
+import { serve } from '../support/serving.ts'
+
+// engine: sqlite
+
+test('a backup put beside the log of a database that crashed is refused by name, not mixed with it', async () => {
+  await using folder = await makeFolder()
+  await backUp(folder)
+  const before = (await folder.run(['export'])).stdout
+  await crash(folder)
+
+  copyFileSync(folder.file('copy.db'), folder.file('data/lockstep.db'))
+  for (const args of [
+    ['account', 'list'],
+    ['serve', '--port', '0'],
+    ['restore', 'copy.db', '--force'],
+    ['backup', 'b.db'],
+  ]) {
+    const { code, stderr } = await folder.run(args)
+    assert.equal(code, 3, stderr)
+    assert.match(stderr, /lockstep\.db-wal is the log of another database that was in this place before/)
+  }
+  for (const ending of ['wal', 'shm']) rmSync(folder.file(`data/lockstep.db-${ending}`))
+  assert.equal((await folder.run(['export'])).stdout, before)
+})
+
+test('the log of a database that is gone is not mixed with what is restored in its place', async () => {
+  await using folder = await makeFolder()
+  await backUp(folder)
+  const before = (await folder.run(['export'])).stdout
+  await crash(folder)
+  rmSync(folder.file('data/lockstep.db'))
+  const { code, stderr } = await folder.run(['restore', 'copy.db'])
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
+  assert.equal((await folder.run(['export'])).stdout, before)
+})
+
+test('after a crash everything that was committed is restored over, or backed up', async () => {
+  await using folder = await makeFolder()
+  await backUp(folder)
+  await crash(folder)
+  assert.match((await folder.run(['account', 'list'])).stdout, /zoe/)
+  const { code, stderr } = await folder.run(['restore', 'copy.db', '--force'])
+  assert.equal(code, 0, stderr)
+  assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
+})
+
+test('a running service names records that changed on the disk', async () => {
+  await using folder = await makeFolder()
+  await fill(folder)
+  const store = await folder.store()
+  await sql`update account set document = replace(document, 'ann', 'eve') where id = 1`.execute(store.db)
+  await store.close()
+  await using serving = await serve(folder.databaseUrl)
+  while (!serving.said.stderr.includes('"name":"DamagedRecordError"')) await sleep(20)
+  assert.match(serving.said.stderr, /account 1 does not match its hash/)
+})
+
+test('a restore that fails leaves no new database behind', async () => {
+  await using folder = await makeFolder()
+  await backUp(folder)
+  const { code } = await folder.run(['restore', 'copy.db', '--database', 'sqlite:copy.db'])
+  assert.equal(code, 2)
+  const nowhere = await folder.run(['restore', 'copy.db', '--database', 'sqlite:copy.db/new.db'])
+  assert.equal(nowhere.code, 3, nowhere.stderr)
+  assert.deepEqual(readdirSync(folder.path).toSorted(), ['copy.db', 'data'])
+})
+
+async function fill(folder: Folder) {
+  const store = await folder.store()
+  await fillEveryTable(store)
+  await store.close()
+}
+
+async function backUp(folder: Folder) {
+  await fill(folder)
+  const { code, stderr } = await folder.run(['backup', 'copy.db'])
+  assert.equal(code, 0, stderr)
+}
+
+/** Writes to the database and leaves its log as a crash does. */
+async function crash(folder: Folder) {
+  await using serving = await serve(folder.databaseUrl)
+  assert.equal((await folder.run(['account', 'add', '--username', 'zoe'])).code, 0)
+  serving.process.kill('SIGKILL')
+  await serving.ended
+  assert.ok(statSync(folder.file('data/lockstep.db-wal')).size > 0)
+}
