@@ -124,13 +124,13 @@ export interface AccessLists {
 
 /** Who may read the records of an account now, and whose records it may read, by identifier. */
 export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
-  const [given, received] = await Promise.all([
-    store.read(givenAccess, { account: accountId, now }),
-    listReceivedAccess(store, accountId, now),
-  ])
+  const rows = await store.read(givenAndReceived, { account: accountId, now })
+  const byAccount = rows.toSorted((a, b) => a.id - b.id)
   return {
-    given: given.map(row => ({ ...receivedOf(row), lastReadAt: row.last_read_at })),
-    received,
+    given: byAccount
+      .filter(row => row.is_given === 1)
+      .map(row => ({ ...receivedOf(row), lastReadAt: row.last_read_at })),
+    received: byAccount.filter(row => row.is_given === 0).map(receivedOf),
   }
 }
 
@@ -299,22 +299,29 @@ function receivedOf({ id, username, given_at: since, ...row }: AccessRow): Recei
   return { accountId: id, username, ...termsOf(row), since }
 }
 
-const givenAccess = query<{ account: number; now: number }, AccessRow & { last_read_at: number | null }>(
+const accessColumns = sql`account.id, account.username, areas, records_from, expires_at, given_at`
+
+const receivedAccess = query<{ account: number; now: number }, AccessRow>(
   param => sql`
-    select account.id, account.username, areas, records_from, expires_at, given_at,
+    select ${accessColumns} from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('account')}
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+    order by partnership.owner_id`,
+)
+
+const givenAndReceived = query<
+  { account: number; now: number },
+  AccessRow & { is_given: number; last_read_at: number | null }
+>(
+  param => sql`
+    select 1 as is_given, ${accessColumns},
       (select max(hour) from read_log
         where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id) as last_read_at
     from partnership join account on account.id = partnership.partner_id
     where partnership.owner_id = ${param('account')}
       and ended_at is null and (expires_at is null or expires_at > ${param('now')})
-    order by partnership.partner_id`,
-)
-
-const receivedAccess = query<{ account: number; now: number }, AccessRow>(
-  param => sql`
-    select account.id, account.username, areas, records_from, expires_at, given_at
-    from partnership join account on account.id = partnership.owner_id
+    union all
+    select 0, ${accessColumns}, null from partnership join account on account.id = partnership.owner_id
     where partnership.partner_id = ${param('account')}
-      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
-    order by partnership.owner_id`,
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})`,
 )

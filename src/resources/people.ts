@@ -14,10 +14,10 @@ interface Person {
   readonly etag: string
 }
 
-/** Who asks for people. `linkedAt` is the instant at which people must be linked; beyond all ends it finds none. */
+/** Who asks for people, and when: links that have ended do not count. */
 interface Asker {
   readonly caller: number
-  readonly linkedAt: number
+  readonly now: number
 }
 
 /** The caller and everybody linked to the caller, in either direction. */
@@ -28,34 +28,49 @@ const linked = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown
     union all select partner_id from partnership where owner_id = ${param('caller')} and ${isOpen(param)})`
 
 const isOpen = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> =>
-  sql`ended_at is null and coalesce(expires_at, ${NEVER}) > ${param('linkedAt')}`
-
-/** Beyond all ends of access; a token that does not reach others asks for links after that. */
-const NEVER = Number.MAX_SAFE_INTEGER - 1
-
-const askerOf = ({ grant: { accountId, scopes }, now }: Caller): Asker => {
-  return { caller: accountId, linkedAt: scopes.includes('shared:access') ? now : NEVER }
-}
+  sql`ended_at is null and (expires_at is null or expires_at > ${param('now')})`
 
 const person = <Values extends Asker & { id: number }>(param: Params<Values>) =>
   sql<Person>`select id, document, etag from account where ${linked(param)} and id = ${param('id')}`
 
 const personById = query<Asker & { id: number }, Person>(person)
 
+type PeopleRange = Asker & { after: number; limit: number; offset: number }
+
+/** The people at some positions in the list. */
+const peopleAt = (positions: RawBuilder<unknown>) => sql`
+  select document, etag, octet_length(document) as size, '0.' || position.id as position
+  from (${positions}) as position
+  join account on account.id = position.id
+  order by position.id`
+
 // The engine merges three index ranges, so that a page does not read all accounts.
-const peoplePages = pageQueries<Asker & { after: number; limit: number; offset: number }>({
-  rows: param => sql`
-    select document, etag, octet_length(document) as size, '0.' || position.id as position
-    from (
+const peoplePages = pageQueries<PeopleRange>({
+  rows: param =>
+    peopleAt(sql`
       select id from account where id = ${param('caller')} and id > ${param('after')}
-      union select owner_id from partnership where partner_id = ${param('caller')} and owner_id > ${param('after')} and ${isOpen(param)}
-      union select partner_id from partnership where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)}
-      order by id limit ${param('limit')} offset ${param('offset')}) as position
-    join account on account.id = position.id
-    order by position.id`,
+      union select owner_id from partnership
+        where partner_id = ${param('caller')} and owner_id > ${param('after')} and ${isOpen(param)}
+      union select partner_id from partnership
+        where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)}
+      order by id limit ${param('limit')} offset ${param('offset')}`),
   row: person,
   onlyRecords: false,
 })
+
+/** For a token that reads nothing of others. */
+const callerPages = pageQueries<PeopleRange>({
+  rows: param =>
+    peopleAt(sql`
+      select id from account where id = ${param('caller')} and id > ${param('after')}
+      order by id limit ${param('limit')} offset ${param('offset')}`),
+  row: person,
+  onlyRecords: false,
+})
+
+function seesOthers({ grant: { scopes } }: Caller): boolean {
+  return scopes.includes('shared:access')
+}
 
 const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
   param => sql`
@@ -80,18 +95,21 @@ interface AccountAndToken {
 
 export const handlers: Handlers<typeof people> = {
   listUsers(caller, params) {
-    const values = { ...askerOf(caller), ...idRangeOf(params) }
-    return readPage(caller.store, peoplePages, values, params, people.listUsers)
+    const { store, now } = caller
+    const values = { caller: caller.grant.accountId, now, ...idRangeOf(params) }
+    return readPage(store, seesOthers(caller) ? peoplePages : callerPages, values, params, people.listUsers)
   },
 
-  async getCurrentUser(caller) {
-    const [person] = await caller.store.read(personById, { ...askerOf(caller), id: caller.grant.accountId })
+  async getCurrentUser({ store, grant: { accountId }, now }) {
+    const [person] = await store.read(personById, { caller: accountId, now, id: accountId })
     return one(person)
   },
 
   async getUser(caller, { id }) {
-    const [person] = await caller.store.read(personById, { ...askerOf(caller), id })
-    return one(person)
+    const { store, now } = caller
+    const { accountId } = caller.grant
+    const [person] = await store.read(personById, { caller: accountId, now, id })
+    return seesOthers(caller) || id === accountId ? one(person) : undefined
   },
 
   async getMe({ store, grant }) {

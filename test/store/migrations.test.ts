@@ -14,6 +14,7 @@ import { removeAccount } from '../../src/accounts/removal.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
+import { listReads } from '../../src/accounts/reads.ts'
 import { writeUsage } from '../../src/accounts/token-usage.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
@@ -249,6 +250,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
     assert.equal((await served.ended).code, 0)
     assert.equal(served.said.stderr, '')
   }
+  assert.ok((await listReads(store, 1, { limit: 10 })).some(({ via }) => via === 'token'))
 
   for (const statement of FORBIDDEN) {
     await assert.rejects(sql.raw(statement).execute(store.db), /may not do this: permission denied/, statement)

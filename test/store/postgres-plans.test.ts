@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
-import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import * as history from '../../src/stats/queries.ts'
 import * as locks from '../../src/stats/locks.ts'
@@ -213,7 +213,7 @@ async function startAll() {
   const client = await connectAsReader(server.url)
   const tokens = new Map<number, Promise<string>>()
   const newToken = (accountId: number) =>
-    createToken(store, { accountId, name: 'short', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
+    createToken(store, { accountId, name: 'short', scopes: defaultScopes, expiresAt: null }, Date.now())
   return {
     store,
     proxy,
