@@ -38,6 +38,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Part
   /** Numbers are aligned at the right. */
   readonly numeric?: boolean
+  /** How the rows are sorted by it, if they are. */
+  readonly sorted?: 'ascending' | 'descending' | undefined
 }
 
 /**
@@ -57,7 +59,7 @@ export function table<Row>(
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${stacks ? html` class="stacks"` : nothing}>
-        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}>${column.title}</th>`)}</tr></thead>
+        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
         <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>

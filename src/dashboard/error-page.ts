@@ -5,7 +5,9 @@ import { parseCookies } from './cookies.ts'
 import { readDisplay } from './display.ts'
 import { FormError } from './form-errors.ts'
 import { html, type Html, nothing } from './html.ts'
-import { plainPage } from './layout.ts'
+import { page, plainPage } from './layout.ts'
+import { view, type Viewer } from './page.ts'
+import { safePath } from './paths.ts'
 
 /** The error that a person sees for a failure. */
 export function toShownError(error: unknown): HttpError {
@@ -20,23 +22,34 @@ export function wantsPage({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') ?? false
 }
 
-export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: HttpError) {
+/** Sends an error as a page, with the header of the dashboard for somebody who is signed in. */
+export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: HttpError, viewer?: Viewer) {
   request.context.code = error.code
   if (error.status === 503) reply.header('Retry-After', '1')
-  return reply.code(error.status).type('text/html; charset=utf-8').send(errorPage(request, error).toString())
+  return reply
+    .code(error.status)
+    .type('text/html; charset=utf-8')
+    .send(errorPage(request, error, viewer).toString())
 }
 
-function errorPage({ headers, context }: FastifyRequest, { code, status, message }: HttpError): Html {
-  return plainPage(
-    readDisplay(parseCookies(headers.cookie)),
-    'Not shown',
-    html`
+function errorPage({ headers, context, method }: FastifyRequest, error: HttpError, viewer?: Viewer): Html {
+  const { code, status, message } = error
+  const title = status === 404 ? 'There is nothing here' : 'That did not work'
+  const { path, query } = context.target
+  const address = query === '' ? path : `${path}?${query}`
+  const body = html`
       <div class="card stack">
-        <h1>${status === 404 ? 'There is nothing here' : 'That did not work'}</h1>
+        ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
         <p>${code === 'no_route' ? 'The address may be mistyped, or old' : message}.</p>
-        <p><a class="button" href="/">Back to the overview</a></p>
+        <p class="buttons">${
+          status >= 500 && method === 'GET'
+            ? html`<a class="button primary" href="${safePath(address)}">Try again</a>`
+            : nothing
+        }<a class="button" href="/">Back to the overview</a></p>
         ${status >= 500 ? html`<p class="muted">The log has the cause under <code>${context.requestId}</code>.</p>` : nothing}
       </div>
-    `,
-  )
+    `
+  return viewer === undefined
+    ? plainPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
+    : page(viewer, view({ title, body }), '/')
 }

@@ -3,6 +3,7 @@ import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
 import { ownName, personName } from './names.ts'
 import { type Section, sections, type View, type Viewer } from './page.ts'
+import { isOwnSection, showsOthers, subjectBanner } from './subject-notes.ts'
 import { dateTime } from './text.ts'
 
 /** A page for somebody who is signed in. The switches in its header lead back to `path`. */
@@ -10,10 +11,11 @@ export function page(viewer: Viewer, view: View, path: string): Html {
   const { title, back, lead, actions, body, charts = [], section } = view
   return document(
     viewer,
-    title,
+    showsOthers(viewer, section) ? `${title} (${personName(viewer, viewer.subject)})` : title,
     html`
       <a class="skip" href="#main">Skip to content</a>
       ${header(viewer, section, path)}
+      ${subjectBanner(viewer, section, path)}
       <main id="main" tabindex="-1">
         ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
@@ -55,7 +57,7 @@ function document({ theme, discreet }: Display, title: string, body: Html, chart
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <meta name="color-scheme" content="${theme === 'auto' ? 'light dark' : theme}">
-<title>Lockstep – ${title}</title>
+<title>${discreet ? 'Lockstep' : `Lockstep – ${title}`}</title>
 <link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('base.css')}">
 <link rel="stylesheet" href="${assetUrl('components.css')}">
@@ -68,7 +70,7 @@ ${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.
 `
 }
 
-function header(viewer: Viewer, section: Section, path: string): Html {
+function header(viewer: Viewer, section: Section | undefined, path: string): Html {
   const links = Object.entries(sections).map(
     ([name, { title, path }]) =>
       html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`,
@@ -78,7 +80,7 @@ function header(viewer: Viewer, section: Section, path: string): Html {
       <div class="bar">
         <a class="brand" href="/">${ring} Lockstep</a>
         <div class="tools">
-          ${picker(viewer, path)}
+          ${isOwnSection(section) ? nothing : picker(viewer, path)}
           ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
             text: html`${eye}<span class="word">Discreet</span>`,
             title: 'Discreet mode (D)',

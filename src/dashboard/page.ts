@@ -31,6 +31,8 @@ export interface Viewer extends Display {
   readonly session: BrowserSession
   /** The account whose records the pages show: the viewer's own, or one that gave access. Checked on every request. */
   readonly subject: Person
+  /** Whether this browser last showed the records of an account that the viewer may not read any more. */
+  readonly accessEnded: boolean
   /** What others let the viewer read. */
   readonly shared: readonly SharedAccess[]
   /** Every account of which the viewer may read records now, the viewer first. */
@@ -75,11 +77,12 @@ export interface Page {
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
 }
 
-export type PageResult = View | Redirect | Download
+export type PageResult = View | Redirect | Download | LiveState
 
 export interface View {
   readonly kind: 'view'
-  readonly section: Section
+  /** Undefined for errors. */
+  readonly section?: Section | undefined
   /** The heading, and the title of the tab. */
   readonly title: string
   /** A link above the heading. */
@@ -106,6 +109,12 @@ export interface Chart {
   readonly title: string
   readonly card: (address: PageAddress) => Html
   readonly table: (address: PageAddress) => Html
+}
+
+/** The validator of what open pages show. */
+export interface LiveState {
+  readonly kind: 'live'
+  readonly etag: string
 }
 
 export interface Redirect {

@@ -60,7 +60,7 @@ function pager(path: string, query: URLSearchParams, { page, pages }: Paged<unkn
     const next = new URLSearchParams(query)
     if (to === 1) next.delete('page')
     else next.set('page', String(to))
-    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}">${text}</a>`
+    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}${words === NEWEST_FIRST ? '#sessions' : ''}">${text}</a>`
   }
   return html`
     <nav class="pager" aria-label="Pages">

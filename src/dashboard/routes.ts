@@ -31,10 +31,12 @@ import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
 import { page as renderPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, siteOriginOf } from './origin.ts'
-import type { Page, PageResult, Visit } from './page.ts'
+import { type Page, type PageResult, type Section, sections, type View, type Viewer, type Visit } from './page.ts'
+import { accessEnded, isOwnSection } from './subject-notes.ts'
 import { deleteAccountPages } from './pages/delete-account.ts'
 import { bestPages } from './pages/bests.ts'
 import { displayPages } from './pages/display.ts'
+import { livePages } from './pages/live.ts'
 import { keyRecipePages } from './pages/key-recipes.ts'
 import { keyPages } from './pages/keys.ts'
 import { overviewPages } from './pages/overview.ts'
@@ -67,6 +69,7 @@ const pages: readonly Page[] = [
   ...settingsPages,
   ...deleteAccountPages,
   ...displayPages,
+  ...livePages,
   ...confirmationPages,
 ]
 
@@ -91,11 +94,12 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
         if (request.headers.expect !== undefined) reply.raw.writeContinue()
       }
     })
-    scope.setErrorHandler((error, request, reply) => {
+    scope.setErrorHandler(async (error, request, reply) => {
       const { context } = request
       const shown = toShownError(error)
       if (shown.status >= 500 && shown !== error) log.failure(error, context.requestId)
-      return wantsPage(request) ? sendErrorPage(request, reply, shown) : sendAsJson(request, reply, shown)
+      if (!wantsPage(request)) return sendAsJson(request, reply, shown)
+      return sendErrorPage(request, reply, shown, await viewerOrNone(options, request))
     })
     scope.get('/assets/:name', (request, reply) => {
       const { name } = request.params as { name: string }
@@ -112,7 +116,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
         handler: async (request, reply) => {
           const visit = await visitOf(options, request)
           if (visit === undefined) return askToSignIn(request, reply)
-          const result = (await askAgain(visit, page)) ?? (await handle(visit))
+          const result = endedView(visit, method) ?? (await askAgain(visit, page)) ?? (await handle(visit))
           recordReads(reads, visit, kindOfRead(path, result))
           return send(reply, visit, result)
         },
@@ -124,10 +128,27 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   return {
     sendUnknown(request, reply) {
       if (!READ_METHODS.includes(request.method) || !wantsPage(request)) return false
-      void sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'))
+      void viewerOrNone(options, request).then(viewer =>
+        sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'), viewer),
+      )
       return true
     },
   }
+}
+
+/** Who is signed in, for the header of an error; undefined where that cannot be told either. */
+async function viewerOrNone(options: DashboardOptions, request: FastifyRequest): Promise<Viewer | undefined> {
+  return (await visitOf(options, request).catch(() => undefined))?.viewer
+}
+
+/** The page in place of the records of an account whose access has ended. */
+function endedView({ viewer, path }: Visit, method: string): View | undefined {
+  if (!viewer.accessEnded || method !== 'GET') return undefined
+  const found = Object.entries(sections).find(([, one]) => path === one.path || path.startsWith(`${one.path}/`))
+  // The key is one of the sections.
+  const section = found?.[0] as Section | undefined
+  if (section === undefined || isOwnSection(section)) return undefined
+  return accessEnded(viewer, section, sections[section].title)
 }
 
 /** Accepts forms as the only bodies. */
@@ -212,6 +233,10 @@ function send(reply: FastifyReply, visit: Visit, result: PageResult) {
       if (shown.status !== undefined) reply.code(shown.status)
       const back = query.size === 0 ? path : `${path}?${query}`
       return sendPage(reply, renderPage(viewer, shown, back).toString())
+    }
+    case 'live': {
+      reply.header('ETag', result.etag).header('Cache-Control', 'no-store')
+      return reply.code(reply.request.headers['if-none-match'] === result.etag ? 304 : 204).send()
     }
     case 'redirect': {
       for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)

@@ -17,7 +17,9 @@ export async function viewerOf(
   const received = await listReceivedAccess(store, session.accountId, now)
   const readable = [own, ...received.map(({ accountId: id, username }) => ({ id, username }))]
   // Without access to somebody else's records, the viewer sees their own.
-  const subject = readable.find(({ id }) => String(id) === cookies.get('subject')) ?? own
+  const chosen = cookies.get('subject')
+  const found = readable.find(({ id }) => String(id) === chosen)
+  const subject = found ?? own
   const { asOf } = await readKnownTime(store, own.id, subject.id, now)
   return {
     ...readDisplay(cookies),
@@ -25,6 +27,7 @@ export async function viewerOf(
     shared: received.map(({ accountId: ownerId, ...terms }) => ({ ownerId, ...terms })),
     readable,
     subject,
+    accessEnded: chosen !== undefined && found === undefined,
     asOf,
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',

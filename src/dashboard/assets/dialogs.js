@@ -1,6 +1,8 @@
 /** Opens pages that consist of one form as dialogs over the page that links to them. */
 
 import { elementAt, formFields, onClick } from './events.js'
+import { isSignIn, NO_CONNECTION, SESSION_ENDED } from './forms.js'
+import { showNotice } from './notices.js'
 
 export function enableDialogs() {
   document.addEventListener('click', onDialogClick)
@@ -37,7 +39,13 @@ function onDialogClick(event) {
 async function openDialog(opener) {
   const dialog = document.createElement('dialog')
   dialog.setAttribute('aria-labelledby', 'dialog-title')
-  if (!(await fill(dialog, await fetch(opener.href)))) return
+  const response = await fetch(opener.href).catch(() => undefined)
+  if (response === undefined || isSignIn(response)) {
+    const { text, action } = response === undefined ? NO_CONNECTION : SESSION_ENDED
+    showNotice(text, action, document.querySelector('main') ?? document.body)
+    return
+  }
+  if (!(await fill(dialog, response))) return
   document.body.append(dialog)
   dialog.addEventListener('cancel', event => {
     // A key that is shown once must not be closed by accident.
@@ -62,7 +70,16 @@ async function openDialog(opener) {
 async function sendForm(dialog, form, submitter) {
   const body = formFields(form, submitter)
   if (submitter instanceof HTMLButtonElement) submitter.disabled = true
-  await fill(dialog, await fetch(form.action, { method: 'POST', body, headers: { Accept: 'text/html' } }))
+  const response = await fetch(form.action, { method: 'POST', body, headers: { Accept: 'text/html' } }).catch(
+    () => undefined,
+  )
+  if (response === undefined || isSignIn(response)) {
+    const { text, action } = response === undefined ? NO_CONNECTION : SESSION_ENDED
+    showNotice(text, action, form)
+    if (submitter instanceof HTMLButtonElement) submitter.disabled = false
+    return
+  }
+  await fill(dialog, response)
   const field = dialog.querySelector('[autofocus]')
   if (field instanceof HTMLElement) field.focus()
 }

@@ -10,6 +10,7 @@ import { chart, type Column } from '../charts.ts'
 import { html, type Html } from '../html.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, dateTimeText, durationText, monthText, numberText } from '../text.ts'
+import { stateName } from './lock-states.ts'
 
 /** Charts of time under lock. */
 
@@ -33,7 +34,7 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
     wide: true,
     data: { average: average === null ? undefined : hours(average), unit: 'h' },
     legend: [
-      ['solid', 'Locked'],
+      ['solid', stateName('locked', viewer)],
       ['open', 'Breaks'],
       ['so-far', 'This month so far'],
       ...(average === null ? [] : ([['average', 'Average of whole months']] as const)),

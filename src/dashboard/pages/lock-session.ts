@@ -36,7 +36,7 @@ async function showSession(visit: Visit) {
     section: 'locks',
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
-    lead: html`${stateMark(record.lockState, record.isActive)}${practiceMark(session.rules)} ${dateTime(viewer, started)} – ${
+    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${dateTime(viewer, started)} – ${
       endAt === null ? presentText(viewer, until, now) : dateTime(viewer, endAt)
     }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
@@ -45,7 +45,7 @@ async function showSession(visit: Visit) {
     body: html`
       ${stats(
         stat(
-          'Locked',
+          stateName('locked', viewer),
           intervals.length === 0 ? NONE : durationText(locked / 1000),
           isHidden ? undefined : `of ${durationText(record.duration)} planned`,
         ),
@@ -55,7 +55,7 @@ async function showSession(visit: Visit) {
         stat('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
         endAt === null
           ? plannedEndStat(viewer, session, { isHidden, until })
-          : stat('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState)),
+          : stat('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState, viewer)),
       )}
       ${tabs(path, query.get('view'), [
         {
@@ -101,7 +101,7 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     ticks: events.slice(0, MAX_DRAWN_INTERVALS).map(([at]) => wallClock(at, timeZone)),
     data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
     legend: [
-      ['solid', 'Locked'],
+      ['solid', stateName('locked', viewer)],
       ['open', 'Open'],
       ['tick', 'Event'],
       ...(endAt === null ? ([['now', 'Now']] as const) : []),
@@ -122,7 +122,7 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
       {
         key: 'locked',
         title: 'State',
-        cell: ({ locked }) => (locked ? 'Locked' : 'Open'),
+        cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open'),
         value: ({ locked }) => (locked ? 1 : 0),
       },
       {
@@ -160,7 +160,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
     [
       { title: 'When', cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>` },
       { title: 'Event', cell: ({ kind }) => eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind) },
-      { title: 'From then on', cell: ({ locked }) => (locked ? 'Locked' : 'Open') },
+      { title: 'From then on', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
       {
         title: 'After',
         numeric: true,
@@ -178,7 +178,7 @@ function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, i
     [label('publicId'), html`<code>${record.publicId}</code>`],
     [label('ownerId'), personName(viewer, personOf(viewer, owner))],
     [label('name'), recordName(viewer, 'lock', record)],
-    [label('lockState'), stateName(record.lockState)],
+    [label('lockState'), stateName(record.lockState, viewer)],
     ['Planned length', isHidden ? HIDDEN : durationText(record.duration)],
     [label('isActive'), record.isActive ? 'Yes' : 'No'],
     [label('startDate'), dateTimeText(viewer, Date.parse(record.startDate))],

@@ -1,10 +1,20 @@
 import type { LockRules } from '../../stats/intervals.ts'
 import { html, type Html, nothing } from '../html.ts'
+import type { Viewer } from '../page.ts'
 import { label, stateLabels } from '../labels.ts'
 
 /** The name of a state of a lock. Unknown states are shown as they are. */
-export function stateName(state: string): string {
+export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
+  if (discreet) return neutralStates[state] ?? 'Other state'
   return stateLabels[state] ?? (state === '' ? 'Unknown' : state)
+}
+
+const neutralStates: Readonly<Record<string, string>> = {
+  pending: 'Pending',
+  locked: 'Active',
+  break: 'Paused',
+  completed: 'Completed',
+  abandoned: 'Ended early',
 }
 
 /** A mark of locks for practice, which are not in any sum. */
@@ -12,6 +22,6 @@ export function practiceMark(rules: LockRules | undefined): Html {
   return rules?.isPractice === true ? html` <span class="state">${label('isTestLock')}</span>` : nothing
 }
 
-export function stateMark(state: string, isActive: boolean): Html {
-  return html`<span class="state${isActive ? ' on' : ''}">${stateName(state)}</span>`
+export function stateMark(viewer: Pick<Viewer, 'discreet'>, state: string, isActive: boolean): Html {
+  return html`<span class="state${isActive ? ' on' : ''}">${stateName(state, viewer)}</span>`
 }

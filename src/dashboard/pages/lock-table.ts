@@ -39,7 +39,7 @@ export async function lockTable(
       <div class="card-head">
         <h2>Sessions</h2>
         <div class="row">
-          ${stateFilter(entries, state)}
+          ${stateFilter(viewer, entries, state)}
           <p class="downloads">
             <a href="/locks.csv${suffix}" download>CSV</a>
             <a href="/locks.ndjson${suffix}" download>NDJSON</a>
@@ -55,7 +55,7 @@ export async function lockTable(
   `
 }
 
-function stateFilter(entries: readonly LockEntry[], state: string): Html {
+function stateFilter(viewer: Viewer, entries: readonly LockEntry[], state: string): Html {
   const states = [...new Set(entries.map(entry => entry.state))].toSorted()
   return html`
     <form class="filters" action="/locks#sessions" data-submit-on-change>
@@ -63,10 +63,10 @@ function stateFilter(entries: readonly LockEntry[], state: string): Html {
         <option value="">Any state</option>
         ${states.map(
           name =>
-            html`<option value="${name}"${name === state ? html` selected` : nothing}>${stateName(name)}</option>`,
+            html`<option value="${name}"${name === state ? html` selected` : nothing}>${stateName(name, viewer)}</option>`,
         )}
       </select>
-      <button class="small no-script">Show</button>
+      <button class="small">Show</button>
     </form>
   `
 }
@@ -89,7 +89,7 @@ function columns(viewer: Viewer): Column<LockRow>[] {
     },
     {
       title: label('lockState'),
-      cell: ({ state, isActive, rules }) => html`${stateMark(state, isActive)}${practiceMark(rules)}`,
+      cell: ({ state, isActive, rules }) => html`${stateMark(viewer, state, isActive)}${practiceMark(rules)}`,
     },
     {
       title: 'Planned',
@@ -99,7 +99,11 @@ function columns(viewer: Viewer): Column<LockRow>[] {
         return session.record === undefined ? NONE : durationText(session.record.duration)
       },
     },
-    { title: 'Locked', numeric: true, cell: ({ intervals, locked }) => knownLength(intervals, locked) },
+    {
+      title: stateName('locked', viewer),
+      numeric: true,
+      cell: ({ intervals, locked }) => knownLength(intervals, locked),
+    },
     {
       title: 'Breaks',
       numeric: true,
@@ -126,7 +130,7 @@ export async function downloadCsv(visit: Visit) {
     return [
       id,
       recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
-      stateName(state),
+      stateName(state, visit.viewer),
       formatTimestamp(at),
       endAt === null ? null : formatTimestamp(endAt),
       isHidden ? null : (record?.duration ?? null),

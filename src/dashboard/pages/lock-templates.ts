@@ -12,7 +12,7 @@ import { datedFile, download, type Page, view, type Viewer, type Visit } from '.
 import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../components.ts'
 import { paginate, readPage, tableFoot } from '../paging.ts'
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text.ts'
-import { stateMark } from './lock-states.ts'
+import { stateMark, stateName } from './lock-states.ts'
 import { knownLength } from './lock-table.ts'
 
 export const lockTemplatePages: readonly Page[] = [
@@ -163,8 +163,12 @@ function sessionTable(viewer: Viewer, sessions: readonly LockStats[]): Html {
         title: label('startDate'),
         cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
       },
-      { title: label('lockState'), cell: ({ state, isActive }) => stateMark(state, isActive) },
-      { title: 'Locked', numeric: true, cell: ({ intervals }) => knownLength(intervals, totalsOf(intervals).locked) },
+      { title: label('lockState'), cell: ({ state, isActive }) => stateMark(viewer, state, isActive) },
+      {
+        title: stateName('locked', viewer),
+        numeric: true,
+        cell: ({ intervals }) => knownLength(intervals, totalsOf(intervals).locked),
+      },
       {
         title: 'Longest stretch',
         numeric: true,

@@ -12,6 +12,7 @@ import { recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
+import { tickingTime, timeBar } from './lock-time.ts'
 import { practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
@@ -76,8 +77,8 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
   if (active === undefined) {
     const last = Math.max(...history.map(({ endAt, at }) => endAt ?? at))
     return html`
-      <section class="card">
-        <div class="card-head"><h2>Now</h2><span class="state">Not locked${ageText(viewer, now)}</span></div>
+      <section class="card" data-live="now">
+        <div class="card-head"><h2>Now</h2><span class="state">${viewer.discreet ? 'Not active' : 'Not locked'}${ageText(viewer, now)}</span></div>
         <p>No session is running. The last one ended ${dateTime(viewer, last)}.</p>
       </section>
     `
@@ -88,24 +89,30 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
   const isHidden = isTimeHidden(viewer, viewer.subject.id, active)
   const until = countedUntil(viewer.asOf, now)
   return html`
-    <section class="card">
+    <section class="card" data-live="now">
       <div class="card-head">
         <h2>Now</h2>
-        <span class="state on">${stateName(active.state)}${ageText(viewer, now)}</span>${practiceMark(active.rules)}
+        <span class="state on">${stateName(active.state, viewer)}${ageText(viewer, now)}</span>${practiceMark(active.rules)}
       </div>
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
         current === undefined
           ? ['Started', dateTime(viewer, active.at)]
-          : [current.locked ? 'Locked since' : 'Open since', dateTime(viewer, current.start)],
+          : [sinceTitle(viewer, current.locked), dateTime(viewer, current.start)],
         [
           'Elapsed',
-          html`${durationText((until - active.at) / 1000)} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
+          html`${tickingTime(active.at, { until, now })} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
         ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active.plannedEnd, until)],
       ])}
+      ${isHidden ? nothing : timeBar({ start: active.at, until, now, plannedEnd: active.plannedEnd })}
     </section>
   `
+}
+
+function sinceTitle({ discreet }: Viewer, locked: boolean): string {
+  if (discreet) return locked ? 'Active since' : 'Paused since'
+  return locked ? 'Locked since' : 'Open since'
 }
 
 function plannedEndText(viewer: Viewer, end: number | null, until: number): Html | string {

@@ -20,6 +20,7 @@ import {
   numberText,
   timeAgo,
 } from '../text.ts'
+import { tickingTime, timeBar } from './lock-time.ts'
 import { practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
 
@@ -94,17 +95,19 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
     const changed = current.intervals.at(-1)?.start
     const until = countedUntil(viewer.asOf, now)
     const { plannedEnd } = current
+    const isHidden = isTimeHidden(viewer, viewer.subject.id, current)
     const planned = plannedEnd === null ? 'Not set' : dateTime(viewer, plannedEnd)
     return tile(
       'Lock',
       html`
-        <p class="big word">${stateName(current.state)}<small>${changed === undefined ? nothing : ` for ${durationText((until - changed) / 1000)}`}${ageText(viewer, now)}</small></p>
+        <p class="big word">${stateName(current.state, viewer)}<small>${changed === undefined ? nothing : html` for ${tickingTime(changed, { until, now })}`}${ageText(viewer, now)}</small></p>
         <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
         <dl class="lines">
           <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
-          <div><dt>Elapsed</dt><dd>${durationText((until - current.at) / 1000)}</dd></div>
-          <div><dt>Planned end</dt><dd>${isTimeHidden(viewer, viewer.subject.id, current) ? HIDDEN : planned}</dd></div>
+          <div><dt>Elapsed</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
+          <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : planned}</dd></div>
         </dl>
+        ${isHidden ? nothing : timeBar({ start: current.at, until, now, plannedEnd })}
       `,
     )
   }

@@ -44,7 +44,7 @@ async function showOverview(visit: Visit) {
     section: 'overview',
     title: 'Overview',
     body: html`
-      <div class="tiles">
+      <div class="tiles" data-live="tiles">
         ${lastSession(visit, newest, programs)}
         ${thisWeek(viewer, sessions, now)}
         ${fourWeeks(viewer, lately, fourWeeksAgo)}

@@ -109,11 +109,18 @@ async function attemptKeys(store: Store, { trustedProxies }: Config, request: Fa
 }
 
 /** Redirects somebody who is not signed in to the form, which leads back afterwards. */
-export function askToSignIn({ method, context: { target } }: FastifyRequest, reply: FastifyReply) {
-  // A form that was sent after its session ended cannot be sent again from here.
-  if (method === 'POST' || target.path === '/') return reply.redirect('/signin', 303)
-  const next = target.query === '' ? target.path : `${target.path}?${target.query}`
+export function askToSignIn({ method, body, context: { target } }: FastifyRequest, reply: FastifyReply) {
+  // A form that was sent after its session ended cannot be sent again from here: its page is opened instead.
+  const next =
+    method === 'POST' ? pageOfForm(body, target.path) : `${target.path}${target.query === '' ? '' : `?${target.query}`}`
+  if (next === '/') return reply.redirect('/signin', 303)
   return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
+}
+
+/** The page that a form was on. */
+function pageOfForm(body: unknown, path: string): string {
+  if (body instanceof URLSearchParams && body.has('back')) return safePath(body.get('back'))
+  return /^\/keys\/\d+\/[a-z]+$/.test(path) ? path : (/^\/[a-z]+(-[a-z]+)*/.exec(path)?.[0] ?? '/')
 }
 
 /** A page for somebody who is not signed in. */

@@ -43,20 +43,23 @@ export function sessionColumns(
   programs: Programs | undefined,
   filters?: TrainingQuery,
 ): Column<SessionStats>[] {
-  const title = (sort: Sort, text: string) => (filters === undefined ? text : sortLink(filters, sort, text))
+  const head = (sort: Sort, text: string) =>
+    filters === undefined
+      ? { title: text }
+      : { title: sortLink(filters, sort, text), sorted: directionOf(filters, sort) }
   return [
     {
-      title: title('at', 'When'),
+      ...head('at', 'When'),
       cell: ({ id, at }) => html`<a class="when" href="/training/${id}">${dateTimeText(viewer, at)}</a>`,
     },
     ...(programs === undefined
       ? []
-      : [{ title: title('program', 'Program'), cell: ({ program }: SessionStats) => programs.nameOf(program) }]),
-    { title: title('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
-    { title: title('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`) },
-    { title: title('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
-    { title: title('reps', 'Repetitions'), numeric: true, cell: ({ reps }) => numberText(reps) },
-    { title: title('distance', 'Distance'), numeric: true, cell: session => distanceOf(viewer, session) },
+      : [{ ...head('program', 'Program'), cell: ({ program }: SessionStats) => programs.nameOf(program) }]),
+    { ...head('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
+    { ...head('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`) },
+    { ...head('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
+    { ...head('reps', 'Repetitions'), numeric: true, cell: ({ reps }) => numberText(reps) },
+    { ...head('distance', 'Distance'), numeric: true, cell: session => distanceOf(viewer, session) },
   ]
 }
 
@@ -64,6 +67,11 @@ export function sessionColumns(
 export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionStats): string {
   if (distance === null) return NONE
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
+}
+
+function directionOf({ sort, descending }: TrainingQuery, column: Sort): 'ascending' | 'descending' | undefined {
+  if (sort !== column) return undefined
+  return descending ? 'descending' : 'ascending'
 }
 
 function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {

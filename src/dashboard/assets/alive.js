@@ -1,0 +1,73 @@
+/** Keeps what a page shows up to date: times of the running lock, and the page itself when something has changed. */
+
+const CHECK_MS = 60_000
+
+export function enableUpdates() {
+  keepTimes()
+  if (document.querySelector('[data-live]') === null) return
+  let last = performance.now()
+  /** @type {string | undefined} */
+  let validator
+  const check = async () => {
+    last = performance.now()
+    const response = await fetch('/live', { headers: validator === undefined ? {} : { 'If-None-Match': validator } })
+    if (response.status === 304 || response.redirected || !response.ok) return
+    const isFirst = validator === undefined
+    validator = response.headers.get('ETag') ?? undefined
+    if (!isFirst) await drawAgain()
+  }
+  const checkInView = () => {
+    // A lost connection is tried again a minute later.
+    if (document.visibilityState === 'visible') check().catch(() => {})
+  }
+  checkInView()
+  setInterval(checkInView, CHECK_MS)
+  document.addEventListener('visibilitychange', () => {
+    if (performance.now() - last >= CHECK_MS) checkInView()
+  })
+}
+
+/** Replaces the parts of the page that change by themselves, but for one that has the focus. */
+async function drawAgain() {
+  const response = await fetch(location.href, { headers: { Accept: 'text/html' } })
+  if (!response.ok || response.redirected) return
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html')
+  for (const part of document.querySelectorAll('[data-live]')) {
+    const name = part.getAttribute('data-live') ?? ''
+    const next = page.querySelector(`[data-live="${CSS.escape(name)}"]`)
+    if (next !== null && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(next))
+  }
+  tick()
+}
+
+/** The difference between the clocks of the server and of this browser, by the element that says the time. */
+const clocks = new WeakMap()
+
+function keepTimes() {
+  tick()
+  setInterval(tick, 1000)
+}
+
+function tick() {
+  for (const element of document.querySelectorAll('[data-since], [data-until]')) {
+    if (!(element instanceof HTMLElement)) continue
+    const { since, until, now } = element.dataset
+    if (!clocks.has(element)) clocks.set(element, Number(now) - Date.now())
+    const time = Date.now() + Number(clocks.get(element))
+    element.textContent = clockText(since === undefined ? Number(until) - time : time - Number(since))
+  }
+}
+
+/**
+ * `4 d 22:13:05` or `22:13:05`.
+ *
+ * @param {number} milliseconds
+ */
+function clockText(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
+  const days = Math.floor(seconds / 86_400)
+  const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
+    .map(part => String(part).padStart(2, '0'))
+    .join(':')
+  return days > 0 ? `${days} d ${clock}` : clock
+}

@@ -1,0 +1,113 @@
+/** Forms keep what was entered where the connection is lost or the session has ended, and say so in place. */
+
+import { elementAt } from './events.js'
+import { showNotice } from './notices.js'
+
+/** Forms that may be sent, because somebody is signed in. */
+const checked = new WeakSet()
+
+export function enableForms() {
+  document.addEventListener('submit', event => {
+    const form = event.target
+    if (!(form instanceof HTMLFormElement) || event.defaultPrevented || checked.has(form)) return
+    if (form.method !== 'post' || form.closest('dialog') !== null || form.matches('[data-display]')) return
+    if (['/signin', '/signout'].includes(new URL(form.action).pathname) || !form.closest('main')) return
+    event.preventDefault()
+    void sendChecked(form, event.submitter)
+  })
+  enableSelects()
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement | null} submitter
+ */
+async function sendChecked(form, submitter) {
+  const problem = await connectionProblem()
+  if (problem !== undefined) {
+    showNotice(problem.text, problem.action, form)
+    return
+  }
+  checked.add(form)
+  form.requestSubmit(submitter)
+}
+
+/** Why a form cannot be sent now. */
+async function connectionProblem() {
+  try {
+    const response = await fetch('/live')
+    return isSignIn(response) ? SESSION_ENDED : undefined
+  } catch {
+    return NO_CONNECTION
+  }
+}
+
+export const SESSION_ENDED = {
+  text: 'You are signed out. Sign in again in a new tab, and then send this once more: it is kept.',
+  action: { text: 'Sign in', href: '/signin' },
+}
+
+export const NO_CONNECTION = {
+  text: 'There is no connection. What you entered is kept: send it again later.',
+  action: { text: 'Check', act: () => void fetch('/live').then(() => document.querySelector('.notice')?.remove()) },
+}
+
+/** @param {Response} response */
+export function isSignIn({ redirected, url }) {
+  return redirected && new URL(url).pathname === '/signin'
+}
+
+/**
+ * A choice applies at once where it was made with a pointer. With the keyboard, arrow keys change the choice each time, so it
+ * applies on Enter or when the field is left.
+ */
+function enableSelects() {
+  /** @type {HTMLSelectElement | undefined} */
+  let pending
+  let byKey = false
+  const apply = () => {
+    const form = pending?.form
+    pending = undefined
+    if (form != null) sendKeepingFocus(form)
+  }
+  document.addEventListener('pointerdown', () => {
+    byKey = false
+  })
+  document.addEventListener('keydown', event => {
+    byKey = elementAt(event) instanceof HTMLSelectElement
+    if (event.key === 'Enter' && pending !== undefined && elementAt(event) === pending) {
+      event.preventDefault()
+      apply()
+    }
+  })
+  document.addEventListener('change', event => {
+    const field = elementAt(event)
+    if (!(field instanceof HTMLSelectElement) || field.form?.matches('[data-submit-on-change]') !== true) return
+    pending = field
+    if (!byKey) apply()
+  })
+  document.addEventListener('focusout', event => {
+    // The next field has the focus only after this event.
+    if (pending !== undefined && elementAt(event) === pending) setTimeout(apply)
+  })
+  restoreFocus()
+}
+
+const FOCUS = 'focused-field'
+
+/** @param {HTMLFormElement} form */
+function sendKeepingFocus(form) {
+  const focused = document.activeElement
+  if (focused instanceof HTMLSelectElement || focused instanceof HTMLInputElement) {
+    sessionStorage.setItem(FOCUS, focused.name)
+  }
+  form.requestSubmit()
+}
+
+function restoreFocus() {
+  const name = sessionStorage.getItem(FOCUS)
+  sessionStorage.removeItem(FOCUS)
+  if (name === null) return
+  const field = document.querySelector(`[data-submit-on-change] [name="${CSS.escape(name)}"]`)
+  if (field instanceof HTMLElement) field.focus()
+}

@@ -1,0 +1,37 @@
+/** Says in place what went wrong, and offers a way to go on. */
+
+/**
+ * @param {string} text
+ * @param {{ readonly text: string; readonly act?: () => void; readonly href?: string }} action
+ * @param {Element} [place] where it is shown; above the page if not given
+ */
+export function showNotice(text, action, place = document.body) {
+  place.querySelector(':scope > .notice')?.remove()
+  const notice = document.createElement('div')
+  notice.className = 'notice problem'
+  notice.setAttribute('role', 'alert')
+  const line = document.createElement('p')
+  line.textContent = text
+  notice.append(line, action.href === undefined ? buttonOf(action) : linkOf(action.text, action.href))
+  place.prepend(notice)
+}
+
+/** @param {{ readonly text: string; readonly act?: () => void }} action */
+function buttonOf({ text, act }) {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'small'
+  button.textContent = text
+  button.addEventListener('click', () => act?.())
+  return button
+}
+
+/**
+ * @param {string} text
+ * @param {string} href
+ */
+function linkOf(text, href) {
+  const link = document.createElement('a')
+  Object.assign(link, { className: 'button small', href, target: '_blank', textContent: text })
+  return link
+}

@@ -1,0 +1,31 @@
+import { hash } from 'node:crypto'
+import { keptReads } from '../../stats/kept.ts'
+import { runningLock } from '../../stats/queries.ts'
+import { countedUntil, lockStatus, trainingStatus } from '../../stats/status.ts'
+import { allTrainings } from '../../stats/training-rows.ts'
+import type { LiveState, Page, Visit } from '../page.ts'
+
+/** What open pages ask for once a minute: a validator that changes when they are to be drawn again. */
+export const livePages: readonly Page[] = [{ path: '/live', handler: readLive }]
+
+async function readLive({ store, viewer, reading, now }: Visit): Promise<LiveState> {
+  const { subject, session, asOf, timeZone } = viewer
+  const kept = await keptReads(store)
+  const [lock, sessions] = await Promise.all([
+    runningLock(store, reading.sessions('lkbx'), kept),
+    allTrainings(store, reading.sessions('dtt'), kept),
+  ])
+  const {
+    elapsed: _elapsed,
+    remaining: _remaining,
+    ...locked
+  } = lockStatus(lock, {
+    isOwner: subject.id === session.accountId,
+    asOf,
+    now,
+  })
+  const { last, ...training } = trainingStatus(sessions, timeZone, now)
+  const isFresh = countedUntil(asOf, now) === now
+  const state = JSON.stringify([subject.id, isFresh, locked, last?.id, training])
+  return { kind: 'live', etag: `"${hash('sha256', state, 'base64url').slice(0, 22)}"` }
+}

@@ -1,0 +1,49 @@
+import { html, type Html, nothing } from './html.ts'
+import { personName } from './names.ts'
+import { type Section, type View, view, type Viewer } from './page.ts'
+
+/** What pages say where they show the records of somebody else, or would. */
+
+/** Sections that are about the account that signed in, whoever's records the others show. */
+const OWN_SECTIONS: readonly (Section | undefined)[] = ['people', 'keys', 'settings']
+
+export function isOwnSection(section: Section | undefined): boolean {
+  return OWN_SECTIONS.includes(section)
+}
+
+/** Whether a page shows the records of somebody else. */
+export function showsOthers(viewer: Viewer, section: Section | undefined): boolean {
+  return viewer.subject.id !== viewer.session.accountId && !isOwnSection(section)
+}
+
+export function subjectBanner(viewer: Viewer, section: Section | undefined, path: string): Html {
+  if (!showsOthers(viewer, section)) return nothing
+  return html`
+    <div class="banner" role="note">
+      <p>Showing ${personName(viewer, viewer.subject)}’s records ·</p>
+      ${backToMine(viewer, path, 'link')}
+    </div>
+  `
+}
+
+/** The page in place of records that may not be read any more. */
+export function accessEnded(viewer: Viewer, section: Section, title: string): View {
+  return view({
+    section,
+    title,
+    body: html`
+      <div class="card stack">
+        <h2>The access to these records has ended</h2>
+        <p>The account that you looked at does not share its records with you any more.</p>
+        ${backToMine(viewer, '/', 'primary')}
+      </div>
+    `,
+  })
+}
+
+function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
+  return html`<form method="post" action="/subject">
+    <input type="hidden" name="back" value="${path}">
+    <button class="${look}" name="subject" value="${session.accountId}">Back to mine</button>
+  </form>`
+}

@@ -1,0 +1,166 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
+import { sampleService, signIn } from '../support/dashboard.ts'
+import { assertAccessible } from '../support/pages.ts'
+import type { TestService } from '../support/service.ts'
+
+describe('pages that follow what happens, in a browser', needsChromium, () => {
+  let service: TestService
+  let browser: Watched
+  let page: Page
+
+  before(async () => {
+    service = await sampleService()
+    browser = await openPage({ viewport: { width: 1280, height: 1200 } })
+    page = browser.page
+    await signIn(page, service.url)
+  })
+
+  after(async () => {
+    await browser[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+  })
+
+  const focusedText = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
+
+  test('the time of the running lock goes on, and the card is drawn again when something changed', async () => {
+    const { db } = service.store
+    await db.updateTable('lock_template').set({ is_time_displayed: 1 }).execute()
+    const end = Date.now() + 5 * 86_400_000
+    await db.updateTable('lock_session').set({ ended_at: end }).where('is_active', '=', 1).execute()
+    await using other = await openPage()
+    await other.page.clock.install()
+    await signIn(other.page, service.url)
+    const time = other.page.locator('[data-since]').first()
+    const first = await time.textContent()
+    await other.page.clock.runFor(2000)
+    assert.notEqual(await time.textContent(), first)
+    assert.match((await other.page.locator('.time-of').textContent()) ?? '', / of /)
+
+    const answers: number[] = []
+    other.page.on('response', response => {
+      if (new URL(response.url()).pathname === '/live') answers.push(response.status())
+    })
+    const asked = other.page.waitForResponse(response => response.url().endsWith('/live'))
+    await other.page.clock.runFor(60_000)
+    await asked
+    assert.deepEqual(answers, [304])
+    await db
+      .updateTable('lock_session')
+      .set({ is_active: 0, lock_state: 'completed', ended_at: Date.now() })
+      .where('owner_id', '=', 1)
+      .where('is_active', '=', 1)
+      .execute()
+    await other.page.clock.runFor(61_000)
+    await other.page.getByText('No lock session runs.').waitFor()
+    assert.equal(answers.at(-1), 204)
+    assert.deepEqual(other.problems, [])
+  })
+
+  test('discreet mode hides names before anything is sent, and also without a connection', async () => {
+    await page.goto(`${service.url}/keys`)
+    await page.getByText('Home Assistant').first().waitFor()
+    await page.context().setOffline(true)
+    await page.keyboard.press('d')
+    assert.ok(!(await page.getByText('Home Assistant').first().isVisible()))
+    assert.equal(await page.title(), 'Lockstep')
+    await page.getByText('The page stays hidden').waitFor()
+    await page.context().setOffline(false)
+    await page.goto(`${service.url}/keys`)
+    await page.keyboard.press('d')
+    await page.getByText('Key 1').first().waitFor()
+    assert.equal(await page.title(), 'Lockstep')
+    assert.doesNotMatch(await page.content(), /Home Assistant/)
+    await page.goto(`${service.url}/locks`)
+    assert.equal(await page.getByText('Locked', { exact: true }).count(), 0)
+    await page.keyboard.press('d')
+    await page.waitForFunction(() => !document.documentElement.hasAttribute('data-discreet'))
+  })
+
+  test('a lost connection and an ended session are said in place, and the form is kept', async () => {
+    await page.goto(`${service.url}/settings`)
+    await page.locator('input[name=displayName]').fill('Alexandra')
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('There is no connection. What you entered is kept').waitFor()
+    await page.context().setOffline(false)
+    await page.context().clearCookies({ name: 'session' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    const notice = page.getByText('You are signed out')
+    await notice.waitFor()
+    await assertAccessible(page, 'the notice')
+    assert.equal(await page.getByRole('link', { name: 'Sign in' }).getAttribute('target'), '_blank')
+    assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
+    const signedIn = await page.context().newPage()
+    await signIn(signedIn, service.url)
+    await signedIn.close()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
+  })
+
+  test("somebody else's records have a banner, and their end is said", async () => {
+    await page.goto(`${service.url}/training`)
+    await page.getByLabel('Records of').selectOption({ label: 'robin' })
+    await page.getByText('Showing robin’s records').waitFor()
+    assert.match(await page.title(), /robin/)
+    await assertAccessible(page, 'the banner')
+    await page.goto(`${service.url}/keys`)
+    assert.equal(await page.getByLabel('Records of').count(), 0)
+    assert.equal(await page.getByText('Showing robin').count(), 0)
+    await page.goto(`${service.url}/locks`)
+    await service.store.db.deleteFrom('partnership').where('partner_id', '=', 1).execute()
+    await page.goto(`${service.url}/training`)
+    await page.getByText('The access to these records has ended').waitFor()
+    await page.getByRole('button', { name: 'Back to mine' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  test('what is not there keeps the header', async () => {
+    for (const path of ['/locks/99999', '/nothing']) {
+      const response = await page.goto(service.url + path)
+      assert.equal(response?.status(), 404)
+      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+      await page.getByRole('navigation', { name: 'Sections' }).first().waitFor()
+    }
+  })
+
+  test('a calendar is one tab stop, with arrow keys inside', async () => {
+    await page.goto(`${service.url}/`)
+    const stops = page.locator('table.calendar a.day[tabindex="0"]')
+    assert.equal(await stops.count(), 1)
+    await stops.focus()
+    const first = await focusedText()
+    await page.keyboard.press('ArrowUp')
+    assert.notEqual(await focusedText(), first)
+    assert.equal(await stops.count(), 1)
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await focusedText(), first)
+  })
+
+  test('a choice by keyboard applies on Enter, and its field keeps the focus', async () => {
+    await page.goto(`${service.url}/training`)
+    await page.locator('select[name=result]').focus()
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await page.locator('select[name=result]').inputValue(), 'passed')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(new URL(page.url()).search, '')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/result=not-passed/)
+    await page.locator('select[name=result]:focus').waitFor()
+  })
+
+  test('sorting is told, pages of a table stay at it, and links back keep the filters', async () => {
+    await page.goto(`${service.url}/training?range=1y&sort=reps`)
+    assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending')
+    await page.getByRole('link', { name: 'Older' }).click()
+    await page.waitForURL(/page=2#sessions$/)
+    await page.locator('#session-table a.when').first().click()
+    await page.waitForURL(/\/training\/\d+$/)
+    await page.locator('.back a').click()
+    await page.waitForURL(url => url.search === '?range=1y&sort=reps&page=2')
+  })
+})
