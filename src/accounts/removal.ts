@@ -77,6 +77,7 @@ async function deleteInParts(db: Kysely<Tables>, id: number) {
     ...owned,
     ['pull_row', sql`source_id in (${sources})`],
     ['set_aside', sql`account_id = ${id}`],
+    ['read_log', sql`owner_id = ${id}`],
   ] as const
   for (const [name, condition] of parts) {
     const table = sql.table(name)

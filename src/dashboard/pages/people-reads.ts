@@ -86,8 +86,6 @@ function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: Peo
       { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
     ],
     entries,
-    undefined,
-    { stacks: true },
   )
 }
 
