@@ -94,7 +94,7 @@ export function confirmSession(
   })
 }
 
-/** The session of a secret; undefined if there is none, or it has ended. Records once a minute that it is in use. */
+/** The session of a secret; undefined if there is none, or it has ended. Records once a minute, later, that it is in use. */
 export async function findSession(store: Store, secret: string, now: number): Promise<BrowserSession | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
   const [row] = await store.read(sessionByHash, {
@@ -103,9 +103,7 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     createdAfter: now - MAX_SESSION_MS,
   })
   if (row === undefined) return undefined
-  if (now - row.seen_at > SEEN_INTERVAL_MS) {
-    await store.db.updateTable('browser_session').set({ seen_at: now }).where('id', '=', row.id).execute()
-  }
+  if (now - row.seen_at > SEEN_INTERVAL_MS) noteSeen(store, row.id, now)
   return {
     id: row.id,
     accountId: row.account_id,
@@ -119,6 +117,23 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     weeklyGoal: row.weekly_goal,
   }
 }
+
+/** In the background: a page needs no write, which may take long or fail. Then the next page tries again. */
+function noteSeen(store: Store, id: number, now: number) {
+  const writing = writingSeen.getOrInsertComputed(store, () => new Set())
+  if (writing.has(id)) return
+  writing.add(id)
+  void store.db
+    .updateTable('browser_session')
+    .set({ seen_at: now })
+    .where('id', '=', id)
+    .execute()
+    .catch(() => {})
+    .finally(() => writing.delete(id))
+}
+
+/** The sessions whose use is being recorded. */
+const writingSeen = new WeakMap<Store, Set<number>>()
 
 export interface SessionFacts {
   readonly id: number

@@ -68,6 +68,7 @@ async function serve(flags: ServeFlags) {
   const openServed = () =>
     openStore(flags.database ?? config.databaseUrl, {
       busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,
+      writerThread: true,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       readUrls: config.databaseReadUrls,
       create: mayMigrate,

@@ -77,6 +77,8 @@ export interface OpenOptions {
   readonly readUrls?: readonly string[]
   /** Whether to create the database if it does not exist. */
   readonly create?: boolean
+  /** Whether SQLite writes in a thread of its own, so that reads do not wait for a slow disk. */
+  readonly writerThread?: boolean
   /** Whether much will be written at once, which needs a larger cache. */
   readonly bulk?: boolean
   /**

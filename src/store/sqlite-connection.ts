@@ -1,0 +1,135 @@
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { DatabaseSync } from 'node:sqlite'
+import { type OpenOptions, StoreError } from './store.ts'
+
+/** Opens the database for writing, or creates it if `create` allows it. Throws StoreError. */
+export function openWriter(path: string, options: OpenOptions): DatabaseSync {
+  const { busyTimeoutMs, create = true, bulk = false, exclusive = false, readOnly = false } = options
+  if (readOnly) return openFinished(path)
+  const writer = connect(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
+  try {
+    configure(writer, path, { exclusive, bulk })
+    return writer
+  } catch (error) {
+    writer.close()
+    throw error instanceof StoreError || isBusy(error) ? error : cannotOpen(path, error)
+  }
+}
+
+function configure(writer: DatabaseSync, path: string, { exclusive, bulk }: { exclusive: boolean; bulk: boolean }) {
+  // The page size applies to new files only: records of a few kilobytes waste a third of pages of 4096 bytes. Without
+  // synchronous = full, a commit that was acknowledged can be lost in a power failure.
+  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma synchronous = full; pragma foreign_keys = on`)
+  if (exclusive) keepOthersAway(writer, path)
+  else writer.exec(`pragma journal_mode = wal; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
+  if (bulk) {
+    writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
+  }
+}
+
+/** Opens a file that nobody writes any more, without locking it or creating anything beside it. */
+function openFinished(path: string): DatabaseSync {
+  const address = pathToFileURL(path)
+  address.searchParams.set('immutable', '1')
+  return new DatabaseSync(address, { readOnly: true })
+}
+
+/** The journal is not a write-ahead log meanwhile: rows that are written at once would be written twice. */
+function keepOthersAway(writer: DatabaseSync, path: string) {
+  try {
+    writer.exec('pragma locking_mode = exclusive; pragma journal_mode = delete; begin exclusive; commit')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw new StoreError(`another process has the database at ${path} open: stop it first`, { cause: error })
+  }
+}
+
+function connect(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
+  try {
+    if (path === MEMORY) return new DatabaseSync(path)
+    if (create && !existsSync(path)) {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      closeSync(openSync(path, 'a', 0o600))
+    } else if (!existsSync(path)) {
+      throw new StoreError(`there is no database at ${path}`)
+    }
+    refuseForeignLog(path)
+    // Another process that closes the last connection locks the whole file for a moment.
+    const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+    database.prepare('select count(*) from sqlite_schema').get()
+    return database
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    throw cannotOpen(path, error)
+  }
+}
+
+/**
+ * A file that was put in the place of a database beside the log of that one: the engine would mix both. It can be told
+ * from a file without a log of its own, such as a backup.
+ */
+function refuseForeignLog(path: string) {
+  const { size } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? { size: 0 }
+  if (size === 0 || journalVersionOf(path) !== ROLLBACK_JOURNAL) return
+  throw new StoreError(
+    `${path}-wal is the log of another database that was in this place before: move it and ${path}-shm away if ${path} is the one to keep. A backup is put in place with \`lockstep restore\`.`,
+  )
+}
+
+/** What the header of the file says of its log. */
+function journalVersionOf(path: string): number | undefined {
+  const file = openSync(path, 'r')
+  try {
+    const header = Buffer.alloc(HEADER_BYTES)
+    return readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES ? undefined : header[READ_VERSION]
+  } finally {
+    closeSync(file)
+  }
+}
+
+const HEADER_BYTES = 100
+const READ_VERSION = 19
+const ROLLBACK_JOURNAL = 1
+
+function cannotOpen(path: string, error: unknown): StoreError {
+  return new StoreError(`the database at ${path} cannot be opened: ${reasonOf(path) ?? messageOf(error)}`, {
+    cause: error,
+  })
+}
+
+/** Why the system does not let the file be opened, which the engine does not tell. */
+function reasonOf(path: string): string | undefined {
+  try {
+    closeSync(openSync(path, 'r+'))
+    accessSync(dirname(path), constants.W_OK)
+    return undefined
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    return REASONS[code]
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EROFS: 'the file system is read-only',
+  EACCES: 'this user may not write the file or its folder',
+  EMFILE: 'the process has too many files open: raise its limit (LimitNOFILE, ulimit -n)',
+  ENFILE: 'the system has too many files open',
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 5
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The path of a database that is in memory alone. */
+const MEMORY = ':memory:'
+
+/** How long the engine itself waits for a lock; it blocks the event loop meanwhile. */
+export const BLOCKING_BUSY_TIMEOUT_MS = 100
+
+const PAGE_SIZE = 8192

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { until } from './waiting.ts'
+
+/** Stops every sync of the disk by a process while it is closed, as a disk does that is slow without end. */
+export interface SyncGate {
+  /** The settings of the process. */
+  readonly env: Readonly<Record<string, string>>
+  close(): void
+  open(): void
+  /** Waits until a sync has been stopped since it was closed. */
+  reached(): Promise<void>
+}
+
+/** Needs a C compiler; undefined where there is none. */
+export function makeSyncGate(folder: string): SyncGate | undefined {
+  const library = join(folder, 'sync-gate.so')
+  const source = join(import.meta.dirname, 'sync-gate.c')
+  if (spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, source]).status !== 0) return undefined
+  const gate = join(folder, 'gate')
+  const mark = `${gate}.reached`
+  return {
+    env: { LD_PRELOAD: library, SYNC_GATE: gate },
+    close() {
+      rmSync(mark, { force: true })
+      writeFileSync(gate, '')
+    },
+    open: () => rmSync(gate, { force: true }),
+    reached: () => until(async () => existsSync(mark)),
+  }
+}
