@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Area, areas } from '../contract/areas.ts'
-import type { ReadKind, ReadWay } from '../contract/reads.ts'
+import { type ReadKind, readKinds, type ReadWay } from '../contract/reads.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -16,10 +16,11 @@ export interface ReadLog {
 
 /** Who reads, and how. */
 interface Reader {
-  /** 0 for the operator. */
   readonly accountId: number
   readonly via: ReadWay
-  /** Empty if the reader used no token. */
+  /** 0 if the reader uses no token. */
+  readonly tokenId: number
+  /** Empty if the reader uses no token. */
   readonly tokenName: string
 }
 
@@ -38,41 +39,26 @@ interface ReadLogOptions {
  */
 export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
-  /** Counts by key; a key has all that a row has. */
-  let counts = new Map<string, number>()
-  /** Reads beyond the limit, by owner, from the hour of the first of them on. */
-  let gaps = new Map<number, { readonly hour: number; readonly reads: number }>()
+  let counts = new ReadCounts(maxEntries)
+  const pending = new PendingReads(maxEntries)
   let cleanedAt = 0
   let running = Promise.resolve()
 
-  const add = (key: string, ownerId: number, hour: number, reads: number) => {
-    const known = counts.get(key)
-    if (known !== undefined) counts.set(key, known + reads)
-    else if (counts.size < maxEntries) counts.set(key, reads)
-    else {
-      const gap = gaps.get(ownerId)
-      gaps.set(ownerId, { hour: gap?.hour ?? hour, reads: (gap?.reads ?? 0) + reads })
-    }
-  }
-
   const flush = async () => {
-    const pending = [...counts].map(([key, reads]) => rowOf(key, reads))
-    for (const [ownerId, { hour, reads }] of gaps) pending.push(gapOf(ownerId, hour, reads))
-    counts = new Map()
-    gaps = new Map()
+    for (const row of counts.rows()) pending.add(row)
+    counts = new ReadCounts(maxEntries)
     try {
-      // The same order in every process, so that two of them cannot deadlock.
-      pending.sort(byKey)
-      while (pending.length > 0) {
-        await writeReads(store.db, pending.slice(0, ROWS_AT_ONCE))
-        pending.splice(0, ROWS_AT_ONCE)
+      const rows = pending.inOrder()
+      for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+        const some = rows.slice(start, start + ROWS_AT_ONCE)
+        await writeReads(store.db, some)
+        pending.remove(some)
         await nextTurn()
       }
       cleanedAt = await clean(store, days, cleanedAt)
     } catch (error) {
-      onFailure(error)
       // Retried with the next flush.
-      for (const row of pending) add(keyOf(row), row.owner_id, row.hour, row.reads)
+      onFailure(error)
     }
   }
   const flushInTurn = () => {
@@ -83,14 +69,101 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   timer.unref()
 
   return {
-    record({ accountId, via, tokenName }, ownerId, area, kind, now) {
-      const hour = hourOf(now)
-      add(`${ownerId} ${hour} ${accountId} ${via} ${area} ${kind} ${tokenName}`, ownerId, hour, 1)
-    },
+    record: (reader, ownerId, area, kind, now) => counts.add(reader, ownerId, COMBINATIONS[area][kind], hourOf(now)),
     async close() {
       clearInterval(timer)
       await flushInTurn()
     },
+  }
+}
+
+/** Counts in memory. A read costs a few look-ups by numbers, which are much cheaper than by texts. */
+class ReadCounts {
+  readonly #maxEntries: number
+  #entries = 0
+  #hour = NaN
+  #readers = new Map<number, ReaderCounts>()
+  readonly #hours = new Map<number, Map<number, ReaderCounts>>()
+  /** Reads beyond the limit, by owner, from the hour of the first of them on. */
+  readonly #gaps = new Map<number, { readonly hour: number; reads: number }>()
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
+  }
+
+  /** `combination` is the place of area and kind. */
+  add(reader: Reader, ownerId: number, combination: number, hour: number) {
+    if (hour !== this.#hour) {
+      this.#hour = hour
+      this.#readers = this.#hours.getOrInsertComputed(hour, () => new Map())
+    }
+    const key = reader.tokenId === 0 ? -reader.accountId : reader.tokenId
+    const counts = this.#readers.get(key)?.owners.get(ownerId) ?? this.#makeCounts(key, reader, ownerId)
+    if (counts === undefined) this.#gaps.getOrInsertComputed(ownerId, () => ({ hour, reads: 0 })).reads += 1
+    else counts[combination] = (counts[combination] ?? 0) + 1
+  }
+
+  *rows(): Generator<NewRead> {
+    for (const [hour, readers] of this.#hours) {
+      for (const { reader, owners } of readers.values()) {
+        for (const [ownerId, counts] of owners) {
+          for (const [index, { area, kind }] of AREAS_AND_KINDS.entries()) {
+            const reads = counts[index] ?? 0
+            if (reads > 0) yield { ...rowOf(reader, ownerId, hour), area, kind, reads }
+          }
+        }
+      }
+    }
+    for (const [ownerId, { hour, reads }] of this.#gaps) yield gapOf(ownerId, hour, reads)
+  }
+
+  #makeCounts(key: number, reader: Reader, ownerId: number): number[] | undefined {
+    if (this.#entries >= this.#maxEntries) return undefined
+    this.#entries += 1
+    const counts = AREAS_AND_KINDS.map(() => 0)
+    this.#readers.getOrInsertComputed(key, () => ({ reader, owners: new Map() })).owners.set(ownerId, counts)
+    return counts
+  }
+}
+
+interface ReaderCounts {
+  readonly reader: Reader
+  /** Counts for each area and kind, by owner. */
+  readonly owners: Map<number, number[]>
+}
+
+/** Rows that are not written yet. */
+class PendingReads {
+  readonly #maxEntries: number
+  readonly #rows = new Map<string, NewRead>()
+  readonly #gapHours = new Map<number, number>()
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
+  }
+
+  add(row: NewRead) {
+    const key = keyOf(row)
+    const known = this.#rows.get(key)
+    if (known !== undefined) this.#rows.set(key, { ...row, reads: known.reads + row.reads })
+    else if (this.#rows.size < this.#maxEntries || isGap(row)) this.#rows.set(key, row)
+    else this.#addGap(row)
+  }
+
+  /** The same order in every process, so that two of them cannot deadlock. */
+  inOrder(): NewRead[] {
+    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+  }
+
+  remove(rows: readonly NewRead[]) {
+    for (const row of rows) this.#rows.delete(keyOf(row))
+    if (this.#rows.size === 0) this.#gapHours.clear()
+  }
+
+  /** One gap of an owner has all that does not fit, from its first hour on. */
+  #addGap({ owner_id: ownerId, hour, reads }: NewRead) {
+    const start = this.#gapHours.getOrInsertComputed(ownerId, () => hour)
+    this.add(gapOf(ownerId, start, reads))
   }
 }
 
@@ -102,6 +175,21 @@ export async function writeOperatorExport(store: Store, ownerId: number, now: nu
     areas.map(area => ({ ...read, area, reads: 1 })),
   )
 }
+
+const AREAS_AND_KINDS = areas.flatMap(area => readKinds.map(kind => ({ area, kind })))
+
+function combinationsOf(area: Area): Readonly<Record<ReadKind, number>> {
+  const placeOf = (kind: ReadKind) => AREAS_AND_KINDS.findIndex(one => one.area === area && one.kind === kind)
+  return {
+    list: placeOf('list'),
+    record: placeOf('record'),
+    statistics: placeOf('statistics'),
+    export: placeOf('export'),
+  }
+}
+
+/** The place of each area and kind. */
+const COMBINATIONS = { lkbx: combinationsOf('lkbx'), dtt: combinationsOf('dtt') }
 
 const HOUR_MS = 3_600_000
 const FLUSH_INTERVAL_MS = 60_000
@@ -125,11 +213,8 @@ function hourOf(now: number): number {
   return now - (now % HOUR_MS)
 }
 
-/** The name of a token comes last, because it may contain spaces. */
-function rowOf(key: string, reads: number): NewRead {
-  const [owner, hour, reader, via = '', area = '', kind = '', ...name] = key.split(' ')
-  const ids = { owner_id: Number(owner), hour: Number(hour), reader_id: Number(reader) }
-  return { ...ids, via, area, kind, token_name: name.join(' '), reads }
+function rowOf({ accountId, via, tokenName }: Reader, ownerId: number, hour: number) {
+  return { owner_id: ownerId, hour, reader_id: accountId, via, token_name: tokenName }
 }
 
 function gapOf(ownerId: number, hour: number, reads: number): NewRead {
@@ -140,10 +225,8 @@ function keyOf(row: NewRead): string {
   return [row.owner_id, row.hour, row.reader_id, row.via, row.area, row.kind, row.token_name].join(' ')
 }
 
-function byKey(some: NewRead, other: NewRead): number {
-  const [key, otherKey] = [keyOf(some), keyOf(other)]
-  if (key === otherKey) return 0
-  return key < otherKey ? -1 : 1
+function isGap({ via }: NewRead): boolean {
+  return via === ''
 }
 
 const ROWS_AT_ONCE = 100

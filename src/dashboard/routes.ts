@@ -192,7 +192,8 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
 function recordReads(reads: ReadLog, { viewer, reading, now }: Visit, kind: ReadKind) {
   const { accountId } = viewer.session
   for (const [area, owner] of reading.noted()) {
-    if (owner !== accountId) reads.record({ accountId, via: 'dashboard', tokenName: '' }, owner, area, kind, now)
+    if (owner !== accountId)
+      reads.record({ accountId, via: 'dashboard', tokenId: 0, tokenName: '' }, owner, area, kind, now)
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { allReads, listReaders, listReads } from '../../src/accounts/reads.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
@@ -12,8 +13,8 @@ import { startService } from '../support/service.ts'
 const HOUR_MS = 3_600_000
 const now = Date.parse('2026-03-01T12:34:56Z')
 const hour = Date.parse('2026-03-01T12:00:00Z')
-const ben = { accountId: 2, via: 'token', tokenName: 'my script 2' } as const
-const benOnPages = { accountId: 2, via: 'dashboard', tokenName: '' } as const
+const ben = { accountId: 2, via: 'token', tokenId: 1, tokenName: 'my script 2' } as const
+const benOnPages = { accountId: 2, via: 'dashboard', tokenId: 0, tokenName: '' } as const
 
 /** A log that is written when it is closed. */
 function makeLog(store: Store, options: { days?: number; maxEntries?: number } = {}) {
@@ -26,10 +27,10 @@ test('reads are added up by hour, reader, way in, token, area and kind, also tho
   for (const log of [makeLog(store), makeLog(store)]) {
     log.record(ben, 1, 'dtt', 'list', now)
     log.record(ben, 1, 'dtt', 'list', now + 60_000)
-    log.record({ ...ben, tokenName: 'other' }, 1, 'dtt', 'list', now)
+    log.record({ ...ben, tokenId: 2, tokenName: 'other' }, 1, 'dtt', 'list', now)
     log.record(ben, 1, 'dtt', 'record', now)
     log.record(benOnPages, 1, 'lkbx', 'list', now + HOUR_MS)
-    log.record({ accountId: 1, via: 'token', tokenName: 'mine' }, 1, 'lkbx', 'export', now - HOUR_MS)
+    log.record({ accountId: 1, via: 'token', tokenId: 3, tokenName: 'mine' }, 1, 'lkbx', 'export', now - HOUR_MS)
     log.record(ben, 99, 'dtt', 'list', now)
     await log.close()
   }
@@ -75,7 +76,7 @@ test('reads are listed in parts, and by reader and time', async () => {
   const log = makeLog(store)
   const hours = 700
   for (let back = 0; back < hours; back += 1) log.record(ben, 1, 'dtt', 'list', now - back * HOUR_MS)
-  log.record({ accountId: 3, via: 'token', tokenName: 'x' }, 1, 'dtt', 'record', now)
+  log.record({ accountId: 3, via: 'token', tokenId: 4, tokenName: 'x' }, 1, 'dtt', 'record', now)
   await log.close()
   const all = await Array.fromAsync(allReads(store, 1))
   assert.equal(all.length, hours + 1)
@@ -120,4 +121,19 @@ test('reads are kept for so many days, and those of a removed reader stay', asyn
       [2, 'removed account'],
     ],
   )
+})
+
+test('reads that cannot be written are kept until they can', async () => {
+  await using service = await startService(world)
+  const { store } = service
+  const failed = Promise.withResolvers<unknown>()
+  await sql`alter table read_log rename to read_log_away`.execute(store.db)
+  const log = makeReadLog(store, { days: 10_000, onFailure: failed.resolve, flushIntervalMs: 10 })
+  log.record(ben, 1, 'dtt', 'list', now)
+  await failed.promise
+  log.record(ben, 1, 'dtt', 'list', now)
+  await sql`alter table read_log_away rename to read_log`.execute(store.db)
+  await log.close()
+  const [row, ...others] = await listReads(store, 1, { limit: 10 })
+  assert.deepEqual([row?.count, others], [2, []])
 })

@@ -270,11 +270,11 @@ async function withReads() {
   const log = makeReadLog(it.service.store, { days: 100, onFailure: error => assert.fail(String(error)) })
   const now = Date.now()
   for (let hour = 0; hour < 30; hour += 1) {
-    log.record({ accountId: 2, via: 'dashboard', tokenName: '' }, 1, 'dtt', 'list', now - hour * HOUR)
+    log.record({ accountId: 2, via: 'dashboard', tokenId: 0, tokenName: '' }, 1, 'dtt', 'list', now - hour * HOUR)
   }
-  log.record({ accountId: 2, via: 'token', tokenName: 'secret name of ben' }, 1, 'lkbx', 'record', now)
-  log.record({ accountId: 1, via: 'token', tokenName: '=own "key"' }, 1, 'lkbx', 'record', now)
-  log.record({ accountId: 0, via: 'operator', tokenName: '' }, 1, 'dtt', 'export', now)
+  log.record({ accountId: 2, via: 'token', tokenId: 1, tokenName: 'secret name of ben' }, 1, 'lkbx', 'record', now)
+  log.record({ accountId: 1, via: 'token', tokenId: 2, tokenName: '=own "key"' }, 1, 'lkbx', 'record', now)
+  log.record({ accountId: 0, via: 'operator', tokenId: 0, tokenName: '' }, 1, 'dtt', 'export', now)
   await log.close()
   return it
 }

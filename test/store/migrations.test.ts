@@ -236,7 +236,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   }
   const log = makeReadLog(store, { days: 1, onFailure: error => assert.fail(String(error)) })
   for (const at of [now, now - 2 * DAY_MS]) {
-    log.record({ accountId: 2, via: 'dashboard', tokenName: '' }, 1, 'dtt', 'list', at)
+    log.record({ accountId: 2, via: 'dashboard', tokenId: 0, tokenName: '' }, 1, 'dtt', 'list', at)
   }
   await log.close()
   await removeAccount(store, 3, now)
