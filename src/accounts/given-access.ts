@@ -6,6 +6,7 @@ import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grant-changes.ts'
 import {
+  type AccessPair,
   type AccessTerms,
   areasText,
   checkTerms,
@@ -47,6 +48,7 @@ export async function giveByName(
     const account = await db.selectFrom('account').select('id').where('username', '=', username).executeTakeFirst()
     const pair = { ownerId, partnerId: account?.id ?? 0 }
     checkTerms(pair, terms, now)
+    await checkCount(db, pair, username)
     const earlier = await db
       .selectFrom('unmatched_access')
       .select('given_at')
@@ -130,6 +132,28 @@ export async function endGiven(store: Store, ownerId: number, { username }: Name
   await removeUnmatched(store.db, ownerId, username)
   noteGrantChange()
 }
+
+/** Throws RefusedError if the owner gave access to too many others. Names without an account cost space, too. */
+async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, username: string): Promise<void> {
+  const accounts = await db
+    .selectFrom('partnership')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('owner_id', '=', ownerId)
+    .where('partner_id', '!=', partnerId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  const names = await db
+    .selectFrom('unmatched_access')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('owner_id', '=', ownerId)
+    .where('username', '!=', username)
+    .executeTakeFirstOrThrow()
+  if (accounts.count + names.count >= MAX_GIVEN) {
+    throw new RefusedError(`you gave access to ${MAX_GIVEN} names, which is the most: end one first`)
+  }
+}
+
+const MAX_GIVEN = 100
 
 /** The account with this name, if it was given access. */
 async function partnerOf({ db }: Store, ownerId: number, username: string): Promise<number | undefined> {

@@ -251,6 +251,21 @@ test('a name that nobody has gives nothing, also to an account that gets it late
   assert.equal(id, 4)
 })
 
+test('access is given to a hundred names at most, whether or not they have an account', async () => {
+  await using it = await signedIn()
+  const row = { owner_id: 1, areas: 'dtt', records_from: null, expires_at: null, given_at: 0 }
+  const names = Array.from({ length: 99 }, (_, index) => ({ ...row, username: `name ${index}` }))
+  await it.service.store.db.insertInto('unmatched_access').values(names).execute()
+  for (const username of ['cas', 'quinby']) {
+    const refused = await give(it, username)
+    assert.equal(refused.status, 422)
+    assert.match(refused.text, /100 names, which is the most: end one first/)
+  }
+  for (const username of ['ben', 'name 7']) assert.equal((await give(it, username)).status, 303)
+  await it.ann.post(actionOf((await it.ann.get('/people')).text, 'name 8', 'end'))
+  assert.equal((await give(it, 'cas')).status, 303)
+})
+
 test('the address of somebody else’s access leads nowhere', async () => {
   await using it = await signedIn()
   await allowSignIn(it.service, 'cas')
