@@ -118,6 +118,7 @@ describe('in a browser', needsChromium, () => {
     await page.getByText('The key is revoked').waitFor()
     await page.getByRole('button', { name: 'Discreet' }).click()
     await page.getByText('You', { exact: true }).first().waitFor()
+    await page.goto(`${service.url}/`)
     await page.getByLabel('Records of').selectOption({ label: 'Partner' })
     await page.getByRole('button', { name: 'Show' }).first().click()
     for (const path of paths) {

@@ -332,21 +332,22 @@ test('the picker shows only whom one may read, and access that is taken back end
   await allowSignIn(service, 'cas')
   const ben = visitor(service.url)
   await ben.signIn('ben')
-  const page = (await ben.get('/settings')).text
+  const page = (await ben.get('/')).text
   assert.match(page, />ann<\/option>/)
   assert.match(page, />dee<\/option>/)
   assert.doesNotMatch(page, />cas<\/option>/)
 
   await ben.post('/subject', { subject: '1', back: '/locks' })
-  assert.match((await ben.get('/settings')).text, /<option value="1" selected>/)
+  assert.match((await ben.get('/')).text, /<option value="1" selected>/)
   await ben.post('/subject', { subject: '3', back: '/locks' })
-  assert.match((await ben.get('/settings')).text, /<option value="1" selected>/, 'cas gave no access')
+  assert.match((await ben.get('/')).text, /<option value="1" selected>/, 'cas gave no access')
   await service.store.db.deleteFrom('partnership').where('owner_id', '=', 1).execute()
-  const after = (await ben.get('/settings')).text
+  assert.match((await ben.get('/locks')).text, /The access to these records has ended/)
+  const after = (await ben.get('/')).text
   assert.doesNotMatch(after, />ann<\/option>/)
   assert.match(after, /<option value="2" selected>/)
 
   const cas = visitor(service.url)
   await cas.signIn('cas')
-  assert.doesNotMatch((await cas.get('/settings')).text, /name="subject"/, 'nobody gave access to cas')
+  assert.doesNotMatch((await cas.get('/')).text, /name="subject"/, 'nobody gave access to cas')
 })
