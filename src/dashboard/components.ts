@@ -40,6 +40,10 @@ export interface Column<Row> {
   readonly numeric?: boolean
   /** How the rows are sorted by it, if they are. */
   readonly sorted?: 'ascending' | 'descending' | undefined
+  /** In a table of records: the line of its row on narrow screens; a column without one is not shown there. */
+  readonly line?: 'first' | 'second'
+  /** What follows the text there, where its heading is not shown. */
+  readonly unit?: string
 }
 
 /**
@@ -54,13 +58,19 @@ export function table<Row>(
   { stacks = false }: { readonly stacks?: boolean } = {},
 ): Html {
   const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
+  const isOfRecords = columns.some(({ line }) => line !== undefined)
+  const look = stacks ? 'stacks' : isOfRecords ? 'records' : undefined
+  const place = ({ numeric = false, line, unit }: Column<Row>) => {
+    const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
+    return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
+  }
   const titled = ({ title }: Column<Row>) =>
     stacks && typeof title === 'string' ? html` data-title="${title}"` : nothing
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
-      <table${id === undefined ? nothing : html` id="${id}"`}${stacks ? html` class="stacks"` : nothing}>
+      <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${kind(column)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${place(column)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `

@@ -28,6 +28,7 @@ export function page(viewer: Viewer, view: View, path: string): Html {
         ${body}
       </main>
       ${footer(viewer)}
+      ${bottomBar(section)}
     `,
     charts.length > 0,
   )
@@ -109,6 +110,21 @@ function header(viewer: Viewer, section: Section | undefined, path: string): Htm
     </header>
   `
 }
+
+/** The sections on narrow screens: those used most, and the others behind one entry. */
+function bottomBar(section: Section | undefined): Html {
+  const link = ([name, { title, path }]: [string, { readonly title: string; readonly path: string }]) =>
+    html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`
+  const entries = Object.entries(sections)
+  const isMain = ([name]: [string, unknown]) => MAIN_SECTIONS.has(name)
+  return html`
+    <nav class="bottom" aria-label="Main sections"><ul>${entries.filter(isMain).map(link)}<li><details class="menu"><summary${
+      section === undefined || MAIN_SECTIONS.has(section) ? nothing : html` class="current"`
+    }>More</summary><ul class="sheet">${entries.filter(entry => !isMain(entry)).map(link)}<li><form method="post" action="/signout"><button class="link">Sign out</button></form></li></ul></details></li></ul></nav>
+  `
+}
+
+const MAIN_SECTIONS: ReadonlySet<string> = new Set(['overview', 'training', 'locks'])
 
 /** Selects whose records are shown; only for viewers whom somebody gave access. */
 function picker(viewer: Viewer, path: string): Html {

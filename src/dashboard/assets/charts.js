@@ -98,8 +98,17 @@ function reserveSpace({ chartType, host, data }) {
  *
  * @param {Mounted} chart
  */
-async function show({ section, chartType, host, data }) {
-  const plot = await loadPlot()
+async function show(chart) {
+  draw(chart, await loadPlot())
+}
+
+/**
+ * @param {Mounted} chart
+ * @param {Plot} plot
+ */
+function draw({ section, chartType, host, data }, plot) {
+  if (drawn.has(section)) return
+  drawn.add(section)
   const chart = {
     ...data,
     data: section.dataset,
@@ -182,8 +191,21 @@ async function openTable(link) {
 /** @type {Promise<Plot> | undefined} */
 let loading
 
+/** @type {Plot | undefined} */
+let loaded
+
+/** @type {WeakSet<Element>} */
+const drawn = new WeakSet()
+
+addEventListener('beforeprint', () => {
+  // What is printed must be drawn at once; the first chart that came into view has loaded Plot.
+  for (const chart of mounted.values()) {
+    if (loaded !== undefined) draw(chart, loaded)
+  }
+})
+
 /** Loads Plot once. */
 function loadPlot() {
-  loading ??= import('./plot.js')
+  loading ??= import('./plot.js').then(plot => (loaded = plot))
   return loading
 }

@@ -81,14 +81,17 @@ function columns(viewer: Viewer): Column<LockRow>[] {
   return [
     {
       title: label('startDate'),
+      line: 'first',
       cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
     },
     {
       title: label('name'),
+      line: 'second',
       cell: ({ id, record }) => recordName(viewer, 'lock', { id, name: record?.name ?? '' }),
     },
     {
       title: label('lockState'),
+      line: 'first',
       cell: ({ state, isActive, rules }) => html`${stateMark(viewer, state, isActive)}${practiceMark(rules)}`,
     },
     {
@@ -102,6 +105,8 @@ function columns(viewer: Viewer): Column<LockRow>[] {
     {
       title: stateName('locked', viewer),
       numeric: true,
+      line: 'second',
+      unit: `\u00a0${stateName('locked', viewer).toLowerCase()}`,
       cell: ({ intervals, locked }) => knownLength(intervals, locked),
     },
     {

@@ -49,12 +49,19 @@ async function showTemplates(visit: Visit) {
                 [
                   {
                     title: label('name'),
+                    line: 'first',
                     cell: ({ record }) =>
                       html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
                   },
-                  { title: label('duration'), cell: ({ record }) => lengthText(record) },
+                  { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
                   { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
-                  { title: 'Sessions', numeric: true, cell: ({ sessions }) => numberText(sessions) },
+                  {
+                    title: 'Sessions',
+                    numeric: true,
+                    line: 'second',
+                    unit: '\u00a0sessions',
+                    cell: ({ sessions }) => numberText(sessions),
+                  },
                   {
                     title: 'Last used',
                     cell: ({ last }) =>
@@ -161,12 +168,15 @@ function sessionTable(viewer: Viewer, sessions: readonly LockStats[]): Html {
     [
       {
         title: label('startDate'),
+        line: 'first',
         cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
       },
-      { title: label('lockState'), cell: ({ state, isActive }) => stateMark(viewer, state, isActive) },
+      { title: label('lockState'), line: 'first', cell: ({ state, isActive }) => stateMark(viewer, state, isActive) },
       {
         title: stateName('locked', viewer),
         numeric: true,
+        line: 'second',
+        unit: `\u00a0${stateName('locked', viewer).toLowerCase()}`,
         cell: ({ intervals }) => knownLength(intervals, totalsOf(intervals).locked),
       },
       {

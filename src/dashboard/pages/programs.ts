@@ -50,15 +50,24 @@ function programTable(
     [
       {
         title: 'Program',
+        line: 'first',
         cell: program =>
           html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
       },
       { title: 'State', cell: stateMarks },
       { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
-      { title: 'Sessions', numeric: true, cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0) },
+      {
+        title: 'Sessions',
+        numeric: true,
+        line: 'second',
+        unit: '\u00a0sessions',
+        cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0),
+      },
       {
         title: 'Pass rate',
         numeric: true,
+        line: 'second',
+        unit: ' passed',
         cell: ({ id }) => percentText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
       },
       {

@@ -50,16 +50,39 @@ export function sessionColumns(
   return [
     {
       ...head('at', 'When'),
+      line: 'first',
       cell: ({ id, at }) => html`<a class="when" href="/training/${id}">${dateTimeText(viewer, at)}</a>`,
     },
     ...(programs === undefined
       ? []
-      : [{ ...head('program', 'Program'), cell: ({ program }: SessionStats) => programs.nameOf(program) }]),
-    { ...head('result', 'Result'), cell: ({ passed }) => resultMark(passed) },
-    { ...head('grade', 'Grade'), numeric: true, cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`) },
+      : [
+          {
+            ...head('program', 'Program'),
+            line: 'second' as const,
+            cell: ({ program }: SessionStats) => programs.nameOf(program),
+          },
+        ]),
+    { ...head('result', 'Result'), line: 'first', cell: ({ passed }) => resultMark(passed) },
+    {
+      ...head('grade', 'Grade'),
+      numeric: true,
+      line: 'first',
+      cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`),
+    },
     { ...head('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
-    { ...head('reps', 'Repetitions'), numeric: true, cell: ({ reps }) => numberText(reps) },
-    { ...head('distance', 'Distance'), numeric: true, cell: session => distanceOf(viewer, session) },
+    {
+      ...head('reps', 'Repetitions'),
+      numeric: true,
+      line: 'second',
+      unit: '\u00a0reps',
+      cell: ({ reps }) => numberText(reps),
+    },
+    {
+      ...head('distance', 'Distance'),
+      numeric: true,
+      line: 'second',
+      cell: session => distanceOf(viewer, session),
+    },
   ]
 }
 
