@@ -162,6 +162,11 @@ test('the scripts for PostgreSQL are valid shell scripts', () => {
   }
 })
 
+test('the command for the operator is a valid shell script', () => {
+  const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy/lockstep-command')], { encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+})
+
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.timer']) {

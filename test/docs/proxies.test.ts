@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request as insecureRequest } from 'node:http'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { settings } from '../../src/config.ts'
+import { freePort } from '../support/postgres.ts'
+import { lockTemplate, world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
+
+// engine: sqlite
+
+const deploy = join(import.meta.dirname, '../../deploy')
+const hasNginx = spawnSync('nginx', ['-v']).status === 0 && spawnSync('openssl', ['version']).status === 0
+const skip = hasNginx ? false : 'there is no nginx'
+
+for (const name of ['nginx.conf', 'Caddyfile']) {
+  test(`${name} names known settings, and keeps idle connections for less time than the service`, () => {
+    const text = readFileSync(join(deploy, name), 'utf8')
+    const proxied = settingsOf(text)
+    const known = new Set<string>(Object.values(settings).map(({ env }) => env))
+    for (const setting of Object.keys(proxied)) assert.ok(known.has(setting), setting)
+    const [, seconds] = /\bkeepalive(?:_timeout)? (\d+)s/.exec(text) ?? []
+    assert.ok(Number(seconds) < Number(proxied['LOCKSTEP_KEEP_ALIVE']), text)
+  })
+}
+
+test('behind nginx, links, hosts and the addresses of clients are right', { skip }, async () => {
+  const sample = readFileSync(join(deploy, 'nginx.conf'), 'utf8')
+  const more = { LOCKSTEP_FAILURE_LIMIT: '1', LOCKSTEP_OVERLOAD_LAG: '0' }
+  const templates = [1, 2, 3].map(id => lockTemplate(id, 1))
+  await using service = await startService([...world, ...templates], { ...settingsOf(sample), ...more })
+  const token = await service.token('ann')
+  await using nginx = await startNginx(sample, service.service.port)
+  const list = '/api/v1/lkbx/templates?limit=1'
+
+  const found = await nginx.get(list, { Authorization: `Bearer ${token}` })
+  assert.equal(found.status, 200)
+  assert.match(
+    String(found.headers['link']),
+    /^<https:\/\/history\.example\/api\/v1\/lkbx\/templates\?limit=1&offset=1>/,
+  )
+  assert.equal((await nginx.get('/signin')).status, 200)
+  const moved = await nginx.plain(list)
+  assert.deepEqual([moved.status, moved.headers['location']], [301, `https://history.example${list}`])
+
+  // A client cannot choose the address that counts.
+  const wrong = { Authorization: `Bearer lks_${'0'.repeat(36)}` }
+  const forged = { ...wrong, 'X-Forwarded-For': '192.0.2.7' }
+  assert.equal((await nginx.get(list, wrong, '127.0.0.2')).status, 401)
+  assert.equal((await nginx.get(list, forged, '127.0.0.2')).status, 429)
+  assert.equal((await nginx.get(list, wrong, '127.0.0.3')).status, 401)
+
+  const direct = await fetch(`${service.url}/healthz`)
+  assert.equal(direct.status, 421, 'other hosts are refused')
+})
+
+/** The settings in the first comment of a sample. */
+function settingsOf(sample: string): Record<string, string> {
+  return Object.fromEntries(
+    [...sample.matchAll(/^# (LOCKSTEP_[A-Z_]+)=(\S+)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  )
+}
+
+/** Runs nginx with the sample as it stands, but for its ports and its certificate. */
+async function startNginx(sample: string, port: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  const [tlsPort, plainPort] = [await freePort(), await freePort()] as const
+  const [key, certificate] = [join(folder, 'privkey.pem'), join(folder, 'fullchain.pem')]
+  const subject = ['-subj', '/CN=history.example', '-addext', 'subjectAltName=DNS:history.example']
+  const form = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
+  execFileSync('openssl', ['req', '-x509', ...form, ...subject, '-keyout', key, '-out', certificate], {
+    stdio: 'ignore',
+  })
+  const site = sample
+    .replaceAll('/etc/letsencrypt/live/history.example', folder)
+    .replace('server 127.0.0.1:5625', `server 127.0.0.1:${port}`)
+    .replace('listen 443 ssl', `listen 127.0.0.1:${tlsPort} ssl`)
+    .replace('listen 80', `listen 127.0.0.1:${plainPort}`)
+  writeFileSync(join(folder, 'lockstep.conf'), site)
+  mkdirSync(join(folder, 'temp'))
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    name => `${name}_temp_path ${join(folder, 'temp', name)};`,
+  )
+  const main = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+    events {} http { access_log off; ${temporary.join(' ')} include ${folder}/lockstep.conf; }`
+  writeFileSync(join(folder, 'main.conf'), main)
+  const nginx = spawn('nginx', ['-e', 'stderr', '-c', join(folder, 'main.conf'), '-p', folder], { stdio: 'ignore' })
+  const ended = once(nginx, 'exit')
+  const ca = readFileSync(certificate)
+  const get = (path: string, headers: Record<string, string> = {}, localAddress = '127.0.0.1') =>
+    answerOf(
+      request({
+        host: '127.0.0.1',
+        port: tlsPort,
+        servername: 'history.example',
+        path,
+        ca,
+        localAddress,
+        agent: false,
+        headers: { ...headers, Host: 'history.example' },
+      }).end(),
+    )
+  await until(() =>
+    get('/healthz').then(
+      ({ status }) => status === 200,
+      () => nginx.exitCode !== null,
+    ),
+  )
+  return {
+    get,
+    plain: (path: string) =>
+      answerOf(
+        insecureRequest({ host: '127.0.0.1', port: plainPort, path, headers: { Host: 'history.example' } }).end(),
+      ),
+    async [Symbol.asyncDispose]() {
+      nginx.kill('SIGTERM')
+      await ended
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+async function answerOf(sent: ReturnType<typeof request>) {
+  const [response] = await once(sent, 'response')
+  response.resume()
+  return { status: response.statusCode as number, headers: response.headers as Record<string, unknown> }
+}
