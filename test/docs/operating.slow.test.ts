@@ -18,7 +18,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   userdel: '',
   // Without the user of the service, files are installed for the one who runs the test.
   install:
-    'for word; do shift; case $word in -o | -g) skip=1 ;; *) [ "${skip-}" ] && skip= || set -- "$@" "$word" ;; esac; done; exec /usr/bin/install "$@"',
+    'skip=; for word; do shift; case $word in -o | -g) skip=1 ;; *) [ "$skip" ] && skip= || set -- "$@" "$word" ;; esac; done; exec /usr/bin/install "$@"',
   runuser: 'shift 3; exec "$@"',
   systemctl: '',
   curl: '',
