@@ -57,7 +57,8 @@ addHelpCommand(program)
 if (import.meta.main) {
   process.stdout.on('error', error => {
     // A reader that closes the pipe, as `head` does, is not an error.
-    process.exit('code' in error && error.code === 'EPIPE' ? 0 : EXIT.storage)
+    if ('code' in error && error.code === 'EPIPE') process.exit(0)
+    process.exit(fail(new Error(`the output cannot be written: ${error.message}`), EXIT.storage))
   })
   await runCommand(process.argv.slice(2))
 }

@@ -158,6 +158,17 @@ test('an export ends without an error when its reader closes the pipe', async ()
   assert.equal(stderr, 'ended with 0\n')
 })
 
+test('an export to a full disk says so', async t => {
+  if (!existsSync('/dev/full')) return t.skip('this system has no /dev/full')
+  await using folder = await makeFolder()
+  await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
+  const { code, stderr } = await folder.shell('"$0" export > /dev/full')
+  assert.deepEqual(
+    [code, stderr],
+    [3, 'lockstep: the output cannot be written: ENOSPC: no space left on device, write\n'],
+  )
+})
+
 test('an import that is interrupted ends with code 130 and stores nothing', async () => {
   await using folder = await makeFolder()
   await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
