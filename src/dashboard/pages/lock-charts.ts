@@ -58,11 +58,11 @@ function averageOf(months: readonly Month[]): number | null {
 
 function monthSummary(months: readonly Month[], average: number | null): string {
   const current = months.find(({ isCurrent }) => isCurrent)?.locked ?? 0
-  const now = `${durationText(current / 1000)} this month so far`
+  const now = `${hoursText(current)} this month so far`
   if (average !== null) {
     const count = wholeMonths(months).length
     const of = count === 1 ? 'in the month before' : `in an average month of the last ${count}`
-    return `${durationText(average / 1000)} ${of}, ${now}.`
+    return `${hoursText(average)} ${of}, ${now}.`
   }
   return current === 0 ? 'No time under lock is known in these months.' : `${now}; no whole month before it.`
 }
@@ -160,6 +160,11 @@ export function lockCalendar(viewer: Viewer, history: readonly LockStats[], { no
 
 /** The part of a day that must be locked for it to count as whole, in spite of breaks. */
 const WHOLE_DAY_SHARE = 0.8
+
+/** In the unit of the axis. */
+function hoursText(milliseconds: number): string {
+  return `${numberText(hours(milliseconds))}\u00a0h`
+}
 
 function hours(milliseconds: number): number {
   return Math.round(milliseconds / 360_000) / 10
