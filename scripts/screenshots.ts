@@ -1,6 +1,6 @@
 /**
  * Writes a screenshot of every page of the dashboard, on sample data, in both themes, narrow and wide, and wide in discreet
- * mode: `npm run screenshots -- <folder> [page…]`. Without a folder it writes the two screenshots of the README.
+ * mode: `npm run screenshots -- <folder> [page…]`. Without a folder it writes the screenshots of the README.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,18 +71,19 @@ async function writeAll() {
 }
 
 async function writeShown() {
-  for (const [name, theme] of [
-    ['overview', 'light'],
-    ['training', 'dark'],
+  for (const [name, path, theme, viewport] of [
+    ['overview', paths.overview, 'light', { width: 1280, height: 880 }],
+    ['training', paths.training, 'dark', { width: 1280, height: 880 }],
+    ['phone', '/training#sessions', 'light', { width: 360, height: 720 }],
   ] as const) {
     await using browser = await openPage({
-      viewport: { width: 1280, height: 880 },
+      viewport,
       timezoneId: 'Europe/Berlin',
       colorScheme: theme,
     })
     await signIn(browser.page, service.url)
-    await browser.page.goto(service.url + paths[name])
-    await drawn(browser.page)
+    await browser.page.goto(service.url + path)
+    if (name !== 'phone') await drawn(browser.page)
     await browser.page.screenshot({ path: join(folder, `${name}.png`) })
   }
 }
