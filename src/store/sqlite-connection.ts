@@ -47,6 +47,7 @@ function keepOthersAway(writer: DatabaseSync, path: string) {
 }
 
 function connect(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
+  let database: DatabaseSync | undefined
   try {
     if (path === MEMORY) return new DatabaseSync(path)
     if (create && !existsSync(path)) {
@@ -57,10 +58,11 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
     }
     refuseForeignLog(path)
     // Another process that closes the last connection locks the whole file for a moment.
-    const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+    database = new DatabaseSync(path, { timeout: busyTimeoutMs })
     database.prepare('select count(*) from sqlite_schema').get()
     return database
   } catch (error) {
+    database?.close()
     if (error instanceof StoreError) throw error
     throw cannotOpen(path, error)
   }

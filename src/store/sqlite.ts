@@ -48,7 +48,8 @@ export function openSqlite(path: string, options: OpenOptions): Store {
         await sql`commit`.execute(connection)
         return result
       } catch (error) {
-        await sql`rollback`.execute(connection)
+        // As the driver does below.
+        await sql`rollback`.execute(connection).catch(() => {})
         throw error
       }
     },
@@ -108,7 +109,9 @@ function makeReader(db: Kysely<Tables>, path: string) {
 function translate(error: unknown): unknown {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (code === TOO_BIG) return new TooLongError('the result is too long', { cause: error })
-  return UNAVAILABLE.has(code) ? new StoreUnavailableError('the database does not answer', { cause: error }) : error
+  return UNAVAILABLE.has(code)
+    ? new StoreUnavailableError(`the database does not answer: ${messageOf(error)}`, { cause: error })
+    : error
 }
 
 const TOO_BIG = 18
@@ -243,8 +246,9 @@ class BusyRetryDriver implements Driver {
     await connection.executeQuery(CompiledQuery.raw('commit'))
   }
 
+  /** On a full disk the engine has rolled back already; what counts is why. */
   async rollbackTransaction(connection: DatabaseConnection) {
-    await connection.executeQuery(CompiledQuery.raw('rollback'))
+    await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => {})
   }
 
   async destroy() {
