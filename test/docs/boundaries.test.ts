@@ -162,7 +162,6 @@ test('only archives and accounts write records, and only one function writes the
     .map(({ file, table }) => `${file}: ${table}`)
   assert.deepEqual([...new Set(writes)].toSorted(), [
     'accounts/accounts.ts: account',
-    'accounts/invitations.ts: account',
     'accounts/passwords.ts: account',
     'accounts/shared-access.ts: partnership',
   ])

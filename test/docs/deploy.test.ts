@@ -93,7 +93,7 @@ test('the image installs only the packages that the program needs, by the lock f
   const { dependencies } = JSON.parse(read('package.json'))
   const imported = new Set<string>()
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  for (const file of sources.filter(name => name.endsWith('.ts'))) {
+  for (const file of sources.filter(name => name.endsWith('.ts') && !name.endsWith('.d.ts'))) {
     for (const [, name = ''] of read(join('src', file)).matchAll(
       /(?:from|import\() ?'((?:@[a-z-]+\/)?[a-z][a-z0-9-]*)[^']*'/g,
     ))

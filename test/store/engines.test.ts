@@ -181,7 +181,12 @@ async function makeTokens(store: Store) {
       .select('id')
       .where('username', '=', username)
       .executeTakeFirstOrThrow()
-    const request = { accountId: id, name: AWKWARD.slice(0, 20), scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
+    const request = {
+      accountId: id,
+      name: AWKWARD.slice(0, 20),
+      scopes: ['lkbx:read', 'dtt:read', 'shared:access'],
+      expiresAt: null,
+    }
     tokens.push(await createToken(store, request, Date.now()))
   }
   // A use is not noted before a minute after the last one, so all of them go on showing this time, however long the tests take.
