@@ -144,14 +144,14 @@ export async function whileHolding<Result>(name: string, work: () => Promise<Res
 }
 
 /**
- * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes it. It is beside an
- * SQLite database, which holds the same, or among the temporary files. What a killed process left is removed first.
+ * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes the folder. It is in
+ * `parent`, beside an SQLite database, which holds the same records, or in the folder of temporary files. What a killed
+ * process left there is removed first.
  */
 export async function withWorkFolder<Result>(
-  { databaseUrl, purpose }: { databaseUrl?: string; purpose: string },
+  { databaseUrl, parent = parentOf(databaseUrl), purpose }: WorkFolder,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const parent = databaseUrl?.startsWith('sqlite:') === true ? dirname(databaseUrl.slice('sqlite:'.length)) : tmpdir()
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
   return whileHolding(folder, async () => {
@@ -163,4 +163,15 @@ export async function withWorkFolder<Result>(
       rmSync(folder, { recursive: true, force: true })
     }
   })
+}
+
+interface WorkFolder {
+  readonly databaseUrl?: string
+  readonly parent?: string
+  /** Only one process at a time works for a purpose. */
+  readonly purpose: string
+}
+
+function parentOf(databaseUrl: string | undefined): string {
+  return databaseUrl?.startsWith('sqlite:') === true ? dirname(databaseUrl.slice('sqlite:'.length)) : tmpdir()
 }

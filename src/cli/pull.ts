@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { mkdtemp, open as openFile, rename, rm } from 'node:fs/promises'
+import { open as openFile, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { eraseDeleted } from '../accounts/removal.ts'
 import { exportArchive } from '../archive/export.ts'
+import { withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { AddressError, parseAddress, parseToken } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
@@ -90,6 +91,7 @@ async function pull(flags: PullFlags) {
   const address = sourceAddress(flags, config)
   const token = sourceToken(config)
   if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('--out and --every exclude each other')
+  if (flags.out === '-' && flags.json === true) throw new UsageError('--out - and --json exclude each other')
   const stop = stopSignals(INTERRUPTED)
   const source = new Source({ address, token, rate: config.pullRate, clock: systemClock, stop: stop.signal })
   try {
@@ -134,8 +136,8 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
   const isStdout = out === '-'
   const parent = isStdout ? tmpdir() : dirname(resolve(out))
   if (!existsSync(parent)) throw new UsageError(`there is no folder ${parent}`)
-  const folder = await mkdtemp(join(parent, '.lockstep-pull-'))
-  try {
+  const purpose = `pull ${isStdout ? `${source.address} in ${process.cwd()}` : resolve(out)}`
+  await withWorkFolder({ parent, purpose }, async folder => {
     const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000 })
     let report: PullReport
     try {
@@ -147,11 +149,10 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
       await store.close()
     }
     if (!isStdout) await rename(join(folder, 'archive'), out)
-    for (const line of summaryOf(report)) say(line)
+    if (flags.json === true) print(JSON.stringify(report))
+    else for (const line of summaryOf(report)) say(line)
     if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 async function exportToFile(store: Store, path: string, account: number | undefined) {

@@ -11,7 +11,7 @@ export class SourceRefusedError extends SourceError {
   override readonly name = 'SourceRefusedError'
 }
 
-/** The source did not respond to a request, not even to its retries. */
+/** The source responded neither to a request nor to its retries, or with too much. */
 export class SourceUnavailableError extends SourceError {
   override readonly name = 'SourceUnavailableError'
 }
@@ -65,8 +65,9 @@ export class Source {
   }
 
   /**
-   * Requests a path below `/api/v1`. Throws SourceUnavailableError after the last attempt, SourceRefusedError for 401 and
-   * 403, SourceError for a response that is not of this API, StoppedError when the pull should stop.
+   * Requests a path below `/api/v1`. Throws SourceUnavailableError after the last attempt or if the response is too large,
+   * SourceRefusedError for 401 and 403, SourceError for a response that is not of this API, StoppedError when the pull should
+   * stop.
    */
   async get(path: string, query: QueryValues = {}): Promise<SourceResponse> {
     let failures = 0
@@ -97,8 +98,11 @@ export class Source {
         redirect: 'manual',
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       })
-      body = await response.text()
+      body = await textOf(response)
     } catch (error) {
+      if (error instanceof BodyTooLargeError) {
+        throw new SourceUnavailableError(`${this.address} responds to ${path} with more than ${MAX_BODY_MIB} MiB`)
+      }
       return this.#failureOf(error)
     }
     return this.#read(response, body, path)
@@ -174,6 +178,24 @@ const MINUTE_MS = 60_000
 const RETRY_DELAYS_MS = [0, 1000, 2000, 4000, 8000]
 const DEFAULT_RETRY_AFTER_MS = 5000
 const MAX_RETRY_AFTER_MS = 300_000
+
+/** Far more than a page of the largest records that are sent. */
+const MAX_BODY_MIB = 64
+
+class BodyTooLargeError extends Error {}
+
+/** The body of a response. Throws BodyTooLargeError. */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_BODY_MIB * 1024 * 1024) throw new BodyTooLargeError()
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
 
 const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/
 

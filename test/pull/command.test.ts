@@ -103,6 +103,7 @@ test('what is wrong with the call ends with 2 and says what to do', async () => 
     { args: ['--from', 'ftp://localhost'], env: env(''), says: /--from must be an https address/ },
     { args: ['--every', '5'], env: env('https://a.example'), says: /span such as 30s, 5m/ },
     { args: ['--every', '5m', '--out', 'x'], env: env('https://a.example'), says: /exclude each other/ },
+    { args: ['--out', '-', '--json'], env: env('https://a.example'), says: /exclude each other/ },
     {
       env: { ...env('https://a.example'), LOCKSTEP_SOURCE_TOKEN: 'a b' },
       says: /LOCKSTEP_SOURCE_TOKEN must be a token/,
@@ -154,6 +155,34 @@ test('--out writes a whole archive, or none, and needs no database', async () =>
   assert.deepEqual(readdirSync(folder.path), ['history.ndjson'])
   const imported = await folder.run(['import', 'history.ndjson'])
   assert.equal(imported.code, 0, imported.stderr)
+})
+
+test('--out with --json reports in JSON on stdout', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  const { code, stdout, stderr } = await folder.run(['pull', '--out', 'a.ndjson', '--json'], { env: env(source.url) })
+  assert.equal(code, 0, stderr)
+  assert.equal(JSON.parse(stdout).accountId, 1)
+})
+
+test('--out removes what a killed --out left', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  const args = ['pull', '--out', 'history.ndjson']
+  await using running = folder.start(args, { env: env(source.url) })
+  await new Promise<void>(resolve => {
+    source.before = path => {
+      if (!path.startsWith('/dtt/sessions')) return
+      running.process.kill('SIGKILL')
+      resolve()
+    }
+  })
+  await running.ended
+  assert.notDeepEqual(readdirSync(folder.path), [])
+  source.before = () => {}
+  const { code, stderr } = await folder.run(args, { env: env(source.url) })
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(readdirSync(folder.path), ['history.ndjson'])
 })
 
 test('with --every it goes on until SIGTERM, which ends it with 0, and SIGINT with 130', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { parseAddress, parseToken } from '../../src/pull/address.ts'
 import {
   type Source,
@@ -85,6 +86,17 @@ for (const { title, spoil } of failures) {
     assert.equal(server.requests.length, 12)
   })
 }
+
+test('a response of more than 64 MiB is refused, also if it is compressed, and not tried again', async () => {
+  const large = gzipSync(Buffer.alloc(65 * 1024 * 1024, ' '))
+  await using server = await answering((_request, response) => {
+    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(large)
+  })
+  const error = await failureOf(makeSource(server.url))
+  assert.ok(error instanceof SourceUnavailableError, String(error))
+  assert.equal(error.message, `${server.url} responds to /me with more than 64 MiB`)
+  assert.equal(server.requests.length, 1)
+})
 
 test('a port that HTTP never uses is named as such, and not tried again', async () => {
   const clock = makeClock()
