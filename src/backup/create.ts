@@ -62,7 +62,7 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
   // Before the engine opens it, so that nobody else can.
   closeSync(openSync(path, 'wx', 0o600))
   try {
-    const copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, bulk: true })
+    const copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true })
     let madeAt = 0
     let placeholder: string
     try {

@@ -24,7 +24,7 @@ export function readChunks(path: string, signal?: AbortSignal): AsyncIterable<Bu
   return createReadStream(path, { highWaterMark: CHUNK_BYTES, ...(signal === undefined ? {} : { signal }) })
 }
 
-const CHUNK_BYTES = 1024 * 1024
+const CHUNK_BYTES = 64 * 1024
 
 export async function sha256Of(path: string, signal?: AbortSignal): Promise<string> {
   const digest = createHash('sha256')

@@ -14,7 +14,7 @@ import type { VerifiedBackup } from './verify.ts'
  */
 export async function restoreFully(backup: VerifiedBackup, path: string, watching: Watching): Promise<void> {
   closeSync(openSync(path, 'wx', 0o600))
-  const store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, bulk: true, schema: 'any' })
+  const store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, schema: 'any' })
   try {
     await restoreBackup(backup, store, watching)
     const digest = await digestOfExport(store)

@@ -73,7 +73,7 @@ export async function writeTo(
   const progress = startRowProgress('Restoring')
   let store: Store | undefined
   try {
-    store = await openStore(databaseUrl, { busyTimeoutMs: 60_000, exclusive: true, bulk: true, schema: 'any' })
+    store = await openStore(databaseUrl, { busyTimeoutMs: 60_000, exclusive: true, schema: 'any' })
     return await restoreBackup(backup, store, { ...options, progress: progress?.show })
   } catch (error) {
     await store?.close()
