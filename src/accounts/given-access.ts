@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import { isArea } from '../contract/areas.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
@@ -11,6 +10,7 @@ import {
   areasText,
   checkTerms,
   endAccess,
+  type GivenAccess,
   isWithin,
   listAccess,
   narrowAccess,
@@ -23,14 +23,9 @@ import {
  */
 
 /** Access that an owner gave to a name. */
-export interface NamedAccess extends AccessTerms {
+export interface NamedAccess extends Omit<GivenAccess, 'accountId'> {
   /** Identifies it among all that the owner gave. */
   readonly handle: number
-  readonly username: string
-  /** When it was given; null if that is not known. */
-  readonly since: number | null
-  /** The start of the hour in which the reader last read; null if that is not known. */
-  readonly lastReadAt: number | null
 }
 
 /**
@@ -56,7 +51,7 @@ export async function giveByName(
       .where('username', '=', username)
       .executeTakeFirst()
     await removeUnmatched(db, ownerId, username)
-    if (account !== undefined) return writeAccess(db, pair, terms, now)
+    if (account !== undefined) return writeAccess(db, pair, terms, now, { byName: true })
     const { recordsFrom: records_from, until: expires_at } = terms
     await db
       .insertInto('unmatched_access')
@@ -76,31 +71,8 @@ export async function giveByName(
 /** The access that an owner has given, by name. */
 export async function listGiven(store: Store, ownerId: number, now: number): Promise<NamedAccess[]> {
   const { given } = await listAccess(store, ownerId, now)
-  const known = new Set(given.map(({ username }) => username))
-  const unmatched = await store.db.selectFrom('unmatched_access').selectAll().where('owner_id', '=', ownerId).execute()
-  const names: Omit<NamedAccess, 'handle'>[] = [
-    ...given,
-    ...unmatched
-      .filter(({ username, expires_at: until }) => !known.has(username) && (until === null || until > now))
-      .map(({ username, areas, records_from: recordsFrom, expires_at: until, given_at: since }) => ({
-        username,
-        areas: areas.split(' ').filter(isArea),
-        recordsFrom,
-        until,
-        since,
-        lastReadAt: null,
-      })),
-  ]
-  return names
-    .map(({ username, areas, recordsFrom, until, since, lastReadAt }) => ({
-      handle: handleOf(ownerId, username),
-      username,
-      areas,
-      recordsFrom,
-      until,
-      since,
-      lastReadAt,
-    }))
+  return given
+    .map(({ accountId: _, ...access }) => ({ handle: handleOf(ownerId, access.username), ...access }))
     .toSorted((a, b) => (a.username < b.username ? -1 : 1))
 }
 
@@ -128,8 +100,8 @@ export async function narrowGiven(
 /** Ends access within a second in every process. Throws RefusedError if there is none. */
 export async function endGiven(store: Store, ownerId: number, { username }: NamedAccess, now: number): Promise<void> {
   const partnerId = await partnerOf(store, ownerId, username)
-  if (partnerId !== undefined) return endAccess(store, { ownerId, partnerId }, now)
   await removeUnmatched(store.db, ownerId, username)
+  if (partnerId !== undefined) return endAccess(store, { ownerId, partnerId }, now)
   noteGrantChange()
 }
 

@@ -75,8 +75,12 @@ export async function narrowAccess(store: Store, pair: AccessPair, terms: Access
 }
 
 /** Ends access within a second in every process. Throws RefusedError if there is none. */
-export async function endAccess(store: Store, { ownerId, partnerId }: AccessPair, now: number): Promise<void> {
-  const { numUpdatedRows } = await store.db
+export async function endAccess(
+  { db }: Pick<Store, 'db'>,
+  { ownerId, partnerId }: AccessPair,
+  now: number,
+): Promise<void> {
+  const { numUpdatedRows } = await db
     .updateTable('partnership')
     .set({ ended_at: now })
     .where('owner_id', '=', ownerId)
@@ -112,7 +116,9 @@ export interface ReceivedAccess extends AccessTerms {
   readonly since: number | null
 }
 
-interface GivenAccess extends ReceivedAccess {
+export interface GivenAccess extends Omit<ReceivedAccess, 'accountId'> {
+  /** Null if it was given to a username and nobody read yet: there may be no such account. */
+  readonly accountId: number | null
   /** The start of the hour in which the reader last read; null if that is not known. */
   readonly lastReadAt: number | null
 }
@@ -122,15 +128,23 @@ export interface AccessLists {
   readonly received: readonly ReceivedAccess[]
 }
 
-/** Who may read the records of an account now, and whose records it may read, by identifier. */
+/**
+ * Who may read the records of an account now, and whose records it may read, by identifier. Usernames that were given access
+ * come last, by name, until they have read: whether or not there is such an account.
+ */
 export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
   const rows = await store.read(givenAndReceived, { account: accountId, now })
-  const byAccount = rows.toSorted((a, b) => a.id - b.id)
+  // An account may have got the name, and access, after the name was given access.
+  const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
   return {
-    given: byAccount
-      .filter(row => row.is_given === 1)
-      .map(row => ({ ...receivedOf(row), lastReadAt: row.last_read_at })),
-    received: byAccount.filter(row => row.is_given === 0).map(receivedOf),
+    given: rows
+      .filter(row => row.is_given === 1 && (row.is_account === 1 || !matched.has(row.username)))
+      .map(givenOf)
+      .toSorted(compareGiven),
+    received: rows
+      .filter(row => row.is_given === 0)
+      .map(receivedOf)
+      .toSorted((a, b) => a.accountId - b.accountId),
   }
 }
 
@@ -215,12 +229,13 @@ async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredA
   return row && { ...termsOf(row), endedAt: row.ended_at }
 }
 
-/** Stores access within a transaction; its terms must be checked. */
+/** Stores access within a transaction; its terms must be checked. Access that is there was given by name or not before. */
 export async function writeAccess(
   db: Kysely<Tables>,
   { ownerId, partnerId }: AccessPair,
   terms: AccessTerms,
   now: number,
+  { byName = false } = {},
 ): Promise<void> {
   const columns = {
     areas: areasText(terms),
@@ -229,7 +244,7 @@ export async function writeAccess(
   }
   await db
     .insertInto('partnership')
-    .values({ owner_id: ownerId, partner_id: partnerId, ...columns, given_at: now })
+    .values({ owner_id: ownerId, partner_id: partnerId, ...columns, given_at: now, by_name: byName ? 1 : 0 })
     .onConflict(conflict =>
       conflict.columns(['partner_id', 'owner_id']).doUpdateSet({
         ...columns,
@@ -299,6 +314,17 @@ function receivedOf({ id, username, given_at: since, ...row }: AccessRow): Recei
   return { accountId: id, username, ...termsOf(row), since }
 }
 
+function givenOf(row: AccessListRow): GivenAccess {
+  const { id, last_read_at: lastReadAt } = row
+  const isKnown = row.by_name === 0 || lastReadAt !== null
+  return { ...receivedOf(row), accountId: isKnown ? id : null, lastReadAt }
+}
+
+function compareGiven(a: GivenAccess, b: GivenAccess): number {
+  if (a.accountId === null && b.accountId === null) return a.username < b.username ? -1 : 1
+  return (a.accountId ?? Infinity) - (b.accountId ?? Infinity)
+}
+
 const accessColumns = sql`account.id, account.username, areas, records_from, expires_at, given_at`
 
 const receivedAccess = query<{ account: number; now: number }, AccessRow>(
@@ -309,19 +335,27 @@ const receivedAccess = query<{ account: number; now: number }, AccessRow>(
     order by partnership.owner_id`,
 )
 
-const givenAndReceived = query<
-  { account: number; now: number },
-  AccessRow & { is_given: number; last_read_at: number | null }
->(
+interface AccessListRow extends AccessRow {
+  readonly is_given: number
+  /** 0 for a username that no account had when it was given access. */
+  readonly is_account: number
+  readonly by_name: number
+  readonly last_read_at: number | null
+}
+
+const givenAndReceived = query<{ account: number; now: number }, AccessListRow>(
   param => sql`
-    select 1 as is_given, ${accessColumns},
+    select ${accessColumns}, 1 as is_given, 1 as is_account, by_name,
       (select max(hour) from read_log
         where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id) as last_read_at
     from partnership join account on account.id = partnership.partner_id
     where partnership.owner_id = ${param('account')}
       and ended_at is null and (expires_at is null or expires_at > ${param('now')})
     union all
-    select 0, ${accessColumns}, null from partnership join account on account.id = partnership.owner_id
+    select 0, username, areas, records_from, expires_at, given_at, 1, 0, 1, null from unmatched_access
+    where owner_id = ${param('account')} and (expires_at is null or expires_at > ${param('now')})
+    union all
+    select ${accessColumns}, 0, 1, 0, null from partnership join account on account.id = partnership.owner_id
     where partnership.partner_id = ${param('account')}
       and ended_at is null and (expires_at is null or expires_at > ${param('now')})`,
 )

@@ -6,7 +6,6 @@ import { from, id, to } from './parameters.ts'
 import { readKinds, readWays } from './reads.ts'
 
 const access = {
-  accountId: Id('Identifier of the other account.'),
   username: Text('Its name.'),
   areas: Type.Array(Type.Enum([...areas], { type: 'string' }), { description: 'Which records may be read.' }),
   recordsFrom: nullable(
@@ -22,6 +21,11 @@ const access = {
 
 export type GivenAccess = Static<typeof GivenAccess>
 export const GivenAccess = record("Access to the caller's records that the caller gave.", {
+  accountId: nullable(
+    Id(
+      'Identifier of the other account; null where access was given to a username and nobody has read yet, whether or not there is such an account.',
+    ),
+  ),
   ...access,
   lastReadAt: nullable(
     Timestamp('The start of the hour in which the other account last read; null if it has not, as far as is known.'),
@@ -29,7 +33,10 @@ export const GivenAccess = record("Access to the caller's records that the calle
 })
 
 export type ReceivedAccess = Static<typeof ReceivedAccess>
-export const ReceivedAccess = record('Access that the caller received.', access)
+export const ReceivedAccess = record('Access that the caller received.', {
+  accountId: Id('Identifier of the other account.'),
+  ...access,
+})
 
 export const AccessLists = record('Access given and received.', {
   given: list("Who may read the caller's records.", GivenAccess),
@@ -59,7 +66,8 @@ export const Read = record(
 export const sharing = {
   getAccess: get('/api/v1/me/access', {
     summary: 'List access given and received',
-    description: "Who may read the caller's records now, and whose records the caller may read, by identifier.",
+    description:
+      "Who may read the caller's records now, and whose records the caller may read, by identifier. What was given to a username that has not read yet comes last, by name.",
     scope: areaScopes,
     data: AccessLists,
   }),

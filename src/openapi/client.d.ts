@@ -357,8 +357,8 @@ export interface AccessLists {
 }
 /** Access to the caller's records that the caller gave. */
 export interface GivenAccess {
-    /** Identifier of the other account. */
-    accountId: number;
+    /** Identifier of the other account; null where access was given to a username and nobody has read yet, whether or not there is such an account. */
+    accountId: number | null;
     /** Its name. */
     username: string;
     /** Which records may be read. */

@@ -1,4 +1,6 @@
 import { listAccounts } from '../accounts/accounts.ts'
+import { RefusedError } from '../accounts/errors.ts'
+import { noteGrantChange } from '../accounts/grant-changes.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { endAccess, resumeAccess } from '../accounts/shared-access.ts'
 import { type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
@@ -116,15 +118,27 @@ export class PulledAccounts {
     for (const { owner_id: ownerId, ended_at: endedAt } of made) {
       if (endedAt !== null && listed.has(ownerId)) await this.addPartner(ownerId)
       if (endedAt !== null || listed.has(ownerId)) continue
-      // It may have been ended here already.
-      await endAccess(this.#store, { ownerId, partnerId: this.me }, now).catch(() => {})
-      await this.#store.db
+      await this.#endMade(this.#source.id, ownerId, now)
+    }
+  }
+
+  /** Ends access that pulls made, and remembers in the same transaction that they ended it, so that they can restore it. */
+  async #endMade(sourceId: number, ownerId: number, now: number): Promise<void> {
+    await this.#store.db.transaction().execute(async db => {
+      try {
+        await endAccess({ db }, { ownerId, partnerId: this.me }, now)
+      } catch (error) {
+        // It has been ended here already.
+        if (!(error instanceof RefusedError)) throw error
+      }
+      await db
         .updateTable('pull_access')
         .set({ ended_at: now })
-        .where('source_id', '=', this.#source.id)
+        .where('source_id', '=', sourceId)
         .where('owner_id', '=', ownerId)
         .execute()
-    }
+    })
+    noteGrantChange()
   }
 
   /** Adds all partners whose records were pulled before, unless access to them has ended. */

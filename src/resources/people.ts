@@ -20,15 +20,22 @@ interface Asker {
   readonly now: number
 }
 
-/** The caller and everybody linked to the caller, in either direction. */
+/**
+ * The caller and everybody linked to the caller, in either direction. An account that was given access by its username is not
+ * among them before it has read: nothing tells its owner whether there is such an account.
+ */
 const linked = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> => sql`
   id in (
     select ${param('caller')}
     union all select owner_id from partnership where partner_id = ${param('caller')} and ${isOpen(param)}
-    union all select partner_id from partnership where owner_id = ${param('caller')} and ${isOpen(param)})`
+    union all select partner_id from partnership where owner_id = ${param('caller')} and ${isOpen(param)} and ${isKnown})`
 
 const isOpen = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> =>
   sql`ended_at is null and (expires_at is null or expires_at > ${param('now')})`
+
+/** Whether the owner knows that the partner has an account. */
+const isKnown = sql`(by_name = 0 or exists (
+  select 1 from read_log where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id))`
 
 const person = <Values extends Asker & { id: number }>(param: Params<Values>) =>
   sql<Person>`select id, document, etag from account where ${linked(param)} and id = ${param('id')}`
@@ -52,7 +59,7 @@ const peoplePages = pageQueries<PeopleRange>({
       union select owner_id from partnership
         where partner_id = ${param('caller')} and owner_id > ${param('after')} and ${isOpen(param)}
       union select partner_id from partnership
-        where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)}
+        where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)} and ${isKnown}
       order by id limit ${param('limit')} offset ${param('offset')}`),
   row: person,
   onlyRecords: false,

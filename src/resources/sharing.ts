@@ -14,7 +14,8 @@ export const handlers: Handlers<typeof sharing> = {
     const { given, received } = await listAccess(store, grant.accountId, now)
     const data = {
       given: given.map(access => ({
-        ...sentAccess(access),
+        accountId: access.accountId,
+        ...sentTerms(access),
         lastReadAt: formatOptionalTimestamp(access.lastReadAt),
       })) satisfies GivenAccess[],
       received: received.map(sentAccess),
@@ -38,9 +39,12 @@ export const handlers: Handlers<typeof sharing> = {
   },
 }
 
-function sentAccess({ accountId, username, areas, recordsFrom, until, since }: ReceivedAccess): SentAccess {
+function sentAccess(access: ReceivedAccess): SentAccess {
+  return { accountId: access.accountId, ...sentTerms(access) }
+}
+
+function sentTerms({ username, areas, recordsFrom, until, since }: Omit<ReceivedAccess, 'accountId'>) {
   return {
-    accountId,
     username,
     areas: [...areas],
     recordsFrom: recordsFrom === null ? null : formatDate(recordsFrom / DAY_MS),

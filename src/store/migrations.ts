@@ -282,6 +282,10 @@ const migrations: readonly Migration[] = [
       ) strict`,
     ],
   },
+  {
+    name: 'access given by name',
+    statements: ['alter table partnership add column by_name integer not null default 0'],
+  },
 ]
 
 /** The schema version of this program. */

@@ -55,6 +55,8 @@ interface PartnershipTable {
   /** Null if it is not known. */
   given_at: Generated<number | null>
   ended_at: Generated<number | null>
+  /** 1 if its owner gave it to a username, and so may not know whether there is such an account. */
+  by_name: Generated<number>
 }
 
 interface TokenTable {

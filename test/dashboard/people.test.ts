@@ -168,9 +168,10 @@ test('giving access needs a fresh sign-in; narrowing and ending do not', async (
 
 test('nothing that is shown or done tells whether an account exists', async () => {
   await using it = await signedIn()
+  const token = await it.service.token('ann', { scopes: ['lkbx:read', 'dtt:read', 'shared:access'] })
   /** All that somebody sees who gives a name access, narrows and ends it. */
   const story = async (username: string) => {
-    const seen: Seen[] = []
+    const seen: Pick<Seen, 'status' | 'to' | 'text'>[] = []
     const visit = async (answer: Promise<Seen>) => {
       seen.push(await answer)
       return seen.at(-1)?.text ?? ''
@@ -197,13 +198,21 @@ test('nothing that is shown or done tells whether an account exists', async () =
     await visit(it.ann.get('/people?done=ended'))
     await visit(it.ann.get(end))
     await visit(it.ann.get('/people/reads.csv'))
+    await visit(give(it, username))
+    for (const path of ['me/access', 'users', 'users/3', 'me/reads']) {
+      const { status, text } = await it.service.fetch(`/api/v1/${path}`, token)
+      seen.push({ status, to: null, text })
+    }
+    await visit(it.ann.post(end))
     return seen.map(({ status, to, text }) => [
       status,
       to,
       text
         .replaceAll(username, 'NAME')
         .replaceAll(/\/people\/\d+\//g, '/people/N/')
-        .replaceAll(/[0-9a-f-]{36}/g, 'ID'),
+        .replaceAll(/[0-9a-f-]{36}/g, 'ID')
+        .replaceAll(/"since":"[^"]+"/g, '"since":"TIME"')
+        .replaceAll(/"requestId":"[^"]+"/g, '"requestId":"ID"'),
     ])
   }
   const there = await story('cas')
@@ -212,6 +221,31 @@ test('nothing that is shown or done tells whether an account exists', async () =
     there.some(([status]) => status === 404),
     'what has ended is gone',
   )
+})
+
+test('an account that was given access by name is told to its owner once it has read', async () => {
+  await using it = await signedIn()
+  const token = await it.service.token('ann', { scopes: ['dtt:read', 'shared:access'] })
+  const seen = async () => {
+    const { body } = await it.service.fetch('/api/v1/me/access', token)
+    const users = await it.service.fetch('/api/v1/users', token)
+    return {
+      given: body.data.given.map((access: { accountId: number | null; username: string }) => [
+        access.accountId,
+        access.username,
+      ]),
+      users: users.body.data.data.map(({ id }: { id: number }) => id),
+      user: (await it.service.fetch('/api/v1/users/3', token)).status,
+    }
+  }
+  for (const username of ['quinby', 'cas']) await give(it, username)
+  const known: [number, string] = [2, 'ben']
+  const unread = { given: [known, [null, 'cas'], [null, 'quinby']], users: [1, 2], user: 404 }
+  assert.deepEqual(await seen(), unread)
+  const log = makeReadLog(it.service.store, { days: 100, onFailure: error => assert.fail(String(error)) })
+  log.record({ accountId: 3, via: 'dashboard', tokenId: 0, tokenName: '' }, 1, 'dtt', 'list', Date.now())
+  await log.close()
+  assert.deepEqual(await seen(), { given: [known, [3, 'cas'], [null, 'quinby']], users: [1, 2, 3], user: 200 })
 })
 
 test('giving to a name that nobody has runs the same number of statements as to an account', async () => {

@@ -53,6 +53,7 @@ const CHECKSUMS: readonly string[] = [
   '95dfd744a259dc0d2c2388902a04ad9c65ad5484918505218dec21669768ca65',
   '389359f88c22272889d204f39a8565934a66a42d4078a2189a01ddae6ca61710',
   '77b2ffd47fa36a056ec88474df13aa1641b654b582252dd7f7d7ad92722bd521',
+  'edb380300937f62ac489e3765b8827915535982940b90d7483b1253197a30b6b',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -375,7 +376,7 @@ async function toFifthVersion(url: string) {
   await change(url, 'alter table browser_session drop column confirmed_at', 'any')
   await change(url, 'alter table token drop column replaced_at', 'any')
   await change(url, 'alter table preference drop column weekly_goal', 'any')
-  for (const column of ['areas', 'records_from', 'expires_at', 'given_at', 'ended_at']) {
+  for (const column of ['areas', 'records_from', 'expires_at', 'given_at', 'ended_at', 'by_name']) {
     await change(url, `alter table partnership drop column ${column}`, 'any')
   }
   await change(url, "update token set scopes = replace(scopes, ' shared:access', '')", 'any')

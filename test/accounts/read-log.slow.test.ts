@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { makeReadLog } from '../../src/accounts/read-log.ts'
+import { allReads, listReads } from '../../src/accounts/reads.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { testOnBoth } from '../support/engines.ts'
+import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { startProxy } from '../support/proxy.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { ask, type Outcome, serve, tally } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
+
+// engine: any
+
+const records = [...world, trainingSession(1, 1)]
+const SESSION = '/api/v1/dtt/sessions/1'
+
+/** A primary that holds records, for the tests that stop it. */
+let started: ReturnType<typeof startPrimary> | undefined
+const everything = () => (started ??= startPrimary())
+after(async () => (await started)?.remove())
+
+async function startPrimary() {
+  const primary = await sharedServer()
+  const store = await open(primary.url, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf(records))
+  await store.close()
+  return primary
+}
+
+testOnPostgres('reads are counted while the primary is down, and written once it is back', async context => {
+  const primary = await everything()
+  const before = await open(primary.url, { busyTimeoutMs: 5000 })
+  const token = await newToken(before)
+  await before.close()
+  const replica = await startPostgres({ follows: primary })
+  context.after(() => replica.remove())
+  await using proxy = await startProxy(replica.port)
+  const settings = { LOCKSTEP_DATABASE_READ_URLS: proxy.urlOf(replica.url), LOCKSTEP_PRIMARY_GRACE: '60' }
+  await using service = await serve(primary.url, { settings })
+  let answered = 0
+  const read = async () => {
+    const { status } = await ask(service.url + SESSION, token)
+    if (status === 200) answered += 1
+    return status
+  }
+  const trips = proxy.roundTrips
+  await until(async () => (await read()) === 200 && proxy.roundTrips > trips)
+  await primary.stop('immediate')
+  for (let count = 0; count < 10; count += 1) assert.equal(await read(), 200)
+  await primary.start()
+  await until(async () => (await ask(`${service.url}/readyz`)).text === '{"ok":true}')
+  for (let count = 0; count < 10; count += 1) assert.equal(await read(), 200)
+  service.process.kill('SIGTERM')
+  await service.ended
+  const store = await open(primary.url, { busyTimeoutMs: 5000 })
+  const rows = (await Array.fromAsync(allReads(store, 1))).filter(({ tokenName }) => tokenName === 'counted')
+  await store.close()
+  assert.equal(
+    rows.reduce((sum, { count }) => sum + count, 0),
+    answered,
+  )
+})
+
+testOnPostgres('reads beyond a limit are written as a gap once the primary is back', async () => {
+  const primary = await everything()
+  const store = await open(primary.url, { busyTimeoutMs: 5000 })
+  let failures = 0
+  const options = { days: 10_000, onFailure: () => (failures += 1), flushIntervalMs: 20, maxEntries: 2 }
+  const log = makeReadLog(store, options)
+  const start = Date.parse('2001-01-01T00:00:00Z')
+  const record = (hour: number) =>
+    log.record(
+      { accountId: 2, via: 'dashboard', tokenId: 0, tokenName: '' },
+      1,
+      'dtt',
+      'list',
+      start + hour * 3_600_000,
+    )
+  const nextFailure = async () => {
+    const known = failures
+    await until(async () => failures > known)
+  }
+  await primary.stop('immediate')
+  for (const hour of [0, 1, 1]) record(hour)
+  await nextFailure()
+  for (const hour of [0, 2, 2]) record(hour)
+  await nextFailure()
+  record(3)
+  await nextFailure()
+  await primary.start()
+  const range = { from: start, beforeAt: start + 24 * 3_600_000, limit: 10 }
+  await until(async () => (await listReads(store, 1, range).catch(() => [])).length === 3)
+  await log.close()
+  const rows = await listReads(store, 1, range)
+  await store.close()
+  assert.deepEqual(
+    rows.map(({ hour, reader, kind, count }) => [(hour - start) / 3_600_000, reader, kind, count]),
+    [
+      [2, null, null, 3],
+      [1, 'ben', 'list', 2],
+      [0, 'ben', 'list', 2],
+    ],
+  )
+})
+
+testOnBoth('reads by several workers are added up in the log when they end', async ({ url }) => {
+  const store = await open(url, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf(records))
+  const token = await newToken(store)
+  const settings = { LOCKSTEP_RATE_LIMIT: '100000' }
+  await using service = await serve(url, { args: ['--workers', '2'], settings })
+  const answers: Outcome[] = []
+  for (let request = 0; request < 20; request += 1) answers.push(await ask(service.url + SESSION, token))
+  assert.deepEqual(tally(answers), { 200: 20 })
+  assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2, 'both answered')
+  service.process.kill('SIGTERM')
+  assert.equal((await service.ended).code, 0)
+  const rows = await listReads(store, 1, { limit: 10 })
+  await store.close()
+  assert.equal(
+    rows.reduce((sum, { count }) => sum + count, 0),
+    20,
+  )
+  assert.ok(rows.every(({ via, area, kind }) => via === 'token' && area === 'dtt' && kind === 'record'))
+})
+
+function newToken(store: Store): Promise<string> {
+  return createToken(store, { accountId: 1, name: 'counted', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+}
