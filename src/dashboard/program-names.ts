@@ -1,4 +1,4 @@
-import { type ListedProgram, programsOf } from '../stats/queries.ts'
+import { type ListedProgram, programsOf } from '../stats/program-queries.ts'
 import { recordName } from './names.ts'
 import type { Visit } from './page.ts'
 

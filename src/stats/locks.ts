@@ -20,7 +20,7 @@ import {
   parseEvents,
   plannedEnd,
 } from './intervals.ts'
-import { ruleColumns, rulesOf } from './queries.ts'
+import { ruleColumns, rulesOf } from './lock-queries.ts'
 
 /** A lock session with its record. */
 export interface LockDetails {

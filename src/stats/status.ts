@@ -1,6 +1,6 @@
 import { bucketStart } from '../contract/calendar.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
-import type { RunningLock } from './queries.ts'
+import type { RunningLock } from './lock-queries.ts'
 import { streaksOf } from './streaks.ts'
 import { firstFrom, type SessionStats, SessionSums } from './training.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'

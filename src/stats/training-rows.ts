@@ -1,7 +1,7 @@
 import type { OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { type KeptReads, keptReads } from './kept.ts'
-import { trainingHistory } from './queries.ts'
+import { trainingHistory } from './training-queries.ts'
 import { firstFrom, type SessionStats } from './training.ts'
 
 /** All training sessions of an account that may be read, the oldest first: streaks and bests need every one of them each time. */

@@ -5,7 +5,9 @@ import { sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
 import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
-import * as history from '../../src/stats/queries.ts'
+import * as lockQueries from '../../src/stats/lock-queries.ts'
+import * as programQueries from '../../src/stats/program-queries.ts'
+import * as trainingQueries from '../../src/stats/training-queries.ts'
 import * as locks from '../../src/stats/locks.ts'
 import { listReads } from '../../src/accounts/reads.ts'
 import { listAccess } from '../../src/accounts/shared-access.ts'
@@ -91,21 +93,21 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
   const all = { owners: [1, 2, 5], starts: [0, 0, 0] }
   const hash = randomBytes(32).toString('base64url')
   const pages: readonly (() => Promise<unknown>)[] = [
-    () => history.trainingHistory(watched, mine, 0, 20_000),
-    () => history.newestTrainings(watched, mine, 10),
-    () => history.trainingsWith(watched, mine, 1),
-    () => history.neighboursOf(watched, mine, { id: 1, at: 1 }),
-    () => history.trainingSession(watched, all, 1),
-    () => history.programUses(watched, mine),
-    () => history.programsOf(watched, all),
-    () => history.trainingRecords(watched, mine, [1, 501]),
-    () => history.lockHistory(watched, mine, 0),
-    () => history.newestLocks(watched, mine, 10, 0),
-    () => history.activeLock(watched, mine, 0),
+    () => trainingQueries.trainingHistory(watched, mine, 0, 20_000),
+    () => trainingQueries.newestTrainings(watched, mine, 10),
+    () => trainingQueries.trainingsWith(watched, mine, 1),
+    () => trainingQueries.neighboursOf(watched, mine, { id: 1, at: 1 }),
+    () => trainingQueries.trainingSession(watched, all, 1),
+    () => programQueries.programUses(watched, mine),
+    () => programQueries.programsOf(watched, all),
+    () => trainingQueries.trainingRecords(watched, mine, [1, 501]),
+    () => lockQueries.lockHistory(watched, mine, 0),
+    () => lockQueries.newestLocks(watched, mine, 10, 0),
+    () => lockQueries.activeLock(watched, mine, 0),
     () => locks.lockSession(watched, all, 1, 0),
     () => locks.lockRecords(watched, mine, [1, 501]),
     () => locks.lockTemplates(watched, all, all),
-    () => history.findProgram(watched, all, 1),
+    () => programQueries.findProgram(watched, all, 1),
     () => locks.lockTemplate(watched, all, 1),
     () => findSession(watched, hash, 0),
     () => listAccess(watched, 5, 0),

@@ -1,6 +1,6 @@
 import { longestLocked, trainingBests, type TrainingBests } from '../../stats/bests.ts'
 import { withoutPractice } from '../../stats/lock-statistics.ts'
-import { lockHistory } from '../../stats/queries.ts'
+import { lockHistory } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import { card, emptyState, facts } from '../components.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { keptReads } from '../../stats/kept.ts'
-import { runningLock } from '../../stats/queries.ts'
+import { runningLock } from '../../stats/lock-queries.ts'
 import { countedUntil, lockStatus, trainingStatus } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import type { LiveState, Page, Visit } from '../page.ts'

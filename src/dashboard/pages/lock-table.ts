@@ -1,7 +1,7 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
-import { type LockEntry, type LockStats, lockHistory, someLocks } from '../../stats/queries.ts'
+import { type LockEntry, type LockStats, lockHistory, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type Column, table } from '../components.ts'
 import { csv } from '../csv.ts'

@@ -1,5 +1,5 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import type { LockStats } from '../../stats/queries.ts'
+import type { LockStats } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { compareWeeks, passRate, type SessionStats, type Totals } from '../../stats/training.ts'
 import { resultMark } from '../components.ts'

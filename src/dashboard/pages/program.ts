@@ -1,7 +1,7 @@
 import { notFound } from '../../contract/errors.ts'
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { keptTrainingsWith } from '../../stats/kept-history.ts'
-import { findProgram, type ListedProgram } from '../../stats/queries.ts'
+import { findProgram, type ListedProgram } from '../../stats/program-queries.ts'
 import { type SessionStats, totalsOf } from '../../stats/training.ts'
 import { chartCards } from '../charts.ts'
 import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../components.ts'

@@ -1,5 +1,5 @@
 import { keptProgramUses } from '../../stats/kept-history.ts'
-import { type ListedProgram, programsOf, type ProgramUse } from '../../stats/queries.ts'
+import { type ListedProgram, programsOf, type ProgramUse } from '../../stats/program-queries.ts'
 import { emptyState, table } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'

@@ -1,7 +1,7 @@
 import type { TrainerSegment, TrainingSession } from '../../contract/training-sessions.ts'
 import { notFound } from '../../contract/errors.ts'
 import { chart, chartCards } from '../charts.ts'
-import { neighboursOf, trainingSession } from '../../stats/queries.ts'
+import { neighboursOf, trainingSession } from '../../stats/training-queries.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { kindName, personName, personOf, recordName } from '../names.ts'

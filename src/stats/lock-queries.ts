@@ -1,0 +1,196 @@
+import { sql } from 'kysely'
+import { isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import {
+  lockEnd,
+  type LockEvent,
+  type LockInterval,
+  lockIntervals,
+  type LockRules,
+  parseEvents,
+  plannedEnd,
+} from './intervals.ts'
+import type { KeptReads } from './kept.ts'
+
+/** Queries of lock sessions for statistics: they read columns, not records. */
+
+/** A lock session without its record. */
+export interface LockStats {
+  readonly id: number
+  readonly at: number
+  readonly state: string
+  readonly isActive: boolean
+  readonly template: number | null
+  /** Undefined if its template is not known. */
+  readonly rules: LockRules | undefined
+  /** When it ended, null while it runs. */
+  readonly endAt: number | null
+  /** When it is planned to end; null if it does not run, or that is not known. */
+  readonly plannedEnd: number | null
+  readonly events: readonly LockEvent[]
+  readonly intervals: readonly LockInterval[]
+}
+
+/** The lock sessions of an account that were active at or after `from`, oldest first. */
+export async function lockHistory(
+  store: Store,
+  access: OwnerAccess,
+  now: number,
+  from = Number.MIN_SAFE_INTEGER,
+): Promise<LockStats[]> {
+  return (await store.read(locksSince, { ...access, from })).map(row => lockStats(row, now))
+}
+
+/** Little of a lock session: what lists of all of them are filtered by. */
+export interface LockEntry {
+  readonly id: number
+  readonly state: string
+  readonly template: number | null
+}
+
+/** All lock sessions of an account, the newest first. */
+export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
+  return store.read(allLocks, access)
+}
+
+/** Some lock sessions of an account, in the order of their identifiers here. */
+export async function someLocks(
+  store: Store,
+  access: OwnerAccess,
+  ids: readonly number[],
+  now: number,
+): Promise<LockStats[]> {
+  const rows = new Map((await store.read(locksById, { ...access, ids })).map(row => [row.id, row]))
+  return ids.flatMap(id => {
+    const row = rows.get(id)
+    return row === undefined ? [] : [lockStats(row, now)]
+  })
+}
+
+/** The lock sessions of an account that started last, the newest first. */
+export async function newestLocks(store: Store, access: OwnerAccess, limit: number, now: number): Promise<LockStats[]> {
+  return (await store.read(newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
+}
+
+/** What is known of a lock session that runs, whatever the time is. */
+export type RunningLock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'>
+
+/** The lock session that runs; the newest where there are several. */
+export async function runningLock(
+  store: Store,
+  access: OwnerAccess,
+  kept: KeptReads,
+): Promise<RunningLock | undefined> {
+  return kept.get(
+    `lock of ${access.owner} from ${access.start}`,
+    async () => {
+      const [row] = await store.read(runningLockSession, access)
+      return row && lockFacts(row)
+    },
+    lock => Math.ceil((lock?.events.length ?? 0) / EVENTS_OF_SIZE_1),
+  )
+}
+
+/** Events of a lock take as much room as one training session. */
+const EVENTS_OF_SIZE_1 = 5
+
+/** The same, with its record. */
+export async function activeLock(store: Store, access: OwnerAccess, now: number) {
+  const [row] = await store.read(activeLockSession, access)
+  return row && { ...lockStats(row, now), document: row.document }
+}
+
+interface LockRow {
+  readonly id: number
+  readonly at: number
+  readonly lock_state: string
+  readonly is_active: number
+  readonly template_id: number | null
+  readonly is_test_lock: number | null
+  readonly is_time_displayed: number | null
+  readonly ended_at: number | null
+  readonly events: string
+}
+
+function lockStats(row: LockRow, now: number): LockStats {
+  const facts = lockFacts(row)
+  const endAt = lockEnd(row, facts.events)
+  return {
+    ...facts,
+    id: row.id,
+    isActive: row.is_active === 1,
+    template: row.template_id,
+    endAt,
+    intervals: lockIntervals(facts.events, endAt, now),
+  }
+}
+
+function lockFacts(row: LockRow): RunningLock {
+  return {
+    at: row.at,
+    state: row.lock_state,
+    rules: rulesOf(row),
+    plannedEnd: plannedEnd(row),
+    events: parseEvents(row.events),
+  }
+}
+
+/** The rules of the template; undefined where it is not known. */
+export function rulesOf({
+  is_test_lock,
+  is_time_displayed,
+}: Pick<LockRow, 'is_test_lock' | 'is_time_displayed'>): LockRules | undefined {
+  if (is_test_lock === null) return undefined
+  return { isPractice: is_test_lock === 1, showsTime: is_time_displayed === 1 }
+}
+
+// The templates of other accounts count too: all that a reader learns of them is what they hide.
+export const ruleColumns = sql.raw(
+  ['is_test_lock', 'is_time_displayed']
+    .map(column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`)
+    .join(', '),
+)
+
+const lockColumns = sql`id, at, lock_state, is_active, template_id, ${ruleColumns}, ended_at, events`
+
+const locksSince = query<OwnerAccess & { from: number }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where ${isReadableOf(param)} and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
+    order by at, id`,
+)
+
+const allLocks = query<OwnerAccess, LockEntry>(
+  param => sql`
+    select id, lock_state as state, template_id as template from lock_session
+    where ${isReadableOf(param)}
+    order by at desc, id desc`,
+)
+
+const locksById = query<OwnerAccess & { ids: readonly number[] }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
+)
+
+const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where ${isReadableOf(param)}
+    order by at desc, id desc limit ${param('limit')}`,
+)
+
+const runningLockSession = query<OwnerAccess, LockRow>(
+  param => sql`
+    select ${lockColumns} from lock_session
+    where ${isReadableOf(param)} and is_active = 1
+    order by at desc, id desc limit 1`,
+)
+
+const activeLockSession = query<OwnerAccess, LockRow & { document: string }>(
+  param => sql`
+    select ${lockColumns}, document from lock_session
+    where ${isReadableOf(param)} and is_active = 1
+    order by at desc, id desc limit 1`,
+)

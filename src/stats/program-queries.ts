@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import { type Access, ANY_OWNERS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import type { TrainingTemplate } from '../contract/training-templates.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+
+/** Queries of programs and of how often they were run. */
+
+/** How often a program was run, and with what result. */
+export interface ProgramUse {
+  readonly program: number
+  readonly sessions: number
+  readonly passed: number
+  readonly last: number
+}
+
+/** The use of every program of which an account has training sessions. */
+export async function programUses(store: Store, access: OwnerAccess): Promise<ProgramUse[]> {
+  return store.read(usesByProgram, access)
+}
+
+/** A program as it is listed. */
+export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
+
+/** The programs of some accounts, the newest first. */
+export async function programsOf(store: Store, access: Access): Promise<ListedProgram[]> {
+  const rows = await store.read(programsByOwner, access)
+  // The archive wrote it in the form of the contract.
+  return rows.map(({ summary }) => JSON.parse(summary) as ListedProgram)
+}
+
+/** A program with its record as it is stored; undefined if the access has none with this identifier. */
+export async function findProgram(store: Store, access: Access, id: number) {
+  const [row] = await store.read(programById, { ...access, id })
+  // The archive wrote it in the form of the contract.
+  return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
+}
+
+const usesByProgram = query<OwnerAccess, ProgramUse>(
+  param => sql`
+    select settings_id as program, count(*) as sessions, cast(sum(passed) as bigint) as passed, max(at) as last
+    from training_session
+    where ${isReadableOf(param)}
+    group by settings_id`,
+)
+
+const programsByOwner = query<Access, { summary: string }>(
+  param => sql`
+    select summary from training_template
+    where ${isReadable(param, ANY_OWNERS)}
+    order by at desc, id desc`,
+)
+
+const programById = query<Access & { id: number }, { document: string }>(
+  param => sql`
+    select document from training_template
+    where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
+)

@@ -1,0 +1,178 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sql } from 'kysely'
+import {
+  type Access,
+  ANY_SESSIONS,
+  isReadable,
+  isReadableById,
+  isReadableOf,
+  type OwnerAccess,
+} from '../accounts/access.ts'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import type { KindStats, SessionStats } from './training.ts'
+
+/** Queries of training sessions for statistics: they read columns, not records. */
+
+/**
+ * The training sessions of an account from one instant to before another, oldest first. Others have their turn while a
+ * long history is read.
+ */
+export async function trainingHistory(
+  store: Store,
+  access: OwnerAccess,
+  from = Number.MIN_SAFE_INTEGER,
+  to = Number.MAX_SAFE_INTEGER,
+): Promise<SessionStats[]> {
+  const sessions: SessionStats[] = []
+  let after = { at: from, id: 0 }
+  for (;;) {
+    // With both conditions alike, the engine starts where the last part ended, whichever of them it takes for the index.
+    const start = Math.max(access.start, after.at)
+    const rows = await store.read(sessionsBetween, { ...access, start, ...after, to, limit: ROWS_AT_ONCE })
+    for (const row of rows) sessions.push(statsOf(row))
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
+    after = { at: last.at, id: last.id }
+    await nextTurn()
+  }
+}
+
+const ROWS_AT_ONCE = 2000
+
+/** The newest training sessions of an account, the newest first. */
+export async function newestTrainings(store: Store, access: OwnerAccess, limit: number): Promise<SessionStats[]> {
+  return (await store.read(newestSessions, { ...access, limit })).map(statsOf)
+}
+
+/** The training sessions of an account that were run with a program, the oldest first. */
+export async function trainingsWith(store: Store, access: OwnerAccess, program: number): Promise<SessionStats[]> {
+  return (await store.read(sessionsOfProgram, { ...access, program })).map(statsOf)
+}
+
+/** The training sessions before and after one, by time. */
+export async function neighboursOf(store: Store, access: OwnerAccess, { id, at }: { id: number; at: number }) {
+  const [[before], [after]] = await Promise.all([
+    store.read(sessionBefore, { ...access, id, at }),
+    store.read(sessionAfter, { ...access, id, at }),
+  ])
+  return { before: before && statsOf(before), after: after && statsOf(after) }
+}
+
+/** A training session of one of the owners, with its record; undefined where there is none. */
+export async function trainingSession(store: Store, access: Access, id: number) {
+  const [row] = await store.read(sessionById, { ...access, id })
+  return row && { ...statsOf(row), owner: row.owner_id, document: row.document }
+}
+
+/** The records of some training sessions of an account, as the API sends them. */
+export async function trainingRecords(
+  store: Store,
+  access: OwnerAccess,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const rows = await store.read(sessionRecords, { ...access, ids })
+  return new Map(rows.map(({ id, document }) => [id, document]))
+}
+
+interface SessionRow {
+  readonly id: number
+  readonly at: number
+  readonly passed: number
+  readonly settings_id: number
+  readonly segments: number
+  readonly grade: number | null
+  readonly reps: number
+  readonly distance_um: number | null
+  readonly approximate: number
+  readonly kinds: string
+}
+
+/** The statistics of a training session from its columns. Its kinds are parsed on first use. */
+function statsOf({ kinds: text, ...row }: SessionRow): SessionStats {
+  let kinds: KindStats[] | undefined
+  return {
+    id: row.id,
+    at: row.at,
+    passed: row.passed === 1,
+    program: row.settings_id,
+    segments: row.segments,
+    grade: row.grade,
+    reps: row.reps,
+    distance: row.distance_um,
+    approximate: row.approximate === 1,
+    get kinds() {
+      kinds ??= kindsOf(text)
+      return kinds
+    },
+  }
+}
+
+type KindCells = [
+  kind: string,
+  segments: number,
+  passed: number,
+  grades: number[],
+  gradedPassed: number,
+  reps: number,
+  distance: number | null,
+  duration: number,
+  points: number,
+]
+
+function kindsOf(text: string): KindStats[] {
+  // The archive wrote it as a list of these tuples.
+  const kinds = JSON.parse(text) as KindCells[]
+  return kinds.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => {
+    return { kind, segments, passed, grades, gradedPassed, reps, distance, duration, points }
+  })
+}
+
+/** The columns of SessionRow. */
+const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
+
+const sessionsBetween = query<OwnerAccess & { at: number; id: number; to: number; limit: number }, SessionRow>(
+  param => sql`
+    select ${SESSION_STATS} from training_session
+    where ${isReadableOf(param)} and (at, id) > (${param('at')}, ${param('id')}) and at < ${param('to')}
+    order by at, id limit ${param('limit')}`,
+)
+
+const newestSessions = query<OwnerAccess & { limit: number }, SessionRow>(
+  param => sql`
+    select ${SESSION_STATS} from training_session
+    where ${isReadableOf(param)}
+    order by at desc, id desc limit ${param('limit')}`,
+)
+
+const sessionsOfProgram = query<OwnerAccess & { program: number }, SessionRow>(
+  param => sql`
+    select ${SESSION_STATS} from training_session
+    where ${isReadableOf(param)} and settings_id = ${param('program')}
+    order by at, id`,
+)
+
+const sessionById = query<Access & { id: number }, SessionRow & { owner_id: number; document: string }>(
+  param => sql`
+    select ${SESSION_STATS}, owner_id, document from training_session
+    where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
+)
+
+const sessionBefore = neighbour('<', 'desc')
+const sessionAfter = neighbour('>', 'asc')
+
+function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
+  const direction = sql.raw(order)
+  return query<OwnerAccess & { id: number; at: number }, SessionRow>(
+    param => sql`
+      select ${SESSION_STATS} from training_session
+      where ${isReadableOf(param)} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
+      order by at ${direction}, id ${direction} limit 1`,
+  )
+}
+
+const sessionRecords = query<OwnerAccess & { ids: readonly number[] }, { id: number; document: string }>(
+  param => sql`
+    select id, document from training_session
+    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
+)
