@@ -105,7 +105,7 @@ export function formName({ owners, isLimited }: AccessForm): string {
   return isLimited ? `${owners} limited` : String(owners)
 }
 
-// The engine merges the rows of each owner in a union; it is not built for a longer one, and sorts instead.
+// The engine merges the rows of each owner in a union. Beyond this number the rows are sorted instead.
 const MAX_MERGED_OWNERS = 100
 
 /** The form for any access to a table that has no sessions, and for one that has. */
@@ -144,7 +144,7 @@ export function isReadableOf(param: Params<OwnerAccess>): RawBuilder<boolean> {
   return sql`(owner_id = ${param('owner')} and at >= ${param('start')})`
 }
 
-/** The same for sessions that are found by their identifiers: the sign keeps the engine from using an index by time. */
+/** The same for sessions that are found by their identifiers: the unary plus keeps the engine from using an index by time. */
 export function isReadableById(param: Params<OwnerAccess>): RawBuilder<boolean> {
   return sql`(owner_id = ${param('owner')} and +at >= ${param('start')})`
 }

@@ -29,8 +29,8 @@ export interface NamedAccess extends Omit<GivenAccess, 'accountId'> {
 }
 
 /**
- * Gives access to whoever has exactly this username, on these terms: also where there is access on other terms, or it has
- * ended. Does the same work whether there is such an account or not. Throws RefusedError if the terms are out of bounds, the
+ * Gives access to the account with exactly this username, on these terms, which replace those of earlier access, ended or
+ * not. Does the same work whether there is such an account or not. Throws RefusedError if the terms are out of bounds, the
  * name is the owner's, or too many have access.
  */
 export async function giveByName(
@@ -143,7 +143,7 @@ async function removeUnmatched(db: Kysely<Tables>, ownerId: number, username: st
   await db.deleteFrom('unmatched_access').where('owner_id', '=', ownerId).where('username', '=', username).execute()
 }
 
-/** The same form for every name, and none that shows it. */
+/** A number that does not show the name, in the same form for every name. */
 function handleOf(ownerId: number, username: string): number {
   // 48 bits are exact in a number, and never 0 together in practice.
   return Number.parseInt(hash('sha256', `${ownerId} ${username}`).slice(0, 12), 16)

@@ -34,7 +34,7 @@ export async function createInvitation(store: Store, accountId: number, now: num
   return secret
 }
 
-/** Whose invitation this is; undefined if it was used, is over, or never was. Reading it changes nothing. */
+/** Whose invitation this is; undefined if it was used, has expired, or never existed. Reading it changes nothing. */
 export async function findInvitation(
   store: Store,
   secret: string,
@@ -54,7 +54,7 @@ export interface AcceptedInvitation {
 
 /**
  * Uses an invitation up: sets the password, ends all sessions of the account and begins one. Returns the secret of that
- * session; undefined if the invitation was used or is over. Throws RefusedError if the password is too short or too long.
+ * session; undefined if the invitation was used or has expired. Throws RefusedError if the password is too short or too long.
  */
 export async function acceptInvitation(store: Store, accepted: AcceptedInvitation): Promise<string | undefined> {
   const { secret, password, browser, now } = accepted

@@ -34,8 +34,8 @@ interface ReadLogOptions {
 
 /**
  * Gathers reads in memory and writes them each minute, so that no request waits for it or fails with it. While they cannot be
- * written they are kept, up to a number of combinations of reader, owner and the rest; beyond that only how many there were
- * is kept for each owner, and written without the rest.
+ * written they are kept, up to a number of combinations of reader, owner and the rest; beyond that only their number is kept,
+ * for each owner.
  */
 export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
@@ -160,7 +160,7 @@ class PendingReads {
     if (this.#rows.size === 0) this.#gapHours.clear()
   }
 
-  /** One gap of an owner has all that does not fit, from its first hour on. */
+  /** All reads of an owner beyond the limit are one gap, in the hour of the first. */
   #addGap({ owner_id: ownerId, hour, reads }: NewRead) {
     const start = this.#gapHours.getOrInsertComputed(ownerId, () => hour)
     this.add(gapOf(ownerId, start, reads))
@@ -246,7 +246,7 @@ async function writeReads(db: Kysely<Tables>, rows: readonly NewRead[]) {
       do update set reads = read_log.reads + excluded.reads`.execute(db)
 }
 
-/** Removes rows that are older than they are to be kept, once an hour. Returns when it did so last. */
+/** Removes rows older than the time they are kept for, once an hour. Returns when it did so last. */
 async function clean({ db }: Store, days: number, cleanedAt: number): Promise<number> {
   const now = Date.now()
   if (now - cleanedAt < HOUR_MS) return cleanedAt

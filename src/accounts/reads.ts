@@ -33,7 +33,7 @@ export interface ReadsRange {
   readonly offset?: number
 }
 
-/** What stands for the name of a reader whose account was removed. */
+/** Shown instead of the name of a reader whose account was removed. */
 const REMOVED_READER = 'removed account'
 
 export async function listReads(store: Store, ownerId: number, range: ReadsRange): Promise<ReadEntry[]> {

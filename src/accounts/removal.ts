@@ -47,8 +47,8 @@ export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
 }
 
 /**
- * Erases the bytes of what was deleted from the files of the database, unless that is done already or somebody else is at
- * it. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays noted.
+ * Erases the bytes of what was deleted from the files of the database, unless that is done already or another process is
+ * doing it. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays noted.
  */
 export async function eraseDeleted(store: Store): Promise<void> {
   if (store.erase === undefined) return

@@ -28,7 +28,7 @@ export interface AccessPair {
 }
 
 /**
- * Lets a partner read the records of an owner, on these terms: also where there is access on other terms, or it has ended.
+ * Lets a partner read the records of an owner, on these terms, which replace those of earlier access, ended or not.
  * Throws RefusedError if the terms are out of bounds.
  */
 export async function giveAccess(store: Store, pair: AccessPair, terms: AccessTerms, now: number): Promise<void> {
@@ -91,7 +91,7 @@ export async function endAccess(
   if (numUpdatedRows === 0n) throw new RefusedError(NO_ACCESS)
 }
 
-/** Opens access again that ended at an instant, on the terms it had. Returns whether there was such access. */
+/** Restores access that ended at an instant, on the terms it had. Returns whether there was such access. */
 export async function resumeAccess(
   db: Kysely<Tables>,
   { ownerId, partnerId }: AccessPair,
@@ -213,7 +213,7 @@ export function parseSharedAccess(text: string | null): SharedAccess[] {
   return shared.toSorted((a, b) => a.ownerId - b.ownerId)
 }
 
-const NO_ACCESS = 'there is no such link'
+const NO_ACCESS = 'there is no such access'
 
 interface StoredAccess extends AccessTerms {
   readonly endedAt: number | null
@@ -268,7 +268,7 @@ export function checkTerms(
   { areas, recordsFrom, until }: AccessTerms,
   now: number,
 ) {
-  if (ownerId === partnerId) throw new RefusedError('an account needs no link to itself')
+  if (ownerId === partnerId) throw new RefusedError('an account needs no access to itself')
   if (areas.length === 0) throw new RefusedError('access needs at least one area')
   if (recordsFrom !== null && recordsFrom % DAY_MS !== 0)
     throw new RefusedError('records are shown from a whole day on')

@@ -3,11 +3,11 @@ import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** How somebody got into an account, and when: what its owner looks through for what they did not do. */
+/** How and when somebody signed in to an account, so that its owner can notice sign-ins of others. */
 
 export type SignIn = Omit<Selectable<Tables['sign_in']>, 'id' | 'account_id'>
 
-/** Adds to the list of an account, within the transaction of what it tells. */
+/** Adds a sign-in to the list of an account, within the transaction of the sign-in itself. */
 export async function recordSignIn(
   db: Kysely<Tables>,
   { browser, ...signIn }: Omit<Insertable<Tables['sign_in']>, 'id'>,

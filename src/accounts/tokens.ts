@@ -41,7 +41,7 @@ export interface Grant {
   readonly tierEndsAt: number | null
   readonly tokenName: string
   readonly via: 'token'
-  /** What it may read of others, if it is for that: each until it ends. */
+  /** Access to the records of others, if the token has the scope for it; each entry is valid until it ends. */
   readonly shared: readonly SharedAccess[]
 }
 

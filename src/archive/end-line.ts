@@ -1,6 +1,6 @@
 import { InvalidError, isObject } from './canonical.ts'
 
-/** The line that ends an archive says how many lines come before it, so that one that was cut short is told from a whole one. */
+/** The line that ends an archive says how many lines come before it, so that one that was cut short is noticed. */
 
 /** Without the newline. */
 export function endLine(lines: number): string {

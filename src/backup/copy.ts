@@ -54,7 +54,7 @@ export async function copyRows(
 
 const MAX_NAMED = 10
 
-/** Whether the document of a row is not the one that its hash was made of. */
+/** Whether the document of a row does not match its hash. */
 export function isDamaged({ document, etag }: Row): boolean {
   return typeof document === 'string' && etag !== etagOf(document)
 }

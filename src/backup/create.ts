@@ -14,7 +14,7 @@ import { readTables, removeAllRows } from './tables.ts'
 export interface BackupOptions extends Watching {
   /** Who can open it; everybody if there are none. */
   readonly recipients?: readonly string[]
-  /** Where the database is, for what must not be written beside an encrypted backup. */
+  /** The database, beside which unencrypted temporary files are written: not beside an encrypted backup. */
   readonly databaseUrl: string
   /** Called with the finished file before it gets its name. */
   readonly beforePublished?: (unfinished: string) => Promise<void>
@@ -26,7 +26,7 @@ export interface BackupReport {
 }
 
 /**
- * Writes a backup of one moment while the store is in use. The file is whole or not there. Throws StoreError, also if a
+ * Writes a backup of one moment while the store is in use. The file is written completely or not at all. Throws StoreError, also if a
  * record is damaged.
  */
 export async function writeBackup(store: Store, path: string, options: BackupOptions): Promise<BackupReport> {
@@ -57,7 +57,7 @@ export async function writeBackup(store: Store, path: string, options: BackupOpt
   })
 }
 
-/** Writes a plain backup, and returns the moment of which it is. */
+/** Writes an unencrypted backup, and returns the time of its content. */
 export async function fillBackup(store: Store, path: string, watching: Watching): Promise<number> {
   // Before the engine opens it, so that nobody else can.
   closeSync(openSync(path, 'wx', 0o600))

@@ -1,4 +1,4 @@
-/** The file cannot be used as a backup: it is damaged, of another key, of a newer program, or no backup at all. */
+/** The file cannot be used as a backup: it is damaged, encrypted for others, made by a newer program, or no backup. */
 export class BackupFileError extends Error {
   override readonly name = 'BackupFileError'
 }

@@ -1,11 +1,11 @@
 import type { Store } from '../store/index.ts'
 
-/** What the database remembers of its backups, for the metrics. */
+/** The times of backups and checks, stored in the database for the metrics. */
 interface BackupFacts {
   /** When the last backup was made, in milliseconds since 1970. */
   readonly madeAt: number | undefined
   readonly bytes: number | undefined
-  /** When a backup was last found whole. */
+  /** When a backup last passed its check. */
   readonly checkedAt: number | undefined
 }
 

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { lockFile, StoreError } from '../store/index.ts'
 
-/** Files that are whole or not there, and digests of them. */
+/** Files that are written completely or not at all, and their digests. */
 
 /** The bytes of a file, read in pieces. */
 export function readChunks(path: string, signal?: AbortSignal): AsyncIterable<Buffer> {
@@ -68,14 +68,14 @@ export function overwrite(path: string, position: number, text: string) {
   }
 }
 
-/** Gives a finished file its name, which it has from then on even if the power fails. */
+/** Renames a finished file; the new name survives a power failure. */
 export function publish(unfinished: string, path: string) {
   syncFile(unfinished)
   renameSync(unfinished, path)
   syncFolder(dirname(path))
 }
 
-/** Until the folder is synced, a power failure can undo that a file got its name. */
+/** Until the folder is synced, a power failure can undo a rename. */
 export function syncFolder(path: string) {
   // Windows cannot open a folder.
   if (process.platform !== 'win32') syncFile(path)
@@ -130,8 +130,8 @@ export function removeDatabase(path: string) {
 }
 
 /**
- * Runs work while nobody else has the lock of the name. Throws StoreError if somebody has. Whatever a killed process left
- * under that name belongs to nobody, then.
+ * Runs work while this process holds the lock of the name, so what a killed process left under that name may be removed.
+ * Throws StoreError if another process holds the lock.
  */
 export async function whileHolding<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const release = lockFile(`${name}.lock`)

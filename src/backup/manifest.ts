@@ -6,19 +6,19 @@ import type { Tables } from '../store/tables.ts'
 import { BackupFileError } from './errors.ts'
 import { overwrite, sha256Without } from './files.ts'
 
-/** What a backup says of itself, in a table `backup` of names and values. */
+/** The description of a backup, stored in its table `backup` as names and values. */
 
 export interface Manifest {
   /** Of the program that made it. */
   readonly version: string
   readonly schema: number
-  /** The moment of which it is. */
+  /** The time of its content. */
   readonly madeAt: string
   readonly engine: string
   readonly rows: Readonly<Record<string, number>>
   /** The SHA-256 of an export of all records. */
   readonly exportSha256: string
-  /** The SHA-256 of the file, in which these very digits count as zeros. */
+  /** The SHA-256 of the file, in which these digits count as zeros. */
   readonly fileSha256: string
 }
 
@@ -40,7 +40,7 @@ export async function seal(path: string, placeholder: string) {
   overwrite(path, position, digest)
 }
 
-/** Throws BackupFileError if a byte of the file is another one than when it was sealed. */
+/** Throws BackupFileError if the file has changed since it was sealed. */
 export async function checkSeal(path: string, { fileSha256 }: Manifest) {
   const { digest, position } = await sha256Without(path, fileSha256)
   if (position === -1 || digest !== fileSha256) throw new BackupFileError(`${path} was changed or is damaged`)

@@ -23,7 +23,7 @@ export interface RestoreReport {
   readonly accesses: number
 }
 
-/** Writes all rows of a backup into a database that this process has alone, in one transaction. Throws StoreError. */
+/** Writes all rows of a backup into a database that only this process has open, in one transaction. Throws StoreError. */
 export async function restoreBackup(
   backup: VerifiedBackup,
   target: Store,

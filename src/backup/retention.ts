@@ -6,14 +6,14 @@ import { digestFile, startOf, syncFolder } from './files.ts'
 
 /** Backups in a folder: their names, and which of them are kept. */
 
-/** How many days, weeks and months one backup each is kept for. */
+/** The number of days, weeks and months of which one backup each is kept. */
 export interface Retention {
   readonly days: number
   readonly weeks: number
   readonly months: number
 }
 
-/** A name for a backup of a moment, which no file in the folder has. */
+/** A path for a new backup that no file in the folder has. */
 export function nameBackup(folder: string, at: number, isEncrypted: boolean): string {
   const moment = new Date(at)
     .toISOString()
@@ -77,7 +77,7 @@ function momentOf(name: string): number | undefined {
 
 const NAME = /^lockstep-(\d{8})T(\d{6})Z(?:-\d+)?\.db(?:\.age)?$/
 
-/** Whether it was written here: it has a digest beside it, and begins as its name says. */
+/** Whether this program wrote the file: a digest is beside it, and its first bytes fit its name. */
 function isBackup(path: string): boolean {
   if (!existsSync(digestFile(path))) return false
   return path.endsWith('.age') ? isEncryptedFile(path) : startOf(path, 15) === 'SQLite format 3'

@@ -5,14 +5,14 @@ import type { Store } from '../store/index.ts'
 import { isDamaged, nameOf } from './copy.ts'
 import { readRows, readTables } from './tables.ts'
 
-/** A record on the disk is not what was stored. */
+/** A stored record does not match its hash. */
 class DamagedRecordError extends Error {
   override readonly name = 'DamagedRecordError'
 }
 
 /**
- * Compares every record with its hash, slowly, once a day, until the signal is aborted: a disk that changes bytes does
- * not say so. Never rejects.
+ * Compares every record with its hash, slowly, once a day, until the signal is aborted: a disk does not
+ * report bytes that it changed. Never rejects.
  */
 export async function watchForDamage(store: Store, report: (error: unknown) => void, signal: AbortSignal) {
   while (!signal.aborted) {
@@ -41,7 +41,7 @@ async function compareAll(store: Store, report: (error: unknown) => void, signal
   }
 }
 
-/** So few rows that no request notices. */
+/** Few rows, so that requests do not wait. */
 const ROWS_AT_ONCE = 10
 const PAUSE_MS = 500
 

@@ -8,7 +8,7 @@ export interface Table {
   readonly name: string
   readonly columns: readonly string[]
   readonly key: readonly string[]
-  /** Whether the engine numbers its rows, and never gives a number twice. */
+  /** Whether the engine numbers its rows, and never reuses a number. */
   readonly isNumbered: boolean
 }
 

@@ -9,8 +9,8 @@ import { restoreBackup } from './restore.ts'
 import type { VerifiedBackup } from './verify.ts'
 
 /**
- * Restores a backup into a new SQLite database at a path, and compares an export of it with the one that was made of the
- * backed up database. Throws BackupFileError.
+ * Restores a backup into a new SQLite database at a path, and compares the digest of an export of it with the one in the
+ * manifest. Throws BackupFileError.
  */
 export async function restoreFully(backup: VerifiedBackup, path: string, watching: Watching): Promise<void> {
   closeSync(openSync(path, 'wx', 0o600))
@@ -19,10 +19,10 @@ export async function restoreFully(backup: VerifiedBackup, path: string, watchin
     await restoreBackup(backup, store, watching)
     const digest = await digestOfExport(store)
     const { manifest } = backup
-    // Another version may write the same records in another way.
+    // Exports of other versions may differ.
     if (manifest?.version !== packageJson.version || manifest.schema !== currentVersion) return
     if (digest !== manifest.exportSha256) {
-      throw new BackupFileError('an export of the restored backup is not the one of the database it was made of')
+      throw new BackupFileError('an export of the restored backup differs from that of the original database')
     }
   } finally {
     await store.close()

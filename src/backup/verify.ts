@@ -15,7 +15,7 @@ import { digestFile, readDigest, removeDatabase, sha256Of, startOf } from './fil
 import { checkSeal, type Manifest, readManifest } from './manifest.ts'
 import { countRows, readRows, readTables } from './tables.ts'
 
-/** A backup that was found whole. */
+/** A backup that passed all checks. */
 export interface VerifiedBackup {
   /** Its tables, in the current schema. */
   readonly store: Store
@@ -61,7 +61,7 @@ export async function checkDigest(path: string, signal?: AbortSignal): Promise<b
   const digest = readDigest(path)
   if (digest === undefined) return false
   if (digest !== (await sha256Of(path, signal))) {
-    throw new BackupFileError(`${path} is not the file that ${digestFile(path)} was made of`)
+    throw new BackupFileError(`${path} does not match ${digestFile(path)}`)
   }
   return true
 }
@@ -140,7 +140,7 @@ function faultOf(kind: Kind, row: Readonly<Record<string, string | number | null
   }
 }
 
-/** What the engine says of a file that it cannot read, and a schema that is newer, are faults of the file. */
+/** Turns errors of the engine about the file, and a newer schema, into BackupFileError. */
 function fileError(error: unknown, path: string): unknown {
   if (error instanceof SchemaError) return new BackupFileError(error.message.replace('the database', path))
   const { cause } = error instanceof StoreUnavailableError || error instanceof StoreError ? error : { cause: error }

@@ -74,7 +74,7 @@ function addSetTierCommand(account: Command) {
     databaseOption(),
   )
     .description(
-      'Sets the subscription tier of an account, or removes it. Tokens of an account without a tier do not work.',
+      'Sets the subscription tier of an account, or removes it. API keys of an account without a tier do not work.',
     )
     .action(async (flags: StoreOptions & { account: string; tier: TierFlag; until?: number }) => {
       await withStore(flags, async store => {
@@ -108,7 +108,7 @@ function addSetPasswordCommand(account: Command) {
 function addInviteCommand(account: Command) {
   withOptions(account.command('invite'), accountOption(), databaseOption())
     .description(
-      `Prints a link, good once and for 24 hours, with which the account chooses a password, its first or another one. It begins with ${settings.publicUrl.env}.`,
+      `Prints a link with which the account chooses a password, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
     )
     .action(async (flags: StoreOptions & { account: string }) => {
       const config = readConfig(process.env)
@@ -130,7 +130,7 @@ function addInviteCommand(account: Command) {
 function addRemoveCommand(account: Command) {
   withOptions(account.command('remove'), accountOption(), new Option('--yes', 'do not ask'), databaseOption())
     .description(
-      'Removes an account with all its records, tokens and links, also from the bytes of the file. Its id stays marked as removed.',
+      'Removes an account with all its records, API keys and access, and erases them from the database file. Its id stays marked as removed.',
     )
     .action(async (flags: StoreOptions & { account: string; yes?: boolean }) => {
       await withStore(flags, async store => {
@@ -138,7 +138,7 @@ function addRemoveCommand(account: Command) {
         if (flags.yes !== true) {
           await requireConfirmation(
             '--yes',
-            `Remove account ${id} (${username}) with all its records, tokens and links?`,
+            `Remove account ${id} (${username}) with all its records, API keys and access?`,
           )
         }
         await removeAccount(store, id, Date.now())

@@ -54,7 +54,7 @@ export function addBackupCommands(program: Command) {
   )
     .summary('check that a backup can be restored')
     .description(
-      'Checks that a backup is whole: its digest, what it says of itself, and every record. The time is noted in the database, if there is one.',
+      'Checks the digest of a backup, its manifest and every record. The time is stored in the database, if there is one.',
     )
     .action(check)
 }
@@ -131,12 +131,12 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
   }
 }
 
-/** The backup is no worse where the role that makes it may write nothing. */
+/** A role that may only read can make backups, too; then the time is not stored. */
 async function noting(note: () => Promise<void>) {
   try {
     await note()
   } catch (error) {
-    say(`the time is not noted in the database: ${error instanceof Error ? error.message : String(error)}`)
+    say(`the time is not stored in the database: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

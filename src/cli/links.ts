@@ -13,7 +13,7 @@ export function addLinkCommands(program: Command) {
   const link = program
     .command('link')
     .summary('let accounts read the records of others')
-    .description('Links: who may read whose records.')
+    .description('Access: who may read whose records.')
 
   addAddCommand(link)
   addRemoveCommand(link)
@@ -52,7 +52,7 @@ function addAddCommand(link: Command) {
         const terms = { areas: area, recordsFrom, until, again }
         await addAccess(store, await findPair(store, flags), terms, Date.now())
       })
-      say('The link is set.')
+      say('Access is given.')
     })
 }
 
@@ -61,13 +61,13 @@ function addRemoveCommand(link: Command) {
     .description('Ends the access of the partner within a second. Only link add --again gives it again.')
     .action(async (flags: PairFlags) => {
       await withStore(flags, async store => endAccess(store, await findPair(store, flags), Date.now()))
-      say('The link is removed.')
+      say('Access is ended.')
     })
 }
 
 function addListCommand(link: Command) {
   withOptions(link.command('list'), databaseOption(), jsonOption())
-    .description('Lists all links, ended ones included.')
+    .description('Lists all access, ended access included.')
     .action(async (flags: StoreOptions & { json?: boolean }) => {
       const links = await withStore(flags, listLinks)
       printRows(
@@ -113,7 +113,7 @@ function addReadsCommand(link: Command) {
           via: row => row.via,
           token: row => row.tokenName,
           area: row => row.area,
-          kind: row => row.kind ?? 'not told apart',
+          kind: row => row.kind ?? 'only counted',
           count: row => row.count,
         },
         flags.json,

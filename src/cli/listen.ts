@@ -39,7 +39,7 @@ export async function runService(
     await store.close()
     throw error
   }
-  // What an earlier run deleted, and was stopped before it had erased.
+  // An earlier run may have been stopped before it erased what it had deleted.
   void eraseDeleted(store).catch((error: unknown) => log.failure(error, undefined))
   const closing = new AbortController()
   const watching = watchForDamage(store, error => log.failure(error, undefined), closing.signal)

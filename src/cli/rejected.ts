@@ -82,6 +82,6 @@ async function retry(flags: Flags) {
 }
 
 function parseId(text: string): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('a number of the list is wanted')
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a number from `rejected list`.')
   return Number(text)
 }

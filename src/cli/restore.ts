@@ -60,7 +60,7 @@ async function restore(file: string, flags: RestoreFlags) {
   })
 }
 
-/** Restores a backup into a database that is created if it does not exist, and not left behind if that fails. */
+/** Restores a backup. A database that does not exist is created, and removed if the restore fails. */
 export async function writeTo(
   databaseUrl: string,
   backup: VerifiedBackup,
@@ -68,7 +68,7 @@ export async function writeTo(
 ): Promise<RestoreReport> {
   const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
   const isNew = path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
-  // The log of a database that is gone belongs to no other one.
+  // The engine would apply the log of a removed database to the new one.
   if (isNew) removeDatabase(path)
   const progress = startRowProgress('Restoring')
   let store: Store | undefined

@@ -9,7 +9,7 @@ import { open, type OpenOptions, type Store, StoreError } from '../store/index.t
 
 /** What all commands share: opening the store, printing and asking. */
 
-/** The command was called in a wrong way; the message says what to do instead. */
+/** The command was used incorrectly; the message says what to do instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

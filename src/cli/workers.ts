@@ -104,7 +104,7 @@ function listening(worker: Worker): Promise<void> {
   })
 }
 
-/** Lets a worker answer what it has, and kills it if that takes too long. Resolves when it has exited. */
+/** Lets a worker finish its requests, and kills it if that takes too long. Resolves when it has exited. */
 async function drain(worker: Worker, maxStopMs: number, logFailure: Supervision['logFailure']): Promise<void> {
   if (worker.isDead()) return
   const exited = once(worker, 'exit')

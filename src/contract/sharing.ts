@@ -45,7 +45,7 @@ export const AccessLists = record('Access given and received.', {
 
 export type Read = Static<typeof Read>
 export const Read = record(
-  "How often somebody read the caller's records in an hour, in one way. Where reads were counted but not told apart, only `id`, `hour` and `count` are not null.",
+  "How often somebody read the caller's records in an hour, in one way. Where only the number of reads is known, only `id`, `hour` and `count` are not null.",
   {
     id: Id('Identifier of the row.'),
     hour: Timestamp('The start of the hour.'),

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 type Cells = readonly (string | number | null)[]
 
 /**
- * A CSV file (RFC 4180) with a row for each item, in parts, so that others have their turn between them. It is safe for
+ * A CSV file (RFC 4180) with a row for each item, in parts, so that other requests are handled in between. It is safe for
  * spreadsheets: text that they would run as a formula is marked as text.
  */
 export async function* csv<Item>(

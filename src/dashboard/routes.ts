@@ -136,7 +136,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   }
 }
 
-/** Who is signed in, for the header of an error; undefined where that cannot be told either. */
+/** Who is signed in, for the header of an error; undefined where that cannot be read either. */
 async function viewerOrNone(options: DashboardOptions, request: FastifyRequest): Promise<Viewer | undefined> {
   return (await visitOf(options, request).catch(() => undefined))?.viewer
 }

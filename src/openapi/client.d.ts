@@ -387,7 +387,7 @@ export interface ReceivedAccess {
     /** When it was given; null when that is not known. */
     since: string | null;
 }
-/** How often somebody read the caller's records in an hour, in one way. Where reads were counted but not told apart, only `id`, `hour` and `count` are not null. */
+/** How often somebody read the caller's records in an hour, in one way. Where only the number of reads is known, only `id`, `hour` and `count` are not null. */
 export interface Read {
     /** Identifier of the row. */
     id: number;

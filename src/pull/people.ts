@@ -13,7 +13,7 @@ export async function readPeople(source: Source): Promise<readonly SourceData[]>
       if (page !== undefined) return { ...page, nextCursor: undefined }
       // People who are not listed lose access, so an incomplete list must not count.
       if (!('offset' in position) || position.offset > 0) {
-        throw new SourceError(`${source.address} answers a part of /users with no list (${status})`)
+        throw new SourceError(`${source.address} responds to a page of /users without a list (${status})`)
       }
       return { rows: [], limit: PAGE_SIZE, nextCursor: undefined }
     },

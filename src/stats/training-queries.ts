@@ -15,8 +15,8 @@ import type { KindStats, SessionStats } from './training.ts'
 /** Queries of training sessions for statistics: they read columns, not records. */
 
 /**
- * The training sessions of an account from one instant to before another, oldest first. Others have their turn while a
- * long history is read.
+ * The training sessions of an account from one instant to before another, oldest first. Other requests are
+ * handled while a long history is read.
  */
 export async function trainingHistory(
   store: Store,

@@ -15,7 +15,7 @@ interface PoolOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-/** What the server knows connections of this program by. */
+/** The name under which the server lists the connections of this program. */
 export const APPLICATION_NAME = 'lockstep'
 
 export function makePool(url: string, options: PoolOptions): pg.Pool {
@@ -63,7 +63,7 @@ export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   }
 }
 
-/** The pool as Kysely uses it: errors are translated, and a connection that is in doubt is not used again. */
+/** The pool as Kysely uses it: errors are translated, and a connection that may be broken is not used again. */
 export function guarded(pool: pg.Pool): PostgresPool {
   return {
     options: pool.options,

@@ -36,7 +36,7 @@ function openFinished(path: string): DatabaseSync {
   return new DatabaseSync(address, { readOnly: true })
 }
 
-/** The journal is not a write-ahead log meanwhile: rows that are written at once would be written twice. */
+/** Uses a rollback journal meanwhile: with a write-ahead log, many rows at once would be written twice. */
 function keepOthersAway(writer: DatabaseSync, path: string) {
   try {
     writer.exec('pragma locking_mode = exclusive; pragma journal_mode = delete; begin exclusive; commit')
@@ -69,8 +69,8 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
 }
 
 /**
- * A file that was put in the place of a database beside the log of that one: the engine would mix both. It can be told
- * from a file without a log of its own, such as a backup.
+ * Throws StoreError if a file has replaced a database whose log is still there: the engine would mix both. Only files
+ * whose header says that they have no such log, such as backups, are noticed.
  */
 function refuseForeignLog(path: string) {
   const { size } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? { size: 0 }
@@ -80,7 +80,7 @@ function refuseForeignLog(path: string) {
   )
 }
 
-/** What the header of the file says of its log. */
+/** The journal version in the header of the file. */
 function journalVersionOf(path: string): number | undefined {
   const file = openSync(path, 'r')
   try {

@@ -38,5 +38,5 @@ export function makeExecutor(database: DatabaseSync): SqliteExecutor {
   }
 }
 
-/** What a batch of records needs many times over. Texts of statements with values in them are few beside. */
+/** A batch of records repeats fewer statements than this. */
 const MAX_STATEMENTS = 200

@@ -119,7 +119,7 @@ const TOO_BIG = 18
 // Busy, locked, read-only, I/O error, corrupt, full, cannot open, protocol, not a database
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
 
-/** On a connection of its own, so that writers do not wait for what reads for long. */
+/** On a connection of its own, so that writers do not wait for long reads. */
 async function readSnapshot<Result>(
   path: string,
   { busyTimeoutMs }: OpenOptions,
@@ -246,7 +246,7 @@ class BusyRetryDriver implements Driver {
     await connection.executeQuery(CompiledQuery.raw('commit'))
   }
 
-  /** On a full disk the engine has rolled back already; what counts is why. */
+  /** On a full disk the engine has rolled back already; the first error is the one to report. */
   async rollbackTransaction(connection: DatabaseConnection) {
     await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => {})
   }

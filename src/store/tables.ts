@@ -71,7 +71,7 @@ interface TokenTable {
   expires_at: number | null
   revoked_at: number | null
   last_used_at: number | null
-  /** When another key was created in its place; it works on until `expires_at`. */
+  /** When another token replaced it; `expiryOf` says until when it works. */
   replaced_at: Generated<number | null>
 }
 
@@ -252,7 +252,7 @@ export interface PullRowTable {
   gone_at: number | null
 }
 
-/** A link that a pull added: `owner_id` lets the account of the source read. */
+/** Access that a pull added: `owner_id` lets the account of the source read. */
 interface PullAccessTable {
   source_id: number
   owner_id: number

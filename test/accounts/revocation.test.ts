@@ -46,7 +46,7 @@ const changes: readonly {
     refused: [401, 'invalid_token'],
   },
   {
-    title: "a partner's record once the link is removed",
+    title: "a partner's record once the access is ended",
     change: ({ store }) => endAccess(store, { ownerId: 1, partnerId: 2 }, Date.now()),
     refused: [404, 'not_found'],
   },

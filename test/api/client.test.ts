@@ -153,7 +153,7 @@ const strange: readonly { readonly what: string; readonly status: number; readon
   { what: 'a success with a status that is none', status: 500, body: '{"ok":true,"data":1}' },
 ]
 
-test('a response from something else than this API is told apart from a refusal, with its status', async () => {
+test('a response that is not from this API is distinguished from a refusal, with its status', async () => {
   for (const { what, status, body } of strange) {
     await using server = await serve((_, response) => response.writeHead(status).end(body))
     const client = makeClient({ baseUrl: server.url, token: 'x' })

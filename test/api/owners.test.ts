@@ -49,7 +49,7 @@ for (const path of paths) {
   })
 }
 
-test('the template of a session that belongs to somebody out of reach is not shown', async () => {
+test('the template of a session is not shown if its owner gave no access', async () => {
   await using service = await startService([
     ...people,
     lockTemplate(3, 3),

@@ -50,7 +50,7 @@ test('a person of whom only id and name are known has zeros and nulls', async ()
   })
 })
 
-test('people see themselves and whoever they are linked to, in either direction, each once', async () => {
+test('people see themselves, and everybody with access in either direction, each once', async () => {
   await using service = await startService(people)
   // Ann lets Ben read her records; Dee and Eve let each other.
   const seen = { ann: [1, 2], ben: [1, 2], cas: [3], dee: [4, 5], eve: [4, 5] }
@@ -136,7 +136,7 @@ test('/me answers for the token that asks, not for another of the account', asyn
   ])
 })
 
-test('/me answers without a subscription, and tells when it ended', async () => {
+test('/me answers without a subscription, and says when it ended', async () => {
   await using service = await startService(world)
   const token = await service.token('ann')
   await setTier(service.store, 1, null, null)

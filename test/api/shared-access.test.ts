@@ -228,7 +228,7 @@ function withoutAddress(text: string, { url }: TestService): string {
   return text.replaceAll(url, '').replaceAll(/<code>[A-Za-z0-9_-]{16}<\/code>/g, '')
 }
 
-test('the status tells nothing of an area that may not be read, and counts only what may', async () => {
+test('the status shows and counts only what is in areas that may be read', async () => {
   await using service = await startService([...people, ...all], unlimited)
   const token = await service.token('ben')
   const status = async () => (await service.fetch('/api/v1/status?ownerId=1&relative=seconds', token)).body.data

@@ -238,7 +238,7 @@ test('a range out of bounds is refused, together with all else that is wrong', a
   }
 })
 
-test('every zone of the platform is taken, and told as it was sent', async () => {
+test('every zone of the platform is accepted, and returned as it was sent', async () => {
   await using service = await startService([account(1, 'ann')], unlimited)
   const token = await service.token('ann')
   for (const zone of [

@@ -142,7 +142,7 @@ const templates = [
 ] as const
 
 for (const { title, rows, locked, since } of events) {
-  test(`a lock that is ${title} is told as such to its owner and partner, and hidden from its owner alone`, async () => {
+  test(`a lock that is ${title} is shown as such to its owner and to others with access, and hidden from its owner alone`, async () => {
     await using service = await startService(world, unlimited)
     for (const template of templates) {
       const started = ago(3 * HOUR)
@@ -259,7 +259,7 @@ test('a change of the lock, the time zone or up to when the records are known sh
   assert.equal((await statusOf(service)).lockState, 'idle')
 })
 
-test('training is told by the day and week of the zone that was sent, else of the caller', async () => {
+test('training is counted by the day and week of the zone that was sent, else of the caller', async () => {
   // A Monday, at half past midnight in Berlin.
   const lines = [
     trainingSession(1, 1, { created_at: '2026-03-15T22:30:00Z', distanceTravelled: 2.5 }),
@@ -340,7 +340,7 @@ test('the figures of the newest session are its own, and null where they are not
   assert.equal(later.longestStreakDays, 2)
 })
 
-test('up to when the records are known is told by the hour, and exactly in seconds; older states stop counting', async () => {
+test('the time up to which records are known is returned by the hour, and exactly in seconds; older states stop counting', async () => {
   const started = ago(30 * HOUR)
   const lock = lockSession(5, 1, {
     isActive: true,

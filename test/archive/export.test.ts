@@ -63,7 +63,7 @@ test('an archive ends with the number of its lines, and several may stand one af
   assert.equal(await copy.export(), all)
 })
 
-test('an archive that was cut short is told from a whole one, and one that lacks lines is refused', async () => {
+test('an archive that was cut short is recognised, and one that lacks lines is refused', async () => {
   await using store = await openStore(archive)
   const lines = (await store.export()).split(/(?<=\n)/)
   await using copy = await openStore()
@@ -116,7 +116,7 @@ test('every line ends with a newline, and none is longer than an import takes', 
   assert.equal(await copy.export(), exported)
 })
 
-test('what stands beside data is exported beside data, and only where it is known', async () => {
+test('fields beside data are exported beside data, and only where they are known', async () => {
   await using store = await openStore([
     account(1, 'ann', { subscriptionEndsAt: '2030-01-01T00:00:00+01:00' }),
     account(2, 'ben', { subscriptionTier: null }),

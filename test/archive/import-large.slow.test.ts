@@ -37,7 +37,7 @@ test('a store of any size is exported in the same memory', async t => {
   assert.ok(many - few < 40)
 })
 
-test('tokens are revoked while a large archive comes in: nobody waits for its lines, and not long for its records', async t => {
+test('tokens can be revoked while a large archive is imported: not delayed by its lines, and little by its records', async t => {
   const database = newSqlite()
   const store = await open(database.url, { busyTimeoutMs: 5000 })
   await importArchive(store, largeArchive(0))
@@ -100,7 +100,7 @@ test('an import that is interrupted writes nothing, at whatever moment', async (
   assert.notEqual(await store.export(), before)
 })
 
-test('a source that fails writes nothing, and its failure is told', async () => {
+test('a source that fails writes nothing, and its failure is reported', async () => {
   await using store = await openStore(world)
   const before = await store.export()
   const failure = new Error('the disk is gone')

@@ -563,7 +563,7 @@ test('odd values are converted, and their records counted by kind and rule', asy
   assert.match(exported, /"extra":{"\/TrainerSegment\/0\/percentGrade":null}}/)
 })
 
-test('segments whose grade was null are not graded, also after an export, and after a line that does not tell', async () => {
+test('segments whose grade was null are not graded, also after an export, and after a line that does not say', async () => {
   const graded = async ({ store }: TestStore) => {
     const { grade, kinds: results } = await store.db
       .selectFrom('training_session')
@@ -586,7 +586,7 @@ test('segments whose grade was null are not graded, also after an export, and af
   assert.deepEqual(await graded(copy), [70, 0, [60, 80]])
 })
 
-test('all faults of a line are told at once', async () => {
+test('all errors of a line are reported at once', async () => {
   await using store = await openStore()
   const { errors, count } = await store.refuse([
     {

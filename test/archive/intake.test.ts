@@ -87,7 +87,7 @@ test('a row that comes again takes the place of the one set aside, until it can 
   assert.deepEqual(await setAside(store), [])
 })
 
-test('what the source does not tell stays as it is stored', async () => {
+test('what the source does not send stays as it is stored', async () => {
   await using store = await openStore([
     ...world,
     { ...lockSession(1, 1), templateId: 7 },

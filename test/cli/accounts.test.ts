@@ -51,9 +51,9 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
     args: words('account set-tier --account 99999999999999999999 --tier ultra'),
     says: /no account with this id/,
   },
-  { what: 'a link to oneself', args: words('link add --owner ann --partner 1'), says: /no link to itself/ },
+  { what: 'access to oneself', args: words('link add --owner ann --partner 1'), says: /no access to itself/ },
   { what: 'a link to nobody', args: words('link add --owner ann --partner dan'), says: /no account .* username/ },
-  { what: 'a link that is not there', args: words('link remove --owner ben --partner ann'), says: /no such link/ },
+  { what: 'access that is not there', args: words('link remove --owner ben --partner ann'), says: /no such access/ },
 ]
 
 test('a refused account or link command ends with code 1 and the reason on stderr', async t => {
@@ -221,7 +221,7 @@ test('links are added, listed and removed by username or id; adding one twice ch
   assert.deepEqual(await list(), [annToBen])
   for (const args of ['--owner cas --partner 1', '--owner 3 --partner ann']) {
     const { code, stdout, stderr } = await folder.run(words(`link add ${args}`))
-    assert.deepEqual([code, stdout, stderr], [0, '', 'The link is set.\n'])
+    assert.deepEqual([code, stdout, stderr], [0, '', 'Access is given.\n'])
   }
   assert.deepEqual(await list(), [annToBen, casToAnn])
   const table = await folder.run(words('link list'))
@@ -230,7 +230,7 @@ test('links are added, listed and removed by username or id; adding one twice ch
     /^owner +partner +areas +records from +until +since +ended\nann \(1\) +ben \(2\) +lkbx dtt/,
   )
   const removed = await folder.run(words('link remove --owner 1 --partner ben'))
-  assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'The link is removed.\n' })
+  assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'Access is ended.\n' })
   const [ended, ...others] = await list()
   assert.deepEqual(others, [casToAnn])
   assert.ok(ended !== undefined && 'endedAt' in ended && typeof ended.endedAt === 'string')

@@ -131,7 +131,7 @@ test('workers whose new version does not start go on serving with the old one', 
 })
 
 for (const moment of ['a new one starts', 'an old one goes'] as const) {
-  test(`workers told to end while ${moment} end without a word, and no more are started`, async () => {
+  test(`workers that get a signal while ${moment} exit without an error, and no more are started`, async () => {
     const database = newSqlite()
     const settings = { LOCKSTEP_DRAIN_DELAY: '1' }
     await using service = await serve(database.url, { args: ['--workers', '2'], settings })

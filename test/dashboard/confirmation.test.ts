@@ -95,7 +95,7 @@ test('a password and the end of the sessions that had the old one are stored tog
   assert.equal((await it.ann.get('/settings')).status, 200)
 })
 
-test('whoever found an open browser cannot guess the password there without end', async () => {
+test('attempts to guess the password in an open browser are limited', async () => {
   await using it = await signedIn()
   await it.age(10)
   for (let index = 0; index < 10; index += 1) {

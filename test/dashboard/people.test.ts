@@ -166,7 +166,7 @@ test('giving access needs a fresh sign-in; narrowing and ending do not', async (
   assert.equal(await it.status('cas'), 200)
 })
 
-test('nothing that is shown or done tells whether an account exists', async () => {
+test('no page and no form shows whether an account exists', async () => {
   await using it = await signedIn()
   const token = await it.service.token('ann', { scopes: ['lkbx:read', 'dtt:read', 'shared:access'] })
   /** All that somebody sees who gives a name access, narrows and ends it. */

@@ -82,7 +82,7 @@ test('a new password needs the current one, ends the other sessions and keeps th
   assert.equal((await visitor(it.service.url).signIn('ann', 'another long password')).status, 303)
 })
 
-test('whoever found an open browser cannot guess the password there without end', async () => {
+test('attempts to guess the password in an open browser are limited', async () => {
   await using it = await signedIn()
   const guess = () =>
     it.ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })

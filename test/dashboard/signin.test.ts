@@ -228,7 +228,7 @@ test('a form from elsewhere is refused before anything else', async () => {
   assert.equal((await ann.get('/settings')).status, 200)
 })
 
-test('a matching Origin is enough where browsers tell nothing else', async () => {
+test('a matching Origin is enough where browsers send nothing else', async () => {
   await using service = await withAnn()
   const post = (origin: string) =>
     fetch(`${service.url}/signin`, {

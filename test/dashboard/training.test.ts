@@ -106,7 +106,7 @@ test('the overview has the last session, its grade rounded half up, and the pass
   assert.match(text, /Program 9 Not passed 70 %, 100 repetitions, ≈ 50 m/)
 })
 
-test('without anything there is no 0 %, but what would be there and how it comes in', async () => {
+test('without sessions the page shows no 0 %, but what would be there and how to import it', async () => {
   await using ann = await open([records.account(1, 'ann')])
   for (const path of ['/', '/training', '/training?range=all', '/programs']) {
     const text = await ann.page(path)

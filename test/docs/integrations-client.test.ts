@@ -107,7 +107,7 @@ for (const version of [26, 20]) {
     assert.match(lines.at(-1) ?? '', /^Weeks in \S+\. Longest streak: \d+ days\.$/)
   })
 
-  test(`the TypeScript example tells on Node ${version} what the server refused`, { skip }, async () => {
+  test(`the TypeScript example says on Node ${version} what the server refused`, { skip }, async () => {
     const wrong = { ...env, LOCKSTEP_TOKEN: 'none' }
     const ended = await run(node ?? '', ['out/weeks.js'], { cwd: project, env: wrong }).catch((error: unknown) => error)
     assert.match(String(Object(ended).stderr), /^invalid_token: Invalid token\n$/)

@@ -108,7 +108,7 @@ test('every entity has a unique_id of its own, and reads an attribute that the s
   }
 })
 
-test('a break, an open lock, a locked one and none are told apart', needsJinja, async () => {
+test('a break, an open lock, a locked one and none are distinguished', needsJinja, async () => {
   const rendered = await render([...answers.values()])
   assert.deepEqual(
     rendered.map(({ main }) => main),

@@ -193,7 +193,7 @@ test('the log never contains secrets, headers, values, names or addresses, whate
   for (const secret of [...secrets, ...parts, ...names]) assert.ok(!text.includes(secret), secret)
 })
 
-test('an internal error is logged under its request id, and the response does not tell its cause', async () => {
+test('an internal error is logged under its request id, and the response does not show its cause', async () => {
   await using broken = await startService(cast)
   const token = await broken.token('ann')
   const again = await startSecondServer(broken)

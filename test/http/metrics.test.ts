@@ -65,7 +65,7 @@ const sum = (family: Family | undefined, name: string, labels: Readonly<Record<s
     )
     .reduce((total, { value }) => total + value, 0)
 
-test('rows set aside and the last complete round of the pull that is furthest behind are told', async () => {
+test('rows set aside and the last complete round of the pull that is furthest behind are metrics', async () => {
   await using service = await startService(cast)
   const metrics = makeMetrics()
   metrics.watchIntake(service.store)
@@ -179,7 +179,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   }
 })
 
-test('no label tells a value or a client, and the number of labels is bounded', async () => {
+test('no label contains a value or a client, and the number of labels is bounded', async () => {
   await using service = await startService(cast)
   const tokens = await makeTokens(service)
   const metrics = makeMetrics()

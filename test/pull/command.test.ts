@@ -65,7 +65,7 @@ test('a pull fills an empty folder, says what it did, and leaves the token nowhe
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
 })
 
-test('whatever is wrong with the source is said in one line, ends with 4, and nothing is made', async () => {
+test('any failure of the source is reported in one line, exits with 4, and creates nothing', async () => {
   const world = makeWorld()
   await using good = await startSource({ ...usual(world), token: 'another' })
   await using strange = await startSource(usual(world))
@@ -92,7 +92,7 @@ test('whatever is wrong with the source is said in one line, ends with 4, and no
   }
 })
 
-test('what is wrong with the call ends with 2 and says what to do', async () => {
+test('a usage error exits with 2 and says what to do', async () => {
   await using folder = await makeFolder()
   writeFileSync(folder.file('token'), SOURCE_TOKEN)
   chmodSync(folder.file('token'), 0o640)

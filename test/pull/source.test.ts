@@ -98,7 +98,7 @@ test('a response of more than 64 MiB is refused, also if it is compressed, and n
   assert.equal(server.requests.length, 1)
 })
 
-test('a port that HTTP never uses is named as such, and not tried again', async () => {
+test('a port that is blocked for HTTP is named, and not tried again', async () => {
   const clock = makeClock()
   const failure = await failureOf(makeSource('http://127.0.0.1:9', { clock }))
   assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is blocked for HTTP')
@@ -114,7 +114,7 @@ test('a server that is not there is tried six times, and named', async () => {
   assert.equal(clock.waits.length, 4)
 })
 
-test('429 is waited out as long as the source says, and is no failed try', async () => {
+test('after a 429 a pull waits as long as the source says, and counts no failed attempt', async () => {
   const headers = ['7', 'Wed, 21 Oct 2026 07:28:00 GMT', '', 'soon', '86400']
   let asked = 0
   await using server = await answering((_, response) => {
@@ -179,7 +179,7 @@ const refusals: readonly {
   },
 ]
 for (const { title, answer, says, refused = false } of refusals) {
-  test(`${title} is said in one line, at once`, async () => {
+  test(`${title} is reported in one line, without a second attempt`, async () => {
     await using server = await answering((_, response) => answer(response))
     const error = await failureOf(makeSource(server.url, { token: 'secret' }))
     assert.match(error.message, says)
@@ -189,14 +189,14 @@ for (const { title, answer, says, refused = false } of refusals) {
   })
 }
 
-test('a certificate that does not fit is said in one line, at once', async () => {
+test('an invalid certificate is reported in one line, without a second attempt', async () => {
   await using server = await startSource({ world: new SourceWorld(), tls: selfSigned })
   const error = await failureOf(makeSource(server.url))
   assert.match(error.message, /^the certificate of https:\S+ is not accepted \([A-Z_]+\)$/)
   assert.deepEqual(server.requests, [])
 })
 
-test('a pull that is told to stop sends no further request, and ends its waits', async () => {
+test('a pull that is stopped sends no further request, and ends its wait', async () => {
   const stop = new AbortController()
   await using server = await answering((_, response) => void response.writeHead(429, { 'Retry-After': '300' }).end())
   const source = makeSource(server.url, { clock: systemClock, stop: stop.signal })

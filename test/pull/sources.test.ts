@@ -76,7 +76,7 @@ test('a source that is the bare specification gives what its wire has', async ()
   assert.deepEqual(pulled, expected)
 })
 
-test('a source with the habits of a real service is pulled completely', async () => {
+test('a source that behaves like the hosted service is pulled completely', async () => {
   const world = await sampleWorld()
   const clock = makeClock(today)
   await using source = await startSource({ ...habitsOptions(world), others: [2], now: clock.now })

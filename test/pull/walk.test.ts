@@ -84,7 +84,7 @@ test('a walk steps back when rows in front were removed, and misses none', async
   )
 })
 
-test('a list that never holds still, and one that ignores the offset, are given up', async () => {
+test('a list that keeps changing, and one that ignores the offset, end the walk with an error', async () => {
   let next = 1000
   const restless = makeList(range(400), rows => rows.unshift(...range(150, (next += 200))))
   await assert.rejects(restless.walk(), SourceError)

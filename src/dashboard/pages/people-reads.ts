@@ -90,7 +90,7 @@ function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: Peo
 }
 
 function whoOf(accountId: number, { readerId, reader, via }: ReadEntry, names: PeopleNames): string {
-  if (via === null) return 'Not told apart'
+  if (via === null) return 'Only counted'
   if (readerId === null) return 'Operator'
   return readerId === accountId ? 'You' : names.of(reader ?? '')
 }

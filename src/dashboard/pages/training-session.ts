@@ -89,7 +89,7 @@ function programLink(programs: Programs, id: number): Part {
   return programs.find(id) === undefined ? name : html`<a href="/programs/${id}">${name}</a>`
 }
 
-/** `3 Endurance`: segments are told apart by their place. */
+/** `3 Endurance`: segments are distinguished by their place. */
 function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, place: number): string {
   return `${place} ${kindName(viewer, type)}`
 }
