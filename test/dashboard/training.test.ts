@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { allowSignIn, drawnValues, sampleService, type Seen, visitor } from '../support/dashboard.ts'
+import { allowSignIn, drawnValues, sampleService, type Seen, tableRows, visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -86,10 +86,11 @@ function textOf({ text }: Seen): string {
     .replaceAll(/\s+/g, ' ')
 }
 
-/** The identifiers of the sessions in the table, in its order. */
+/** The identifiers of the sessions in the table, in its order. A page without the table says that no session fits. */
 function listed({ text }: Seen): number[] {
-  const [, table = ''] = /<table id="session-table">([^]*?)<\/table>/.exec(text) ?? []
-  return [...table.matchAll(/href="\/training\/(\d+)"/g)].map(([, id]) => Number(id))
+  const rows = tableRows(text, 'session-table')
+  if (rows === undefined) assert.match(text, /No session fits\./)
+  return (rows ?? []).map(row => Number(/href="\/training\/(\d+)"/.exec(row)?.[1]))
 }
 
 test('the overview has the last session, its grade rounded half up, and the pass rate over four weeks', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { allowSignIn, drawnValues, visitor, type Visitor } from '../support/dashboard.ts'
+import { allowSignIn, cellTexts, drawnValues, tableRows, visitor, type Visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -54,8 +54,10 @@ describe('pages say no more than is known', () => {
     const { text } = await ann.get('/locks/51')
     assert.match(text, /<dt>Locked<\/dt><dd>–/)
     assert.match(text, /<dt>Open<\/dt><dd>–/)
-    const row = (await ann.get('/locks')).text.split('Without events')[1]?.split('</tr>')[0] ?? ''
-    assert.doesNotMatch(row, />0/)
+    const rows = tableRows((await ann.get('/locks')).text, 'session-table') ?? []
+    const cells = cellTexts(rows.find(row => row.includes('Without events')) ?? '')
+    // The time under lock, the breaks and the longest stretch.
+    assert.deepEqual(cells.slice(4), ['–', '–', '–'])
   })
 
   test('an active lock with an end in the future runs until then', async () => {
@@ -69,8 +71,15 @@ describe('pages say no more than is known', () => {
     for (const path of ['/', '/locks', '/locks/52']) {
       assert.match((await ann.get(path)).text, /as of 2 days ago/, path)
     }
-    assert.match((await ann.get('/')).text, /<dt>Elapsed<\/dt><dd>1 d<\/dd>/)
+    const ticks = / data-(since|until)=/
+    for (const path of ['/', '/locks']) {
+      const { text } = await ann.get(path)
+      assert.match(text, /<dt>Elapsed<\/dt><dd><span>1 d<\/span>/, path)
+      assert.match(text, /<span>5 d<\/span> left/, path)
+      assert.doesNotMatch(text, ticks, path)
+    }
     await isKnownUpTo(now)
+    for (const path of ['/', '/locks']) assert.match((await ann.get(path)).text, ticks, path)
   })
 
   test('a page that is filtered by a kind shows that kind alone, and says so of results', async () => {
@@ -80,7 +89,11 @@ describe('pages say no more than is known', () => {
     const sum = drawnValues(text, 'repetitions', 'reps').reduce((total, value) => total + value, 0)
     assert.equal(sum, 4 * 11)
     assert.deepEqual(drawnValues(text, 'rates', 'total'), [8])
-    assert.match(text, /45\u00a0%<\/td><td class="number">2<\/td><td class="number">11<\/td>/)
+    // The grade, the segments, the repetitions and the distance of each session.
+    assert.deepEqual(
+      tableRows(text, 'session-table')?.map(row => cellTexts(row).slice(3)),
+      Array.from({ length: 4 }, () => ['45\u00a0%', '2', '11', '–']),
+    )
   })
 
   test('the pass rate of four weeks is that of the page that it links to', async () => {

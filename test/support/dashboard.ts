@@ -97,3 +97,14 @@ export function drawnValues(page: string, chart: string, key: string): number[] 
   const { columns = [] } = JSON.parse(json) as { columns?: readonly { key: string; values?: number[] }[] }
   return columns.find(column => column.key === key)?.values ?? []
 }
+
+/** The rows of a table as their markup, in their order; undefined if the page has no such table. */
+export function tableRows(page: string, id: string): string[] | undefined {
+  const [, body] = new RegExp(`<table id="${id}"[^>]*>[^]*?<tbody>([^]*?)</tbody>`).exec(page) ?? []
+  return body === undefined ? undefined : [...body.matchAll(/<tr[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => row)
+}
+
+/** The text of each cell of such a row. */
+export function cellTexts(row: string): string[] {
+  return [...row.matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, '').trim())
+}
