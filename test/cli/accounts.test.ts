@@ -163,7 +163,7 @@ test('a password that is too short, too long, or an argument is refused and not 
 
 const REMOVED = 'The account is removed. Imports and pulls do not bring it back, but account add --id 1 does.\n'
 
-test('an account is removed with its records, tokens, links and rows set aside, and other accounts keep theirs', async () => {
+test('an account is removed with its records, API keys, access and rows set aside, and other accounts keep theirs', async () => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   for (const accountId of [1, 2]) {
@@ -195,7 +195,7 @@ test('an account is removed with its records, tokens, links and rows set aside, 
   const left = stdout.trimEnd().split('\n')
   assert.deepEqual(
     left.map(line => (JSON.parse(line) as { kind: string }).kind),
-    ['account', 'account', 'training-session'],
+    ['account', 'account', 'training-session', 'end'],
   )
   assert.doesNotMatch(stdout, /"ownerId":1\b/)
   assert.deepEqual(
