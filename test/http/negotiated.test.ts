@@ -9,15 +9,7 @@ import { mintToken } from '../../src/accounts/tokens.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { EVERYWHERE } from '../support/error-responses.ts'
-import {
-  lockDevice,
-  lockSession,
-  lockTemplate,
-  trainingDevice,
-  trainingSession,
-  trainingTemplate,
-  world,
-} from '../support/records.ts'
+import { oneOfEach, trainingSession, world } from '../support/records.ts'
 import { bearer, lines, MARK } from '../support/requests.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -32,18 +24,7 @@ const PATHS = Object.values<Endpoint>(api).map(({ path }) =>
 let service: TestService
 let token: string
 before(async () => {
-  service = await startService(
-    [
-      ...world,
-      lockTemplate(5, 1),
-      lockSession(5, 1),
-      trainingTemplate(5, 1),
-      ...[5, 6, 7].map(id => trainingSession(id, 1)),
-      lockDevice(5, 1),
-      trainingDevice(5, 1),
-    ],
-    unlimited,
-  )
+  service = await startService([...world, ...oneOfEach(5, 1), trainingSession(6, 1), trainingSession(7, 1)], unlimited)
   token = await service.token('ann')
   // Noted as used already, so that /me answers the same throughout.
   await service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()

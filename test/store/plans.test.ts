@@ -4,15 +4,7 @@ import { CompiledQuery, sql } from 'kysely'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { compile, type Query } from '../../src/store/query.ts'
-import {
-  account,
-  lockDevice,
-  lockSession,
-  lockTemplate,
-  trainingDevice,
-  trainingSession,
-  trainingTemplate,
-} from '../support/records.ts'
+import { account, oneOfEach } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 // engine: sqlite
@@ -219,15 +211,7 @@ function tokenOf(width: number): Promise<string> {
 /** Rows enough for a scan to show: copies of one record of each kind, spread over the accounts. */
 async function fill() {
   const one = ROWS + 1
-  await service.import([
-    account(one, 'one'),
-    lockTemplate(one, one),
-    lockDevice(one, one),
-    trainingDevice(one, one),
-    trainingTemplate(one, one),
-    lockSession(one, one),
-    trainingSession(one, one),
-  ])
+  await service.import([account(one, 'one'), ...oneOfEach(one, one)])
   const copies = async (table: string, changed: Readonly<Record<string, string>>) => {
     const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(store.db)
     const names = rows.map(({ name }) => name)

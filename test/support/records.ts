@@ -154,5 +154,15 @@ export const trainingDevice = (id: number, ownerId: number, more: object = {}) =
   },
 })
 
+/** A record of each kind that an account owns, with the same identifier. */
+export const oneOfEach = (id: number, ownerId: number): object[] => [
+  lockTemplate(id, ownerId),
+  lockDevice(id, ownerId),
+  lockSession(id, ownerId),
+  trainingTemplate(id, ownerId),
+  trainingDevice(id, ownerId),
+  trainingSession(id, ownerId),
+]
+
 /** A small world: Ann, her partner Ben who may read her records, and Cas, a stranger to both. */
 export const world: readonly object[] = [account(1, 'ann'), account(2, 'ben'), account(3, 'cas'), partnership(1, 2)]
