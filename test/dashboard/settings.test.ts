@@ -82,12 +82,14 @@ test('a new password needs the current one, ends the other sessions and keeps th
   assert.equal((await visitor(it.service.url).signIn('ann', 'another long password')).status, 303)
 })
 
-test('attempts to guess the password in an open browser are limited', async () => {
+test('attempts to guess the password in an open browser are limited, in each service by itself', async () => {
   await using it = await signedIn()
-  const guess = () =>
-    it.ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })
+  await using other = await signedIn()
+  const guess = ({ ann } = it) =>
+    ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })
   for (let index = 0; index < 10; index += 1) assert.equal((await guess()).status, 422)
   assert.match((await guess()).text, /Too many tries/)
+  assert.match((await guess(other)).text, /The password is not right/)
 })
 
 test('open browser sessions can be signed out, one or all others', async () => {
