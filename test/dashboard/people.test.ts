@@ -5,13 +5,13 @@ import { giveByName, listGiven } from '../../src/accounts/given-access.ts'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { allowSignIn, PASSWORD, type Seen, visitor } from '../support/dashboard.ts'
 import { lockSession, trainingSession, world } from '../support/records.ts'
-import { startService } from '../support/service.ts'
+import { startService, unlimited } from '../support/service.ts'
 
 const HOUR = 3_600_000
 
 /** Ann is signed in. She gave access to Ben; Cas has none; nobody has an account named quinby. */
 async function signedIn() {
-  const service = await startService([...world, trainingSession(1, 1), lockSession(2, 1)])
+  const service = await startService([...world, trainingSession(1, 1), lockSession(2, 1)], unlimited)
   await allowSignIn(service, 'ann')
   const ann = visitor(service.url)
   await ann.signIn('ann')

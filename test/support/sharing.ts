@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertRefused, idsOf } from './answers.ts'
 import { account, partnership } from './records.ts'
-import { startService } from './service.ts'
+import { startService, unlimited } from './service.ts'
 
 /** Ann lets Ben read her records. Dee and Eve let each other. Cas is a stranger to all of them. */
 export const people: readonly object[] = [
@@ -43,7 +43,7 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
   const lines = [...people, ...owners.map(owner => record(owner * 11, owner))]
 
   test(`a ${name} is read by its owner and the owner's partners; to everybody else it does not exist`, async () => {
-    await using service = await startService(lines)
+    await using service = await startService(lines, unlimited)
     for (const [username, owned] of Object.entries(readable)) {
       const token = await service.token(username)
       for (const owner of owners) {
@@ -57,7 +57,7 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
 
   const listed = isMixed ? "the caller's own and those of the accounts that gave access" : "the caller's own alone"
   test(`a list of ${name}s holds ${listed}`, async () => {
-    await using service = await startService(lines)
+    await using service = await startService(lines, unlimited)
     for (const [index, [username, owned]] of Object.entries(readable).entries()) {
       const ids = idsOf(await service.fetch(path, await service.token(username)))
       assert.deepEqual(
@@ -69,7 +69,7 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
   })
 
   test(`me and targetUserId name an account in a list of ${name}s as ownerId does`, async () => {
-    await using service = await startService(lines)
+    await using service = await startService(lines, unlimited)
     for (const [index, [username, owned]] of Object.entries(readable).entries()) {
       const token = await service.token(username)
       for (const name of ['ownerId', 'targetUserId']) {
@@ -87,7 +87,7 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
   })
 
   test(`ownerId narrows a list of ${name}s to one account, and refuses an account that gave no access`, async () => {
-    await using service = await startService(lines)
+    await using service = await startService(lines, unlimited)
     for (const [username, owned] of Object.entries(readable)) {
       const token = await service.token(username)
       for (const owner of [...owners, 6]) {
@@ -99,7 +99,7 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
   })
 
   test(`without any ${name} the list is empty, not absent`, async () => {
-    await using service = await startService(people)
+    await using service = await startService(people, unlimited)
     const { text } = await service.fetch(path, await service.token('ann'))
     assert.equal(text, '{"ok":true,"data":{"data":[],"pagination":{"limit":50,"offset":0}}}')
   })
