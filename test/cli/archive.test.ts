@@ -204,7 +204,8 @@ function sessions(count: number): object[] {
 }
 
 function writeArchive(folder: Folder, name: string, records: readonly object[]) {
-  writeFileSync(folder.file(name), `${lines(records)}\n`)
+  const end = { kind: 'end', data: { lines: records.length } }
+  writeFileSync(folder.file(name), `${lines([...records, end])}\n`)
 }
 
 function lines(records: readonly object[]): string {

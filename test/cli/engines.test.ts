@@ -51,11 +51,6 @@ testOnPostgres('the command line prints the same on both engines', async t => {
         assert.deepEqual(postgres, sqlite)
       })
     }
-    await t.test('backup names the program to use for PostgreSQL', async () => {
-      const { code, stderr } = await folder.run(['backup', 'copy.db', '--database', empty.url])
-      assert.match(stderr, /use pg_dump/)
-      assert.equal(code, 2)
-    })
   } finally {
     await empty.remove()
   }

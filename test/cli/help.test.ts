@@ -85,7 +85,7 @@ test('every command in the docs exists, with every option that the docs give it'
       .map(name => join(folder, name)),
   )
   for (const page of pages) {
-    for (const [, line = ''] of readFileSync(join(root, page), 'utf8').matchAll(/(?:\.\/|^)lockstep ([^\n`]+)/gm)) {
+    for (const [, line = ''] of readFileSync(join(root, page), 'utf8').matchAll(/(?:\.\/|^)lockstep ([^\n`|;&)]+)/gm)) {
       const words = line.split(/\s+/)
       const [command = '', subcommand = ''] = words
       if (command === 'help') continue
