@@ -20,7 +20,7 @@ async function sampleWorld(): Promise<SourceWorld> {
 function linesOf(archive: string, without: readonly string[] = []): any[] {
   return archive
     .split('\n')
-    .filter(line => line !== '')
+    .filter(line => line !== '' && !line.startsWith('{"kind":"end"'))
     .map(line => {
       const record = JSON.parse(line)
       for (const name of without) delete record[name]

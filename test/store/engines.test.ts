@@ -105,7 +105,9 @@ const ids = [
   '99999999999999999999',
 ]
 
-const everyNth = (n: number) => [...addresses(values, ids)].filter((_, index) => index % n === 0)
+// What has been read grows with each request, and is written from time to time.
+const compared = [...addresses(values, ids)].filter(address => !address.startsWith('/api/v1/me/reads'))
+const everyNth = (n: number) => compared.filter((_, index) => index % n === 0)
 
 /** A store with everything in it, served. */
 interface Served {

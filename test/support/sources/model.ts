@@ -158,7 +158,7 @@ function byRecord(archive: string): Map<string, string> {
   return new Map(
     archive
       .split('\n')
-      .filter(line => line !== '' && !line.startsWith('{"kind":"account"'))
+      .filter(line => line !== '' && !/^{"kind":"(account|end)"/.test(line))
       .map(line => {
         const { kind, data } = JSON.parse(line)
         return [`${kind} ${data.id}`, line]
