@@ -316,7 +316,7 @@ test('access stays while the owner is on any page of the people, however few a p
   for (let round = 0; round < 2; round += 1) await pull(here.store, source.url, { clock, partners: true })
   assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
   source.fault = path => (/^\/users\?.*offset=[1-9]/.test(source.requests.at(-1) ?? path) ? { status: 400 } : undefined)
-  await assert.rejects(pull(here.store, source.url, { clock, partners: true }), /a part of \/users/)
+  await assert.rejects(pull(here.store, source.url, { clock, partners: true }), /a page of \/users/)
   assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
 })
 
