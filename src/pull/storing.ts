@@ -154,7 +154,8 @@ export class RowStore {
         source_id: pulled.id,
         kind: list.kind,
         id,
-        owner_id: row.owner ?? null,
+        // A record that does not answer in one round still belongs to its owner, so that it can be called gone later.
+        owner_id: row.owner ?? known?.owner_id ?? null,
         form: row.form,
         open_at: outcome === 'skipped' ? openAt : null,
         missing_at: null,

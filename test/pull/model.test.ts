@@ -1,6 +1,16 @@
 import { test } from 'node:test'
 import { postgresUrl } from '../support/databases.ts'
-import { checkSchedules } from '../support/sources/model-runs.ts'
+import { checkSchedules, runSchedule } from '../support/sources/model-runs.ts'
 
 test('after any schedule of changes, failures and stops, a quiet full round leaves the store as the source is', () =>
   checkSchedules(postgresUrl === undefined ? 12 : 5))
+
+test('a record that did not answer in one round is found gone when the source has removed it', () => {
+  const program = { does: 'add', kind: 'training-template', ageHours: 0, isMine: true, isOpen: false } as const
+  const round = { waitHours: 0, before: [], full: false, during: [], ends: undefined, faults: [] }
+  return runSchedule({ identity: '/users/me', unknownParameters: 'ignored', maxLimit: 12 }, 0, [
+    { ...round, before: [program] },
+    ...Array.from({ length: 12 }, (_, request) => ({ ...round, full: true, ends: { request, how: 'away' as const } })),
+    { ...round, before: [{ does: 'remove', pick: 0 }] },
+  ])
+})

@@ -54,7 +54,8 @@ export async function checkSchedules(numRuns: number): Promise<void> {
   )
 }
 
-async function runSchedule(habit: Partial<SourceServerOptions>, rows: number, steps: readonly Step[]) {
+/** Pulls by one schedule, from a source with so many rows of each kind. */
+export async function runSchedule(habit: Partial<SourceServerOptions>, rows: number, steps: readonly Step[]) {
   const model = new ModelSource(rows)
   const clock = makeClock(model.now)
   await using source = await startSource({ ...habit, world: model.world, others: [OTHER] })
