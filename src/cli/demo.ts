@@ -48,7 +48,7 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
     { sample: { username: DEMO_USER, password: DEMO_PASSWORD }, ports: PORTS_TO_TRY },
   )
   print(`Lockstep with sample data: ${service.url}
-Reference and console:     ${service.url}/docs
+API reference:             ${service.url}/docs
 Sign-in:                   ${DEMO_USERS.join(' or ')} / ${DEMO_PASSWORD}
 API key:                   ${token}
 

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
-import { ALLOW, JSON_TYPE, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
-import { openapi } from '../openapi/document.ts'
-import { makeReference } from '../openapi/reference.ts'
+import { ALLOW, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
 import { Asset, sendAsset } from './assets.ts'
 import type { DashboardOptions } from './options.ts'
 import type { PageContext, PageRequest } from './page-context.ts'
 import { toShownError } from './error-page.ts'
+import { once } from './once.ts'
+import { registerReference } from './reference.ts'
 import { registerDashboard } from './routes.ts'
 
 export interface Pages {
@@ -54,7 +54,7 @@ export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): 
     if (length !== undefined) request.context.bytes = Number(length)
   })
 
-  registerReference(app, config.publicUrl)
+  registerReference(app, config)
   registerClient(app)
   const dashboard = config.dashboard ? registerDashboard(app, { ...options, sendAsJson }) : undefined
   await app.ready()
@@ -72,25 +72,6 @@ export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): 
       })
     },
   }
-}
-
-function registerReference(app: FastifyInstance, publicUrl: string) {
-  const document = once(async () => new Asset(JSON_TYPE, JSON.stringify(openapi(publicUrl))))
-  app.get('/openapi.json', async (_, reply) => sendAsset(reply, await document()))
-
-  const reference = once(async () => {
-    const { page, script, policy } = await makeReference()
-    return {
-      page: new Asset('text/html; charset=utf-8', page),
-      script: new Asset('text/javascript; charset=utf-8', script),
-      policy,
-    }
-  })
-  app.get('/docs', async (_, reply) => {
-    const { page, policy } = await reference()
-    return sendAsset(reply.header('Content-Security-Policy', policy), page)
-  })
-  app.get('/docs/scalar.js', async (_, reply) => sendAsset(reply, (await reference()).script))
 }
 
 /** The typed client, for projects that copy it. */
@@ -119,16 +100,4 @@ function pageOf({ raw }: FastifyRequest): PageRequest['page'] {
 
 function isKnown({ target: { decodedPath } }: PageContext, paths: ReadonlySet<string>): boolean {
   return decodedPath !== undefined && paths.has(decodedPath)
-}
-
-/** Does the work on the first call, and again only if it failed. */
-function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let result: Promise<Result> | undefined
-  return () => {
-    result ??= work().catch((error: unknown) => {
-      result = undefined
-      throw error
-    })
-    return result
-  }
 }

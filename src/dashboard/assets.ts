@@ -11,6 +11,7 @@ const files = {
   'base.css': ownFile('base.css'),
   'components.css': ownFile('components.css'),
   'pages.css': ownFile('pages.css'),
+  'reference.css': ownFile('reference.css'),
   'dashboard.js': ownFile('dashboard.js'),
   'alive.js': ownFile('alive.js'),
   'copy.js': ownFile('copy.js'),
@@ -51,6 +52,11 @@ export class Asset {
     this.etag = `"${hash('sha1', this.body, 'base64url').slice(0, 16)}"`
   }
 
+  /** Part of an address that changes with the content. */
+  get version(): string {
+    return this.etag.slice(1, -1)
+  }
+
   async bodyIn(encoding: Encoding): Promise<Uint8Array> {
     return this.#compressed.getOrInsertComputed(encoding, () => compress(encoding, this.body, 'often'))
   }
@@ -63,7 +69,7 @@ export async function sendAsset(reply: FastifyReply, asset: Asset, version?: str
   const etag = encoding === undefined ? asset.etag : `${asset.etag.slice(0, -1)}-${encoding}"`
   reply.headers({
     ETag: etag,
-    'Cache-Control': version === versionOf(asset.etag) ? IMMUTABLE : 'no-cache',
+    'Cache-Control': version === asset.version ? IMMUTABLE : 'no-cache',
     Vary: 'Accept-Encoding',
   })
   const ifNoneMatch = reply.request.headers['if-none-match']
@@ -109,15 +115,11 @@ function withVersions(file: Buffer): Buffer {
 
 /** Where a page finds an asset. The address changes with its content, so a browser may keep it. */
 export function assetUrl(name: AssetName): string {
-  return `/assets/${name}?v=${versionOf(asset(name).etag)}`
+  return `/assets/${name}?v=${asset(name).version}`
 }
 
 export function isAsset(name: string): name is AssetName {
   return Object.hasOwn(files, name)
-}
-
-function versionOf(etag: string): string {
-  return etag.slice(1, -1)
 }
 
 function ownFile(name: string): string {

@@ -1,4 +1,5 @@
 import { assetUrl } from './assets.ts'
+import { htmlDocument, ring } from './document.ts'
 import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
 import { ownName, personName } from './names.ts'
@@ -50,25 +51,14 @@ export function plainPage(display: Display, title: string, body: Html): Html {
 }
 
 /** Scripts run before the first paint, as they reserve the space of charts; otherwise the page would move. */
-function document({ theme, discreet }: Display, title: string, body: Html, charts: boolean): Html {
-  return html`<!doctype html>
-<html lang="en" data-theme="${theme}"${discreet ? html` data-discreet` : nothing}>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="${theme === 'auto' ? 'light dark' : theme}">
-<title>${discreet ? 'Lockstep' : `Lockstep – ${title}`}</title>
-<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
+function document(display: Display, title: string, body: Html, charts: boolean): Html {
+  const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('base.css')}">
 <link rel="stylesheet" href="${assetUrl('components.css')}">
 <link rel="stylesheet" href="${assetUrl('pages.css')}">
 <script type="module" blocking="render" src="${assetUrl('dashboard.js')}"></script>
-${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>` : nothing}
-</head>
-<body>${body}</body>
-</html>
-`
+${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>` : nothing}`
+  return htmlDocument(display, title, head, body)
 }
 
 function header(viewer: Viewer, section: Section | undefined, path: string): Html {
@@ -187,6 +177,3 @@ function footer(viewer: Viewer): Html {
 
 const eye = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round"><path d="M2.5 10s2.8-5 7.5-5 7.5 5 7.5 5-2.8 5-7.5 5-7.5-5-7.5-5Z"/><path d="m4 16.5 12-13"/></svg>`
 const halfDisc = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true"><circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13Z" fill="currentColor"/></svg>`
-
-/** A plain ring. */
-const ring = html`<svg class="ring" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="3"/></svg>`

@@ -2,13 +2,14 @@ import Type, { type TSchema } from 'typebox'
 import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { areaScopes, cursorPagination, type Endpoint, offsetPagination, type Scope } from '../contract/endpoint.ts'
 import { whenKnown } from '../contract/fields.ts'
-import { guide } from './guide.ts'
+import { guideOf } from './guide.ts'
 import { LockSegment, lockSessions, LockSessionWithTemplate } from '../contract/lock-sessions.ts'
 import { LockTemplate, lockTemplates } from '../contract/lock-templates.ts'
 import { id, type Parameter } from '../contract/parameters.ts'
 import { Account, people, Token, User } from '../contract/people.ts'
 import { AccessLists, GivenAccess, Read, ReceivedAccess, sharing } from '../contract/sharing.ts'
 import { components, healthResponses, Refusal, responsesOf } from './responses.ts'
+import type { OpenApi } from './types.ts'
 import {
   GradeStatistics,
   LockBucket,
@@ -27,14 +28,14 @@ import {
 } from '../contract/training-templates.ts'
 
 /** The contract as an OpenAPI 3.1 document, of a service at this address; without it, of the one that sends it. */
-export function openapi(publicUrl = '') {
+export function openapi(publicUrl = ''): OpenApi {
   const document = {
     openapi: '3.1.1',
     info: {
       title: 'Lockstep',
       version: '1.0.0',
       summary: 'A read API for lock and training history.',
-      description: guide,
+      description: publicUrl === '' ? guideOf() : guideOf(publicUrl),
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: publicUrl === '' ? '/' : publicUrl, description: 'This service' }],
@@ -48,8 +49,9 @@ export function openapi(publicUrl = '') {
       ...components,
     },
   }
-  // Everything is JSON, except that schemas also have symbols of their library, which are dropped.
-  return JSON.parse(JSON.stringify(document, replaceSchema)) as typeof document
+  // Everything is JSON, except that schemas also have symbols of their library, which are dropped. A test holds the document
+  // against the specification of OpenAPI, of which the type is a part.
+  return JSON.parse(JSON.stringify(document, replaceSchema)) as OpenApi
 }
 
 /** A heading of the reference: its operations, and its records by name. */
@@ -104,6 +106,11 @@ const resources: readonly Resource[] = [
     records: { Status, TrainingStatistics, TrainingBucket, LockStatistics, LockBucket, GradeStatistics },
   },
 ]
+
+/** The headings of the reference. */
+export function resourceNames(): string[] {
+  return [...resources, health].map(({ name }) => name)
+}
 
 const schemas = new Map<TSchema, string>(
   [...resources.map(({ records }) => records), { offsetPagination, cursorPagination, Refusal }].flatMap(records =>

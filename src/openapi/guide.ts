@@ -1,7 +1,13 @@
 import { errors } from '../contract/errors.ts'
 
-/** The introduction of the reference, in Markdown. */
-export const guide = `Reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the same headers without a body, and
+/** The introduction of the reference, in Markdown, with commands for a service at this address. */
+export function guideOf(baseUrl = 'http://127.0.0.1:5625'): string {
+  return GUIDE.replaceAll(ADDRESS, baseUrl)
+}
+
+const ADDRESS = '<address>'
+
+const GUIDE = `Reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the same headers without a body, and
 nothing that carries an API key can change a record.
 
 ## Authentication
@@ -13,7 +19,7 @@ subscription tier. A key in a URL is refused.
 
 \`\`\`sh
 curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
-  'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me&limit=10'
+  '${ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=10'
 \`\`\`
 
 ## Responses
@@ -56,7 +62,7 @@ Every 200 has an \`ETag\` that differs whenever the body differs. A client that 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
   -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
-  'http://127.0.0.1:5625/api/v1/dtt/sessions?ownerId=me'
+  '${ADDRESS}/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
 The first run stores the response and its validator; later runs transfer it again only when it has changed. This is for

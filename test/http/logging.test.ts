@@ -20,7 +20,17 @@ import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
 const ONE = '/api/v1/dtt/sessions/5'
-const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js', '/client.js']
+const PAGES = [
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/docs/devices',
+  '/docs/styles.css',
+  '/docs/console',
+  '/docs/scalar.js',
+  '/client.js',
+]
 const ENDPOINTS = Object.values<Endpoint>(api).map(({ path }) => path)
 
 /** One of everything, and an account whose name cannot be anything else. */

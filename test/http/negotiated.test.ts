@@ -16,7 +16,17 @@ import { startService, type TestService, unlimited } from '../support/service.ts
 // engine: any
 
 const ONE = '/api/v1/dtt/sessions/5'
-const PAGES = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js', '/client.js']
+const PAGES = [
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/docs/devices',
+  '/docs/styles.css',
+  '/docs/console',
+  '/docs/scalar.js',
+  '/client.js',
+]
 const PATHS = Object.values<Endpoint>(api).map(({ path }) =>
   path.replace(':id', path.startsWith('/api/v1/users') ? '1' : '5'),
 )

@@ -7,7 +7,17 @@ import { openapi } from '../../src/openapi/document.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
 import { startService } from '../support/service.ts'
 
-const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/scalar.js', '/client.js']
+const paths = [
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/docs/devices',
+  '/docs/styles.css',
+  '/docs/console',
+  '/docs/scalar.js',
+  '/client.js',
+]
 
 test('paths beside the API ignore Accept and query, and do not name the software', async () => {
   await using service = await startService()
@@ -102,9 +112,9 @@ test('the OpenAPI document is that of the contract, and gets 304 if it is curren
   assert.deepEqual([again.status, again.text], [304, ''])
 })
 
-test('the policy of the reference allows its inline scripts by hash, and connections to this service only', async () => {
+test('the policy of the console allows its inline scripts by hash, and connections to this service only', async () => {
   await using service = await startService()
-  const { headers, text } = await ask(service.url, 'GET', '/docs')
+  const { headers, text } = await ask(service.url, 'GET', '/docs/console')
   const policy = headers['content-security-policy'] ?? ''
   const scripts = [...text.matchAll(/<script([^>]*)>([^]*?)<\/script>/g)]
   const inline = scripts.filter(([, attributes]) => !attributes?.includes('src='))

@@ -1,7 +1,7 @@
 import scalar from '@scalar/fastify-api-reference'
 import fastify from 'fastify'
 
-/** A program of its own: writes the script of the reference, which the package serves and does not export. */
+/** A program of its own: writes the script of the console, which the package serves and does not export. */
 const app = fastify()
 await app.register(scalar, { routePrefix: '/docs', configuration: { url: 'openapi.json' } })
 const { rawPayload } = await app.inject('/docs/js/scalar.js')

@@ -7,7 +7,7 @@ import { trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 test(
-  'the reference lists, finds, shows and tries operations, and talks to nobody but this service',
+  'the console lists, finds, shows and tries operations, and talks to nobody but this service',
   needsChromium,
   async () => {
     await using service = await startService([...world, trainingSession(5, 1, { name: 'Morning' })])
@@ -15,7 +15,7 @@ test(
     const { page, requests, problems } = watched
     const token = await service.token('ann')
 
-    await page.goto(`${service.url}/docs`)
+    await page.goto(`${service.url}/docs/console`)
     await page.getByRole('heading', { name: 'Lockstep', exact: true }).waitFor()
     assert.equal(await page.title(), 'Lockstep API')
     const sidebar = page.getByRole('complementary', { name: 'Sidebar for Lockstep' })
@@ -52,14 +52,17 @@ test(
       JSON.stringify([localStorage, sessionStorage, document.cookie, await indexedDB.databases()]),
     )
     assert.ok(!kept.includes(token), 'the token is gone with the page')
+    await page.goto(`${service.url}/docs/console`)
+    await page.getByRole('link', { name: 'API reference' }).click()
+    await page.waitForURL(`${service.url}/docs`)
   },
 )
 
-test('the reference shows that a token is refused', needsChromium, async () => {
+test('the console shows that a token is refused', needsChromium, async () => {
   await using service = await startService(world)
   await using watched = await openPage({ colorScheme: 'dark' })
   const { page } = watched
-  await page.goto(`${service.url}/docs#tag/people/GET/api/v1/me`)
+  await page.goto(`${service.url}/docs/console#tag/people/GET/api/v1/me`)
   const operation = page.getByRole('region', { name: 'Get the account and the API key in use' })
   await operation.getByRole('button', { name: 'Test Request' }).click()
   const client = page.getByRole('dialog', { name: 'API Client' })

@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { JSON_TYPE } from '../contract/responses.ts'
+import { consolePage, loadConsoleScript } from '../openapi/console.ts'
+import { openapi, resourceNames } from '../openapi/document.ts'
+import { guideOf } from '../openapi/guide.ts'
+import { Asset, asset, sendAsset } from './assets.ts'
+import { parseCookies } from './cookies.ts'
+import { type Display, readDisplay } from './display.ts'
+import { sendPage } from './encoding.ts'
+import type { Html } from './html.ts'
+import { once } from './once.ts'
+import { siteOriginOf } from './origin.ts'
+import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slugOf } from './reference/pages.ts'
+
+/** The OpenAPI document, and the reference made from it: pages to read, and a console. All without signing in. */
+export function registerReference(app: FastifyInstance, config: Config) {
+  const document = once(async () => {
+    const api = openapi(config.publicUrl)
+    return { api, schemaResources: resourcesOfSchemas(api) }
+  })
+  const file = once(async () => new Asset(JSON_TYPE, JSON.stringify((await document()).api)))
+  app.get('/openapi.json', async (_, reply) => sendAsset(reply, await file()))
+
+  const styles = once(
+    async () => new Asset('text/css; charset=utf-8', Buffer.concat(STYLES.map(name => asset(name).body))),
+  )
+  app.get('/docs/styles.css', async (request, reply) =>
+    sendAsset(reply, await styles(), new URLSearchParams(request.context.target.query).get('v')),
+  )
+
+  const contextOf = async (request: FastifyRequest): Promise<ReferenceContext> => {
+    const { baseUrl } = siteOriginOf(request.context, config)
+    const { api, schemaResources } = await document()
+    return {
+      api: { ...api, info: { ...api.info, description: guideOf(baseUrl) } },
+      schemaResources,
+      display: displayOf(request),
+      baseUrl,
+      styles: `docs/styles.css?v=${(await styles()).version}`,
+      icon: ICON,
+      hasDashboard: config.dashboard,
+    }
+  }
+  app.get('/docs', async (request, reply) => sendReference(reply, guidePage(await contextOf(request))))
+  for (const name of resourceNames()) {
+    app.get(`/docs/${slugOf(name)}`, async (request, reply) => {
+      const context = await contextOf(request)
+      return sendReference(reply, resourcePage(context, name))
+    })
+  }
+  registerConsole(app)
+}
+
+function registerConsole(app: FastifyInstance) {
+  const script = once(async () => new Asset('text/javascript; charset=utf-8', await loadConsoleScript()))
+  app.get('/docs/scalar.js', async (_, reply) => sendAsset(reply, await script()))
+  app.get('/docs/console', async (request, reply) => {
+    const { html, policy } = consolePage(displayOf(request).theme)
+    return sendPage(reply.header('Content-Security-Policy', policy), html)
+  })
+}
+
+function displayOf({ headers }: FastifyRequest): Display {
+  return readDisplay(parseCookies(headers.cookie))
+}
+
+function sendReference(reply: FastifyReply, page: Html) {
+  return sendPage(reply.headers(HEADERS), page.toString())
+}
+
+const HEADERS = {
+  'X-Robots-Tag': 'noindex',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "style-src 'self'",
+    'img-src data:',
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+}
+
+/** The files of the dashboard in the order of their layers. They are one file here, as the others are not served without it. */
+const STYLES = ['base.css', 'components.css', 'reference.css'] as const
+
+const ICON = `data:image/svg+xml,${encodeURIComponent(asset('favicon.svg').body.toString())}`

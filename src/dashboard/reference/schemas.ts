@@ -1,0 +1,83 @@
+import type { OpenApi, Schema } from '../../openapi/types.ts'
+import { html, type Html, type Part } from '../html.ts'
+import { table } from '../components.ts'
+import { inline } from './markdown.ts'
+
+/** Where the page that describes a schema is, with its anchor. */
+export type SchemaLink = (name: string) => string
+
+interface Field {
+  readonly name: string
+  readonly schema: Schema
+  readonly isRequired: boolean
+}
+
+/** A table of the fields of a schema; those of objects inside it have a path, such as `total.sessions`. */
+export function fieldTable(name: string, schema: Schema, link: SchemaLink): Html {
+  return table<Field>(
+    name,
+    [
+      { title: 'Field', cell: field => html`<code>${field.name}</code>` },
+      {
+        title: 'Type',
+        cell: field => html`${typeText(field.schema, link)}${field.isRequired ? null : ', may be absent'}`,
+      },
+      { title: 'Meaning', cell: field => inline(field.schema.description ?? '') },
+    ],
+    fieldsOf(schema, ''),
+  )
+}
+
+/** The type of a value in words, with links to named schemas. */
+export function typeText(schema: Schema, link: SchemaLink): Part {
+  const { $ref, anyOf, enum: values, items, type, format } = schema
+  if ($ref !== undefined) return html`<a href="${link(nameOf($ref))}">${nameOf($ref)}</a>`
+  if (anyOf !== undefined) return joined(anyOf.map(one => typeText(one, link)))
+  if (values !== undefined)
+    return joined(
+      values.map(value => html`<code>${String(value)}</code>`),
+      ', ',
+    )
+  if (schema.const !== undefined) return html`<code>${String(schema.const)}</code>`
+  if (items !== undefined) return html`array of ${typeText(items, link)}`
+  const names = [type ?? 'any'].flat().join(' or ')
+  const details = [...(format === undefined || format === 'int64' ? [] : [format]), ...bounds(schema)]
+  return details.length === 0 ? names : `${names} (${details.join(', ')})`
+}
+
+/** The named schemas that a part of the document refers to, directly or through others. */
+export function schemasIn(part: object, api: OpenApi, found = new Set<string>()): ReadonlySet<string> {
+  const text = JSON.stringify(part)
+  for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+    const schema = api.components.schemas[name]
+    if (schema === undefined || found.has(name)) continue
+    found.add(name)
+    schemasIn(schema, api, found)
+  }
+  return found
+}
+
+function nameOf(ref: string): string {
+  return ref.slice(ref.lastIndexOf('/') + 1)
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema, path: string): Field[] {
+  return Object.entries(properties).flatMap(([key, schema]) => {
+    const name = `${path}${key}`
+    const isArray = schema.items !== undefined
+    return [
+      { name, schema, isRequired: required.includes(key) },
+      ...fieldsOf(schema.items ?? schema, `${name}${isArray ? '[]' : ''}.`),
+    ]
+  })
+}
+
+function joined(parts: readonly Part[], separator = ' or '): Part {
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
+}
+
+function bounds({ minimum, maximum }: Schema): string[] {
+  const highest = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum
+  if (minimum === undefined) return highest === undefined ? [] : [`up to ${highest}`]
+  return [highest === undefined ? `${minimum} or more` : `${minimum} to ${highest}`]
+}
