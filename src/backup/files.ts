@@ -155,12 +155,16 @@ export async function withWorkFolder<Result>(
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
   return whileHolding(folder, async () => {
-    rmSync(folder, { recursive: true, force: true })
+    const remove = () => rmSync(folder, { recursive: true, force: true })
+    remove()
     mkdirSync(folder, { mode: 0o700 })
+    // The process may exit before the work ends, for example when nobody reads its output any more.
+    process.once('exit', remove)
     try {
       return await work(folder)
     } finally {
-      rmSync(folder, { recursive: true, force: true })
+      process.off('exit', remove)
+      remove()
     }
   })
 }

@@ -271,7 +271,7 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
       )
     }
     if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
-    say(`removed ${await prune(store)} records`)
+    say(`removed ${await prune(store, kinds)} records`)
     await eraseDeleted(store)
   })
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { RefusedError } from '../accounts/errors.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import { sourceLists } from './lists.ts'
@@ -15,7 +16,7 @@ export interface PrunableKind {
 }
 
 /** What `pull prune` would remove, by owner and kind. */
-export async function findPrunable(store: Store): Promise<PrunableKind[]> {
+export async function findPrunable({ db }: Pick<Store, 'db'>): Promise<PrunableKind[]> {
   const found: PrunableKind[] = []
   for (const { kind, table } of sourceLists) {
     const { rows } = await sql<{ owner: number; username: string; count: number; total: number }>`
@@ -23,7 +24,7 @@ export async function findPrunable(store: Store): Promise<PrunableKind[]> {
         (select count(*) from ${sql.table(table)} as stored where stored.owner_id = account.id) as total
       from ${sql.table(table)} as record join account on account.id = record.owner_id
       where ${prunable(kind)}
-      group by account.id, account.username order by account.id`.execute(store.db)
+      group by account.id, account.username order by account.id`.execute(db)
     for (const { owner, username, count, total } of rows) {
       found.push({ accountId: owner, username, kind, count, total })
     }
@@ -31,15 +32,22 @@ export async function findPrunable(store: Store): Promise<PrunableKind[]> {
   return found
 }
 
-/** Removes records that are gone at the source, and returns how many. */
-export async function prune(store: Store): Promise<number> {
+/**
+ * Removes what `findPrunable` found, and returns how many records that were. Throws RefusedError, and removes nothing, if
+ * there is more or less to remove by now.
+ */
+export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKind[]): Promise<number> {
   return store.db.transaction().execute(async db => {
     let removed = 0
     for (const { kind, table } of sourceLists) {
+      const expected = found.filter(one => one.kind === kind).reduce((sum, { count }) => sum + count, 0)
       const { numAffectedRows } = await sql`delete from ${sql.table(table)} as record where ${prunable(kind)}`.execute(
         db,
       )
-      removed += Number(numAffectedRows ?? 0)
+      if (Number(numAffectedRows ?? 0) !== expected) {
+        throw new RefusedError('a pull found something else meanwhile, so nothing was removed: run it again')
+      }
+      removed += expected
       // Rows of records that stay are needed to remove them later.
       await sql`delete from pull_row where kind = ${kind} and not exists (
           select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)

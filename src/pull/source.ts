@@ -110,6 +110,9 @@ export class Source {
 
   #failureOf(error: unknown): Attempt {
     const code = codeOf(error)
+    if (TLS_ERROR.test(code)) {
+      throw new SourceError(`${this.address} does not accept an https connection (${code}): is this the right address?`)
+    }
     if (CERTIFICATE_ERROR.test(code))
       throw new SourceError(`the certificate of ${this.address} is not accepted (${code})`)
     if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is blocked for HTTP`)
@@ -197,7 +200,9 @@ async function textOf({ body }: Response): Promise<string> {
   return text + decoder.decode()
 }
 
-const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/
+/** The connection cannot be encrypted, for example because the server is one for plain HTTP. */
+const TLS_ERROR = /^(ERR_SSL_|EPROTO)/
+const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS/
 
 /** The header holds seconds or a date. */
 function retryAfter(header: string | null, now: number): number {

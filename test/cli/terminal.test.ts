@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 /** What people see who sit at a terminal. The program `script` gives one to a command. */
 const SCRIPT = '/usr/bin/script'
@@ -69,6 +70,51 @@ test('a password is asked for twice and never shown; nothing changes if the two 
   assert.doesNotMatch(differing.screen + givenUp.screen + set.screen, /horse/)
 })
 
+test('a pull shows how many rows of each list it has read', options, async () => {
+  const sessions = Array.from({ length: 150 }, (_, index) => trainingSession(index + 1, 1))
+  const world = new SourceWorld().add(account(1, 'ann'), ...sessions)
+  await using source = await startSource({ world, identity: '/users/me' })
+  await using folder = await makeFolder()
+  const settings = { LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' }
+  const { code, screen } = await atTerminal(folder, `pull --from ${source.url}`, [], settings)
+  assert.equal(code, 0, screen)
+  assert.match(screen, /training sessions: 100 rows.*training sessions: 150 rows/s)
+  assert.match(screen, /pulled into account 1 \(ann\)/)
+})
+
+test('a prune asks first, and only a yes removes', options, async () => {
+  await using folder = await makeFolder()
+  const input = [account(1, 'ann'), trainingSession(1, 1)].map(line => JSON.stringify(line)).join('\n')
+  await folder.run(['import', '-'], { input })
+  await using store = await folder.store()
+  const { id } = await store.db
+    .insertInto('pull_source')
+    .values({
+      account_id: 1,
+      origin: 'https://history.example',
+      username: 'ann',
+      knows_me: 1,
+      capabilities: '{}',
+      completed_at: 2,
+      full_at: 1,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const row = { kind: 'training-session', id: 1, owner_id: 1, form: '', open_at: null, missing_at: 1, gone_at: 1 }
+  await store.db
+    .insertInto('pull_row')
+    .values({ source_id: id, ...row })
+    .execute()
+  const prune = (keys: string) => atTerminal(folder, 'pull prune --many', [{ at: /Remove these records\?/, keys }])
+  const sessions = async () => (await store.db.selectFrom('training_session').select('id').execute()).length
+  assert.equal((await prune(ENTER)).code, 130)
+  assert.equal(await sessions(), 1)
+  const { code, screen } = await prune('y')
+  assert.equal(code, 0, screen)
+  assert.match(screen, /gone: 1 training-session of ann/)
+  assert.equal(await sessions(), 0)
+})
+
 interface Keys {
   /** What is on the screen before they are typed. */
   readonly at: RegExp
@@ -76,8 +122,14 @@ interface Keys {
 }
 
 /** Runs a command at a terminal of its own and types, when the screen shows what is waited for. */
-async function atTerminal(folder: Folder, command: string, typed: readonly Keys[] = []) {
-  const line = `stty cols 100 rows 30; exec "${launcher}" ${command}`
+async function atTerminal(
+  folder: Folder,
+  command: string,
+  typed: readonly Keys[] = [],
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const set = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  const line = `stty cols 100 rows 30; exec env ${set.join(' ')} "${launcher}" ${command}`
   await using running = folder.spawn(SCRIPT, ['--quiet', '--return', '--command', line, '/dev/null'])
   for (const { at, keys } of typed) {
     await running.says(at)

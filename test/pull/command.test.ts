@@ -78,6 +78,7 @@ test('any failure of the source is reported in one line, exits with 4, and creat
     { url: strange.url, fault: { status: 200, body: '[]' }, says: /JSON that is not of this API/ },
     { url: strange.url, fault: { status: 308, headers: { Location: good.url } }, says: /redirects to another address/ },
     { url: nothing.url, says: /has no lists of this API: is this the right address\?/ },
+    { url: strange.url.replace('http', 'https'), says: /does not accept an https connection \(ERR_SSL_WRONG_VERSION_/ },
     { url: encrypted.url, says: /the certificate of \S+ is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/ },
   ]
   for (const { url, fault, says } of cases) {
@@ -185,6 +186,19 @@ test('--out removes what a killed --out left', async () => {
   assert.deepEqual(readdirSync(folder.path), ['history.ndjson'])
 })
 
+test('--out leaves no records behind when nobody reads its output to the end', async () => {
+  const sessions = Array.from({ length: 300 }, (_, index) => trainingSession(index + 10, 1, { name: 'n'.repeat(900) }))
+  await using source = await startSource(usual(makeWorld().add(...sessions)))
+  await using folder = await makeFolder()
+  const { code } = await folder.shell('TMPDIR=. "$0" pull --out - | head -c 10', { env: env(source.url) })
+  assert.equal(code, 0)
+  const left = readdirSync(folder.path, { recursive: true, encoding: 'utf8' })
+  assert.deepEqual(
+    left.filter(name => statSync(join(folder.path, name)).size > 4096),
+    [],
+  )
+})
+
 test('with --every it goes on until SIGTERM, which ends it with 0, and SIGINT with 130', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
@@ -252,6 +266,32 @@ test('an id or a name that is somebody else here stops the pull with 1, unless -
     const names = JSON.parse((await folder.run(['account', 'list', '--json'])).stdout).map((row: any) => row.username)
     assert.deepEqual(names.toSorted(), id === '1' ? ['bob'] : ['account-1', 'ann'])
   }
+})
+
+test('an account that is pulled from one source is pulled from another only if --account names it', async () => {
+  await using first = await startSource(usual(makeWorld()))
+  await using second = await startSource(usual(makeWorld().add(trainingSession(3, 1))))
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['pull'], { env: env(first.url) })).code, 0)
+  const refused = await folder.run(['pull'], { env: env(second.url) })
+  assert.equal(refused.code, 2)
+  assert.match(
+    refused.stderr,
+    /^lockstep: account 1 is pulled from another source: .+ give the account \(--account\)\n$/,
+  )
+  const meant = await folder.run(['pull', '--account', 'ann'], { env: env(second.url) })
+  assert.equal(meant.code, 0, meant.stderr)
+  const status: { origin: string; rows: Record<string, number> }[] = JSON.parse(
+    (await folder.run(['pull', 'status', '--json'])).stdout,
+  )
+  assert.deepEqual(
+    status.map(({ origin, rows }) => [origin, rows['training-session']]),
+    [
+      [first.url, 2],
+      [second.url, 3],
+    ],
+  )
+  for (const { url } of [first, second]) assert.equal((await folder.run(['pull'], { env: env(url) })).code, 0)
 })
 
 test('a row that cannot be stored ends the pull with 1 when it is set aside first, and with 0 afterwards', async () => {

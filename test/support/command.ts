@@ -116,7 +116,7 @@ export interface Folder extends AsyncDisposable {
   /** Starts another program in it. */
   spawn(program: string, args: readonly string[]): Running
   /** The same for a line of shell in which `$0` is the launcher. */
-  shell(line: string): Promise<Ended>
+  shell(line: string, options?: Pick<RunOptions, 'env'>): Promise<Ended>
   /** The store of that; closed with the scope. */
   store(): Promise<Store & AsyncDisposable>
 }
@@ -137,7 +137,7 @@ export async function makeFolder(): Promise<Folder> {
     launch: (args, options) => launch(args, inside(options)),
     start: (args, options) => start(args, inside(options)),
     spawn: (program, args) => track(spawn(program, args, { cwd: path, env: environment(given) })),
-    shell: line => shell(line, inside()),
+    shell: (line, options) => shell(line, inside(options)),
     async store() {
       const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
       return { ...store, [Symbol.asyncDispose]: () => store.close() }

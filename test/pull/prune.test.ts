@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findPrunable, prune } from '../../src/pull/prune.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { newDatabase } from '../support/databases.ts'
+import { account, trainingSession } from '../support/records.ts'
+import { makeClock, pull } from '../support/sources/pulls.ts'
+import { SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+assert.ok(newDatabase, 'these tests run on both engines')
+
+const MORE_THAN_A_DAY = 86_400_001
+const SESSIONS = 30
+
+/** Pulls thirty training sessions, of which the source has removed some since. */
+async function pulledInto(folder: Folder, removed: number) {
+  assert.equal((await folder.run(['migrate'])).code, 0)
+  const sessions = Array.from({ length: SESSIONS }, (_, index) => trainingSession(index + 1, 1))
+  const world = new SourceWorld().add(account(1, 'ann'), ...sessions)
+  await using source = await startSource({ world, identity: '/users/me' })
+  await using store = await folder.store()
+  const clock = makeClock()
+  await pull(store, source.url, { clock })
+  for (let id = 1; id <= removed; id += 1) world.remove('training-session', id)
+  for (let walk = 0; walk < 2; walk += 1) {
+    clock.time += MORE_THAN_A_DAY
+    await pull(store, source.url, { clock, full: true })
+  }
+}
+
+async function count(folder: Folder): Promise<number> {
+  await using store = await folder.store()
+  return (await store.db.selectFrom('training_session').select('id').execute()).length
+}
+
+test('prune says how many records are gone, and removes none without a yes', async () => {
+  await using folder = await makeFolder()
+  await pulledInto(folder, 3)
+  const asked = await folder.run(['pull', 'prune'])
+  assert.equal(asked.code, 2, 'without a terminal, nobody can answer')
+  assert.match(asked.stderr, /^gone: 3 training-session of ann\nlockstep: this cannot be undone: add --yes .+\n$/)
+  assert.equal(await count(folder), SESSIONS)
+  const pruned = await folder.run(['pull', 'prune', '--yes'])
+  assert.equal(pruned.code, 0, pruned.stderr)
+  assert.match(pruned.stderr, /removed 3 records/)
+  assert.equal(await count(folder), SESSIONS - 3)
+  const again = await folder.run(['pull', 'prune', '--yes'])
+  assert.deepEqual([again.code, again.stderr], [0, 'nothing is gone at its source\n'])
+})
+
+test('more than a tenth of a kind is removed only with --many, which is no yes', async () => {
+  await using folder = await makeFolder()
+  await pulledInto(folder, 4)
+  const refused = await folder.run(['pull', 'prune', '--yes'])
+  assert.equal(refused.code, 2)
+  assert.match(refused.stderr, /more than a tenth of the training-session records of ann: add --many/)
+  assert.equal((await folder.run(['pull', 'prune', '--many'])).code, 2)
+  assert.equal(await count(folder), SESSIONS)
+  assert.equal((await folder.run(['pull', 'prune', '--yes', '--many'])).code, 0)
+  assert.equal(await count(folder), SESSIONS - 4)
+})
+
+test('nothing is removed if a pull has found more that is gone since the number was named', async () => {
+  await using folder = await makeFolder()
+  await pulledInto(folder, 3)
+  await using store = await folder.store()
+  const named = await findPrunable(store)
+  await store.db.updateTable('pull_row').set({ gone_at: 1 }).where('id', '=', 9).execute()
+  await assert.rejects(prune(store, named), /found something else meanwhile, so nothing was removed/)
+  assert.equal(await count(folder), SESSIONS)
+  assert.equal((await findPrunable(store))[0]?.count, 4)
+})
