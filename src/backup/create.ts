@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { exportArchive } from '../archive/export.ts'
-import { open, type Store, StoreError } from '../store/index.ts'
+import { createDatabaseFile, open, type Store, StoreError } from '../store/index.ts'
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { encryptFile } from './encryption.ts'
@@ -60,7 +60,7 @@ export async function writeBackup(store: Store, path: string, options: BackupOpt
 /** Writes an unencrypted backup, and returns the time of its content. */
 export async function fillBackup(store: Store, path: string, watching: Watching): Promise<number> {
   // Before the engine opens it, so that nobody else can.
-  closeSync(openSync(path, 'wx', 0o600))
+  createDatabaseFile(path)
   try {
     const copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true })
     let madeAt = 0

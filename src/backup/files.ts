@@ -3,7 +3,6 @@ import {
   closeSync,
   createReadStream,
   existsSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -14,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { lockFile, StoreError } from '../store/index.ts'
+import { lockFile, makeFolders, StoreError, syncFile, syncFolder } from '../store/index.ts'
 
 /** Files that are written completely or not at all, and their digests. */
 
@@ -73,21 +72,6 @@ export function publish(unfinished: string, path: string) {
   syncFile(unfinished)
   renameSync(unfinished, path)
   syncFolder(dirname(path))
-}
-
-/** Until the folder is synced, a power failure can undo a rename. */
-export function syncFolder(path: string) {
-  // Windows cannot open a folder.
-  if (process.platform !== 'win32') syncFile(path)
-}
-
-function syncFile(path: string) {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 export function startOf(path: string, length: number): string {
@@ -152,7 +136,7 @@ export async function withWorkFolder<Result>(
   { databaseUrl, parent = parentOf(databaseUrl), purpose }: WorkFolder,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  makeFolders(parent)
   const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
   return whileHolding(folder, async () => {
     const remove = () => rmSync(folder, { recursive: true, force: true })

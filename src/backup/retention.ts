@@ -2,7 +2,8 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DAY_MS } from '../contract/time.ts'
 import { isEncryptedFile } from './encryption.ts'
-import { digestFile, startOf, syncFolder } from './files.ts'
+import { syncFolder } from '../store/index.ts'
+import { digestFile, startOf } from './files.ts'
 
 /** Backups in a folder: their names, and which of them are kept. */
 

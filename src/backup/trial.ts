@@ -1,6 +1,5 @@
-import { closeSync, openSync } from 'node:fs'
 import packageJson from '../../package.json' with { type: 'json' }
-import { open } from '../store/index.ts'
+import { createDatabaseFile, open } from '../store/index.ts'
 import { currentVersion } from '../store/migrations.ts'
 import type { Watching } from './copy.ts'
 import { digestOfExport } from './create.ts'
@@ -13,7 +12,7 @@ import type { VerifiedBackup } from './verify.ts'
  * manifest. Throws BackupFileError.
  */
 export async function restoreFully(backup: VerifiedBackup, path: string, watching: Watching): Promise<void> {
-  closeSync(openSync(path, 'wx', 0o600))
+  createDatabaseFile(path)
   const store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true, schema: 'any' })
   try {
     await restoreBackup(backup, store, watching)

@@ -1,9 +1,11 @@
 import { currentVersion, migrate, SchemaError, schemaVersion } from './migrations.ts'
+import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite } from './sqlite.ts'
+import { createDatabaseFile } from './sqlite-connection.ts'
 import { type RecordSteps, type OpenOptions, type Store, StoreError } from './store.ts'
 
 export type { Engine } from './engine.ts'
-export { lockFile }
+export { createDatabaseFile, lockFile, makeFolders, syncFile, syncFolder }
 export {
   type RecordSteps,
   type OpenOptions,

@@ -1,7 +1,8 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
+import { makeFolders, syncFolder } from './disk-sync.ts'
 import { type OpenOptions, StoreError } from './store.ts'
 
 /** Opens the database for writing, or creates it if `create` allows it. Throws StoreError. */
@@ -19,9 +20,8 @@ export function openWriter(path: string, options: OpenOptions): DatabaseSync {
 }
 
 function configure(writer: DatabaseSync, path: string, { exclusive, bulk }: { exclusive: boolean; bulk: boolean }) {
-  // The page size applies to new files only: records of a few kilobytes waste a third of pages of 4096 bytes. Without
-  // synchronous = full, a commit that was acknowledged can be lost in a power failure.
-  writer.exec(`pragma page_size = ${PAGE_SIZE}; pragma synchronous = full; pragma foreign_keys = on`)
+  // Without synchronous = full, a commit that was acknowledged can be lost in a power failure.
+  writer.exec('pragma synchronous = full; pragma foreign_keys = on')
   if (exclusive) keepOthersAway(writer, path)
   else writer.exec(`pragma journal_mode = wal; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
   if (bulk) {
@@ -50,12 +50,13 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
   let database: DatabaseSync | undefined
   try {
     if (path === MEMORY) return new DatabaseSync(path)
-    if (create && !existsSync(path)) {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      closeSync(openSync(path, 'a', 0o600))
-    } else if (!existsSync(path)) {
-      throw new StoreError(`there is no database at ${path}`)
+    if (!existsSync(path)) {
+      if (!create) throw new StoreError(`there is no database at ${path}`)
+      makeFolders(dirname(path))
+      startCreating(path)
     }
+    if (existsSync(markOf(path))) finishCreating(path, busyTimeoutMs)
+    refuseEmptied(path)
     refuseForeignLog(path)
     // Another process that closes the last connection locks the whole file for a moment.
     database = new DatabaseSync(path, { timeout: busyTimeoutMs })
@@ -66,6 +67,57 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
     if (error instanceof StoreError) throw error
     throw cannotOpen(path, error)
   }
+}
+
+/** Creates a new file with an empty database in it, in a folder that exists. */
+export function createDatabaseFile(path: string) {
+  closeSync(openSync(path, 'wx', 0o600))
+  writeFirstPage(path, 0)
+}
+
+/**
+ * A file beside the database says that it is being created. So a file of 0 bytes is known to be new: without that mark it is a
+ * database that lost its content. A process that is killed meanwhile leaves the mark, and the next one goes on.
+ */
+function startCreating(path: string) {
+  closeSync(openSync(markOf(path), 'a', 0o600))
+  syncFolder(dirname(path))
+  closeSync(openSync(path, 'a', 0o600))
+}
+
+function finishCreating(path: string, busyTimeoutMs: number) {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    writeFirstPage(path, busyTimeoutMs)
+    syncFolder(dirname(path))
+    rmSync(markOf(path), { force: true })
+  } catch (error) {
+    // Another process may be at it.
+    if (isBusy(error)) throw error
+    if (statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path)
+    rmSync(markOf(path), { force: true })
+    throw error
+  }
+}
+
+function markOf(path: string): string {
+  return `${path}.new`
+}
+
+function writeFirstPage(path: string, timeout: number) {
+  using database = new DatabaseSync(path, { timeout })
+  // The page size applies to new files only: records of a few kilobytes waste a third of pages of 4096 bytes.
+  database.exec(
+    `pragma page_size = ${PAGE_SIZE}; pragma synchronous = full; begin immediate; pragma user_version = 0; commit`,
+  )
+}
+
+function refuseEmptied(path: string) {
+  // Another process may create it right now.
+  if (statSync(path).size > 0 || existsSync(markOf(path)) || statSync(path).size > 0) return
+  throw new StoreError(
+    `the file of the database at ${path} is empty (0 bytes): its content is lost, or something else created it. Restore a backup with \`lockstep restore\`, or remove the file to begin with a new database.`,
+  )
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -50,6 +50,46 @@ test('after a crash everything that was committed is restored over, or backed up
   const { code, stderr } = await folder.run(['restore', 'copy.db', '--force'])
   assert.equal(code, 0, stderr)
   assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
+})
+
+test('a database file of 0 bytes is refused by name, not taken for a new one, and can be restored', async () => {
+  await using folder = await makeFolder()
+  await backUp(folder)
+  const before = (await folder.run(['export'])).stdout
+  truncateSync(folder.file('data/lockstep.db'))
+  for (const args of [
+    ['serve', '--port', '0'],
+    ['migrate'],
+    ['import', '-'],
+    ['export'],
+    ['account', 'add', '--username', 'eve'],
+    ['token', 'list'],
+    ['backup', 'b.db'],
+    ['pull', 'status'],
+    ['move', '--to', 'sqlite:other.db'],
+  ]) {
+    const { code, stderr } = await folder.run(args)
+    assert.equal(code, 3, `${args.join(' ')}: ${stderr}`)
+    assert.match(stderr, /lockstep\.db is empty \(0 bytes\): its content is lost/)
+  }
+  assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
+  assert.equal(statSync(folder.file('data/lockstep.db')).size, 0)
+  const { code, stderr } = await folder.run(['restore', 'copy.db'])
+  assert.equal(code, 0, stderr)
+  assert.equal((await folder.run(['export'])).stdout, before)
+})
+
+test('a database whose creation was cut short, or that several processes create, is a new one', async () => {
+  await using folder = await makeFolder()
+  mkdirSync(folder.file('data'))
+  for (const name of ['lockstep.db', 'lockstep.db.new']) writeFileSync(folder.file(`data/${name}`), '')
+  const names = ['ann', 'ben', 'cat', 'dan']
+  const added = await Promise.all(names.map(name => folder.run(['account', 'add', '--username', name])))
+  for (const { code, stderr } of added) assert.equal(code, 0, stderr)
+  const { stdout } = await folder.run(['account', 'list', '--json'])
+  const found = JSON.parse(stdout).map(({ username }: { username: string }) => username)
+  assert.deepEqual(found.toSorted(), names)
+  assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
 })
 
 test('a running service names records that changed on the disk', async () => {

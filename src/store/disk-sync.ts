@@ -1,0 +1,26 @@
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** Files and folders that survive a power failure. */
+
+/** Makes a folder and those above it that are missing; only this user may read them. */
+export function makeFolders(path: string) {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = resolve(path); made.length >= resolve(first).length; made = dirname(made)) syncFolder(dirname(made))
+}
+
+/** Until the folder is synced, a power failure can undo that a file in it was created, renamed or removed. */
+export function syncFolder(path: string) {
+  // Windows cannot open a folder.
+  if (process.platform !== 'win32') syncFile(path)
+}
+
+export function syncFile(path: string) {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { sql } from 'kysely'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { exportArchive } from '../../src/archive/export.ts'
+import { open } from '../../src/store/index.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { makePowerCut, type Names, type PowerCut } from '../support/power-cut.ts'
+import { account, trainingSession } from '../support/records.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+// engine: sqlite
+
+// The power is cut after each sync of the disk: what was acknowledged is there, and nothing is half there.
+
+const base = [account(1, 'ann'), trainingSession(1, 1)]
+const more = [trainingSession(2, 1), trainingSession(3, 1)]
+
+interface Operation {
+  readonly title: string
+  readonly args: readonly string[]
+  /** The database that it writes to, if not the one of the folder. */
+  readonly target?: string
+}
+
+const operations: readonly Operation[] = [
+  { title: 'import', args: ['import', 'more.ndjson'] },
+  {
+    title: 'import into a new database',
+    args: ['import', 'whole.ndjson', '--database', 'sqlite:new/own.db'],
+    target: 'new/own.db',
+  },
+  { title: 'restore --force', args: ['restore', 'whole.db', '--force'] },
+  {
+    title: 'restore into a new database',
+    args: ['restore', 'whole.db', '--database', 'sqlite:new/own.db'],
+    target: 'new/own.db',
+  },
+  { title: 'move', args: ['move', '--to', 'sqlite:new/own.db', '--database', 'sqlite:all.db'], target: 'new/own.db' },
+]
+
+for (const { title, args, target = 'data/lockstep.db' } of operations) {
+  test(`${title}: a power cut leaves everything or nothing, and nothing less once it is done`, async t => {
+    await using folder = await prepared()
+    const before = existsSync(folder.file(target)) ? await exported(folder.file(target)) : undefined
+    using power = powerCutIn(folder, t)
+    if (power === undefined) return
+    const { code, stderr } = await folder.launch(args, { env: power.env })
+    assert.equal(code, 0, stderr)
+    const after = await exported(folder.file(target))
+    assert.notEqual(after, before)
+    await eachCut(power, async ({ path, syncs, isDone, names }) => {
+      const file = join(path, target)
+      const found = existsSync(file) ? await exported(file) : undefined
+      const isOld = found === before || (before === undefined && found === EMPTY)
+      assert.ok(found === after || (isOld && !isDone), `${syncs} syncs, ${names} names: ${found}`)
+    })
+  })
+}
+
+test('a backup is whole or not there after a power cut, and there once it is done', async t => {
+  await using folder = await prepared()
+  mkdirSync(folder.file('backups'))
+  const recipient = await identityToRecipient(await generateIdentity())
+  for (const more of [[], ['--recipient', recipient]]) {
+    using power = powerCutIn(folder, t)
+    if (power === undefined) return
+    const { code, stdout, stderr } = await folder.launch(['backup', '--to', 'backups', ...more], { env: power.env })
+    assert.equal(code, 0, stderr)
+    const made = basename(stdout.trim())
+    await eachCut(power, async ({ path, syncs, isDone, names }) => {
+      const found = readdirSync(join(path, 'backups'))
+      if (!found.includes(made)) assert.ok(!isDone, `${syncs} syncs, ${names} names: ${found.join()}`)
+      else await checkBackup(folder, join(path, 'backups', made))
+      assert.equal(await exported(join(path, 'data/lockstep.db')), await exported(folder.file('data/lockstep.db')))
+    })
+  }
+})
+
+test('a pull that ended is there after a power cut, and one that was cut is brought to its end by the next', async t => {
+  await using source = await startSource({ world: new SourceWorld().add(...base, ...more), identity: '/users/me' })
+  await using folder = await makeFolder()
+  using power = powerCutIn(folder, t)
+  if (power === undefined) return
+  const env = { LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' }
+  const { code, stderr } = await folder.launch(['pull'], { env: { ...env, ...power.env } })
+  assert.equal(code, 0, stderr)
+  const after = await exported(folder.file('data/lockstep.db'))
+  await eachCut(power, async ({ path, isDone }) => {
+    const database = join(path, 'data/lockstep.db')
+    if (!isDone) {
+      const next = await folder.run(['pull', '--database', `sqlite:${database}`], { env })
+      assert.equal(next.code, 0, next.stderr)
+    }
+    assert.equal(await exported(database), after)
+  })
+})
+
+test('what the pages acknowledged holds after a power cut', async t => {
+  await using folder = await prepared()
+  assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })).code, 0)
+  using power = powerCutIn(folder, t)
+  if (power === undefined) return
+  await using running = folder.start(['serve', '--port', '0'], { env: power.env })
+  const [, url = ''] = await running.says(/Listening on (\S+)/)
+  const ann = visitor(url)
+  const other = visitor(url)
+  const NEXT = 'another long password'
+  await using scratch = await makeFolder()
+  /** Looks at a service on what is left now. */
+  const afterCut = async (look: (service: TestService, it: Visitor) => Promise<void>) => {
+    for (const names of ['synced', 'current'] as const) {
+      const path = scratch.file('disk')
+      power.restoreTo(path, power.syncs(), names)
+      await using service = await startService([], {}, { databaseUrl: `sqlite:${join(path, 'data/lockstep.db')}` })
+      await look(service, visitor(service.url))
+    }
+  }
+
+  for (const one of [ann, other]) assert.equal((await one.signIn('ann')).status, 303)
+  await afterCut(async (_, it) => {
+    for (const [name, value] of ann.cookies) it.cookies.set(name, value)
+    assert.equal((await it.get('/keys')).status, 200, 'a sign-in')
+  })
+  const created = await ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })
+  const key = /lks_[0-9A-Za-z]{36}/.exec(created.text)?.[0] ?? ''
+  await afterCut(async service => assert.equal((await service.fetch('/api/v1/me', key)).status, 200, 'a key'))
+  assert.equal((await ann.post('/keys/1/revoke')).to, '/keys?done=revoked')
+  await afterCut(async service => assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked'))
+  const changed = await ann.post('/settings/password', { current: PASSWORD, next: NEXT, again: NEXT })
+  assert.equal(changed.to, '/settings?saved=password')
+  await afterCut(async (_, it) => {
+    assert.equal((await it.signIn('ann', PASSWORD)).status, 403, 'the old password')
+    assert.equal((await it.signIn('ann', NEXT)).status, 303, 'the new password')
+    it.cookies.clear()
+    for (const [name, value] of other.cookies) it.cookies.set(name, value)
+    assert.equal((await it.get('/keys')).status, 303, 'another session')
+  })
+})
+
+const EMPTY = '{"kind":"end","data":{"lines":0}}\n'
+
+interface Cut {
+  readonly path: string
+  readonly syncs: number
+  readonly names: Names
+  /** Whether the command had ended. */
+  readonly isDone: boolean
+}
+
+async function eachCut(power: PowerCut, look: (cut: Cut) => Promise<void>) {
+  const total = power.syncs()
+  assert.ok(total > 0)
+  await using scratch = await makeFolder()
+  const path = scratch.file('disk')
+  for (const names of ['synced', 'current'] as const) {
+    for (let syncs = 0; syncs <= total; syncs += 1) {
+      power.restoreTo(path, syncs, names)
+      await look({ path, syncs, names, isDone: syncs === total })
+    }
+  }
+}
+
+function powerCutIn(folder: Folder, t: TestContext): PowerCut | undefined {
+  const power = makePowerCut(folder.path)
+  if (power === undefined) t.skip('gcc is not installed')
+  return power
+}
+
+/** What a database holds, brought up to date as the next start does. */
+async function exported(path: string): Promise<string> {
+  const store = await open(`sqlite:${path}`, { busyTimeoutMs: 0, create: false })
+  try {
+    const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(store.db)
+    assert.equal(rows[0]?.integrity_check, 'ok')
+    let text = ''
+    await exportArchive(store, async part => void (text += part))
+    // When an account was read.
+    return text.replaceAll(/,"asOf":"[^"]*"/g, '')
+  } finally {
+    await store.close()
+  }
+}
+
+async function checkBackup(folder: Folder, path: string) {
+  const { code, stdout, stderr } = await folder.run(['backup', 'check', path])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /is whole|is the file that its digest was made of/)
+}
+
+/** A folder with a database of `base`, an archive of `more`, and an archive, a database and a backup of both. */
+async function prepared(): Promise<Folder> {
+  const folder = await makeFolder()
+  const archive = (lines: readonly object[]) => `${lines.map(line => JSON.stringify(line)).join('\n')}\n`
+  writeFileSync(folder.file('base.ndjson'), archive(base))
+  writeFileSync(folder.file('more.ndjson'), archive(more))
+  writeFileSync(folder.file('whole.ndjson'), archive([...base, ...more]))
+  const all = ['--database', 'sqlite:all.db']
+  for (const args of [
+    ['import', 'whole.ndjson', ...all],
+    ['backup', 'whole.db', ...all],
+    ['import', 'base.ndjson'],
+  ]) {
+    const { code, stderr } = await folder.run(args)
+    assert.equal(code, 0, stderr)
+  }
+  return folder
+}
