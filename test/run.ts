@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Notice } from './run-cleanup.ts'
 import type { Message, TestResult } from './run-files.ts'
 import { postgresPrograms, type PostgresServer, startPostgres } from './support/postgres.ts'
 
@@ -31,6 +32,7 @@ interface Result extends TestResult {
 const ALONE = [
   'pull/model.slow.test.ts',
   'dashboard/pages.slow.test.ts',
+  'dashboard/charts.slow.test.ts',
   'api/status.slow.test.ts',
   'api/large-pages.slow.test.ts',
   'cli/workers.test.ts',
@@ -60,19 +62,25 @@ const jobs = [...jobsOf('SQLite'), ...jobsOf('PostgreSQL')].toSorted((a, b) => r
 let server: PostgresServer | undefined
 const temporary = makeTemporary()
 process.env['TMPDIR'] = temporary
-// However the run ends.
-process.once('exit', () => {
-  server?.remove()
-  rmSync(temporary, { recursive: true, force: true, maxRetries: 3 })
-})
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+// Detached, so that Ctrl-C in a terminal does not end it, too.
+const cleanup = fork(join(import.meta.dirname, 'run-cleanup.ts'), [temporary], { detached: true })
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => void cleanUp().then(() => process.exit(1)))
+}
 
 if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUICK })
 const results: Result[] = []
 const queue = jobs.values()
 // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
 await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 2) }, () => runJobs(queue)))
+await cleanUp()
 process.exitCode = summarize() ? 0 : 1
+
+/** However the run ends: without this, `cleanup` does the same when this process is gone. */
+async function cleanUp() {
+  if (cleanup.connected) cleanup.disconnect()
+  if (cleanup.exitCode === null) await once(cleanup, 'exit')
+}
 
 function selectFiles(): string[] {
   const words = process.argv.slice(2).filter(word => word !== '--slow')
@@ -128,6 +136,7 @@ function rankOf({ files: [first = ''] }: Job): number {
 
 async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
   for (const job of queue) {
+    if (!cleanup.connected) return
     const began = performance.now()
     const found = await runJob(job)
     results.push(...found)
@@ -145,6 +154,8 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
   const found: Result[] = []
   const add = (result: TestResult) => found.push({ ...result, engine })
   const child = fork(join(import.meta.dirname, 'run-files.ts'), files, {
+    // It leads a group of its own, so that what it started ends with it.
+    detached: true,
     env: {
       ...process.env,
       // Every process loads the same modules, so the compiled code is kept.
@@ -152,6 +163,10 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
       ...(engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
     },
   })
+  const notify = (isRunning: boolean) => {
+    if (child.pid !== undefined && cleanup.connected) cleanup.send({ pid: child.pid, isRunning } satisfies Notice)
+  }
+  notify(true)
   let isComplete = false
   // It sends nothing else.
   child.on('message', (message: unknown) => {
@@ -160,6 +175,7 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
     else add(sent)
   })
   const [code, signal] = await once(child, 'close')
+  notify(false)
   const file = files.join(' ')
   const hasFailed = found.some(({ outcome }) => outcome === 'failed')
   if (!isComplete || (code !== 0 && !hasFailed)) {

@@ -68,7 +68,6 @@ test('a port that is in use is reported with what to do instead, and no process 
   const port = String(taken.port)
   const rows = [
     { args: ['--port', port], says: /port \d+ on 127\.0\.0\.1 is taken: choose others with --host and --port/ },
-    { args: ['--workers', '2', '--port', port], says: /port \d+ on 127\.0\.0\.1 is taken/ },
     { args: ['--port', '0'], env: { LOCKSTEP_METRICS_PORT: port }, says: /taken: .*LOCKSTEP_METRICS_PORT/ },
     { args: ['--port', port], env: { LOCKSTEP_METRICS_PORT: '0' }, says: /choose others with --host and --port/ },
     { args: ['--host', 'nowhere.invalid', '--port', '0'], says: /cannot listen on nowhere\.invalid/ },

@@ -1,89 +1,21 @@
+// engine: any
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { sql } from 'kysely'
-import { open, type Store } from '../../src/store/index.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
-import { importArchive } from '../../src/archive/import.ts'
-import { run, start } from '../support/command.ts'
+import { open } from '../../src/store/index.ts'
+import { start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
-import { testOnBoth } from '../support/engines.ts'
-import { freePort } from '../support/postgres.ts'
-import { trainingSession, world } from '../support/records.ts'
-import { archiveOf } from '../support/service.ts'
-import { ask, type Outcome, serve, type Serving, startLoad, tally } from '../support/serving.ts'
+import { ask, serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
+import { testSignal, twoWorkersServeAsOne, workersOf } from '../support/workers.ts'
 
-// engine: any
-
-const SESSION = '/api/v1/dtt/sessions/1'
-
-testOnBoth('two workers serve as one: started, exchanged, replaced, told of changes, ended', async ({ url }) => {
-  const store = await open(url, { busyTimeoutMs: 5000 })
-  await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
-  const token = await tokenOf(store, 1)
-  const revoked = await tokenOf(store, 2)
-  const metricsPort = await freePort()
-  const settings = { LOCKSTEP_METRICS_PORT: String(metricsPort), LOCKSTEP_RATE_LIMIT: '100000' }
-  await using service = await serve(url, { args: ['--workers', '2'], settings })
-  const address = service.url + SESSION
-  const served = async () => countOf(`http://127.0.0.1:${metricsPort}/metrics`)
-
-  // Both answer: each counts the requests of a token for itself.
-  const answers: Outcome[] = []
-  for (let request = 0; request < 10; request += 1) answers.push(await ask(address, token))
-  assert.deepEqual(tally(answers), { 200: 10 })
-  assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2)
-
-  // Their figures are added up, on one listener.
-  assert.equal((await served()).requests, 10)
-  assert.equal((await served()).builds, 1)
-
-  // What is revoked with the command line is refused by both within a second.
-  await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
-  const { code, stderr } = await run(['token', 'revoke', '2', '--database', url])
-  assert.equal(code, 0, stderr)
-  await sleep(1000)
-  const refused = await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
-  assert.deepEqual(tally(refused), { 401: 10 })
-
-  // They are exchanged one by one, and nobody who asks meanwhile notices.
-  const before = await workersOf(service)
-  assert.equal(before.length, 2)
-  const counted = (await served()).requests
-  const loads = [startLoad(address, token, { clients: 2 }), startLoad(address, token, { clients: 2, keepAlive: true })]
-  service.process.kill('SIGHUP')
-  await until(async () => !(await workersOf(service)).some(pid => before.includes(pid)))
-  await loads[0]?.more(20)
-  const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
-  assert.deepEqual(
-    outcomes.filter(({ status }) => status !== 200),
-    [],
-  )
-  assert.equal((await workersOf(service)).length, 2)
-  // What the old ones counted is still there.
-  assert.equal((await served()).requests, counted + outcomes.length)
-
-  // One that is killed is replaced.
-  const [victim = 0, other] = await workersOf(service)
-  process.kill(victim, 'SIGKILL')
-  await until(async () => (await workersOf(service)).filter(pid => pid !== victim).length === 2)
-  assert.ok((await workersOf(service)).includes(other ?? 0))
-  await until(async () => /exited \(SIGKILL\): starting another/.test(service.said.stderr))
-  await until(async () => (await ask(address, token)).status === 200)
-
-  // Told to end, they answer what has arrived, and end.
-  if (store.engine === 'postgres') await inFlight(store, address, token, service)
-  else service.process.kill('SIGTERM')
-  const { code: exitCode, stderr: log } = await service.ended
-  assert.equal(exitCode, 0)
-  assert.doesNotMatch(log, /did not stop in time/)
-  await store.close()
+test('two workers serve as one: started, exchanged, replaced, told of changes, ended (SQLite)', async () => {
+  const database = newSqlite()
+  await twoWorkersServeAsOne(database)
+  await database.remove()
 })
 
 test('workers that cannot listen end with code 2 and one message, and no process remains', async () => {
@@ -130,24 +62,7 @@ test('workers whose new version does not start go on serving with the old one', 
   await database.remove()
 })
 
-for (const moment of ['a new one starts', 'an old one goes'] as const) {
-  test(`workers that get a signal while ${moment} exit without an error, and no more are started`, async () => {
-    const database = newSqlite()
-    const settings = { LOCKSTEP_DRAIN_DELAY: '1' }
-    await using service = await serve(database.url, { args: ['--workers', '2'], settings })
-    service.process.kill('SIGHUP')
-    await until(async () =>
-      moment === 'a new one starts'
-        ? (await workersOf(service)).length === 3
-        : (await ask(`${service.url}/readyz`)).status === 503,
-    )
-    service.process.kill('SIGTERM')
-    const { code, stderr } = await service.ended
-    assert.doesNotMatch(stderr, /error|ended/i)
-    assert.equal(code, 0)
-    await database.remove()
-  })
-}
+testSignal('a new one starts')
 
 test('workers end with the process that supervises them', async () => {
   const database = newSqlite()
@@ -160,55 +75,10 @@ test('workers end with the process that supervises them', async () => {
   await database.remove()
 })
 
-/** Ends the service while a request waits for the database, which must then still be answered. */
-async function inFlight(store: Store, address: string, token: string, service: Serving) {
-  await store.db.connection().execute(async db => {
-    await sql`begin`.execute(db)
-    await sql`lock table training_session in access exclusive mode`.execute(db)
-    const answer = ask(address, token)
-    await until(async () => {
-      const { rows } = await sql`select 1 from pg_locks where not granted`.execute(store.db)
-      return rows.length > 0
-    })
-    service.process.kill('SIGTERM')
-    await sleep(500)
-    await sql`rollback`.execute(db)
-    assert.equal((await answer).status, 200)
-  })
-}
-
-async function tokenOf(store: Store, accountId: number): Promise<string> {
-  const request = { accountId, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
-  return createToken(store, request, Date.now())
-}
-
-/** The process identifiers of the workers of a service. */
-async function workersOf({ process: { pid } }: Serving): Promise<number[]> {
-  // While this process waited for another one, its own requests would be late.
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({
-    stdout: '',
-  }))
-  return stdout
-    .split('\n')
-    .filter(line => line.trim() !== '')
-    .map(Number)
-}
-
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {
     return false
   }
-}
-
-/** How many requests the figures tell of, and how many programs. */
-async function countOf(url: string) {
-  const text = await (await fetch(url)).text()
-  const sum = (name: string) =>
-    [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'gm'))].reduce(
-      (total, [, count]) => total + Number(count),
-      0,
-    )
-  return { requests: sum('lockstep_request_duration_seconds_count'), builds: sum('lockstep_build_info') }
 }

@@ -7,7 +7,17 @@ import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
 import { assertAccessible, assertClean, paths, testAccessible, testWidth } from '../support/pages.ts'
 
 /** Pages that look different from each other. The slow tests look at all. */
-const someDark = ['/training?range=1y', '/programs/13', '/locks/43', '/keys', '/settings']
+const someLight = ['/', '/programs/13', '/locks/43', '/people']
+const someDark = ['/training?range=1y', '/keys']
+const someNarrow = [
+  '/training?range=1y',
+  '/programs/13',
+  '/locks',
+  '/locks/37?view=curl',
+  '/keys',
+  '/people',
+  '/settings',
+]
 
 describe('in a browser', needsChromium, () => {
   test('from signing in to a revoked key by keyboard alone', async () => {
@@ -166,7 +176,7 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
-  testAccessible('light', '0', paths)
+  testAccessible('light', '0', someLight)
   testAccessible('dark', '1', someDark)
-  testWidth(320)
+  testWidth(320, someNarrow)
 })

@@ -3,19 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, drawnValues, sampleService, signIn } from '../support/dashboard.ts'
-import { testDrawn } from '../support/pages.ts'
+import { allowSignIn, sampleService, signIn } from '../support/dashboard.ts'
+import { testDrawn, testMarks, testStill } from '../support/charts.ts'
 import * as records from '../support/records.ts'
 import { startService } from '../support/service.ts'
-
-const WHOLE_YEAR = '/training?range=1y'
-
-/** An element that moved, as browsers report it; TypeScript does not have this type yet. */
-interface LayoutShiftAttribution {
-  readonly node: Node | null
-  readonly previousRect: DOMRectReadOnly
-  readonly currentRect: DOMRectReadOnly
-}
 
 describe('charts', needsChromium, () => {
   test('every lock has its timeline, however short it was', async () => {
@@ -46,7 +37,11 @@ describe('charts', needsChromium, () => {
     }
   })
 
-  testDrawn('each kind of chart')
+  testDrawn('each type of chart')
+
+  testMarks({ colorScheme: 'light', width: 1440 })
+
+  testStill(320)
 
   test('a chart that cannot be drawn opens its table and reports why', async () => {
     await using service = await sampleService()
@@ -58,56 +53,6 @@ describe('charts', needsChromium, () => {
     await page.locator('.chart.failed').first().waitFor()
     await page.getByRole('region', { name: 'Segments, as a table' }).waitFor()
     assert.ok(browser.problems.some(problem => problem.startsWith('console: The chart "segments" cannot be drawn')))
-  })
-
-  test('each chart has as many marks as rows in its table, in both themes and widths', async () => {
-    await using service = await sampleService()
-    for (const { colorScheme, width } of [
-      { colorScheme: 'light', width: 1440 },
-      { colorScheme: 'dark', width: 320 },
-    ] as const) {
-      await using browser = await openPage({ colorScheme, viewport: { width, height: 900 } })
-      const { page } = browser
-      await signIn(page, service.url)
-      await page.goto(service.url + WHOLE_YEAR)
-      const chart = (title: string) =>
-        page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
-      const drawn = async (title: string, marks: string) => {
-        await chart(title).locator('.plot').scrollIntoViewIfNeeded()
-        await chart(title).locator('svg').first().waitFor()
-        return chart(title).locator(marks).count()
-      }
-      await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
-      await chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' }).waitFor()
-      // The table has the same rows, in pages.
-      const dots = await drawn('Grade over time', '[data-mark=dot] circle')
-      await chart('Grade over time').getByText(`1–100 of ${dots}`).waitFor()
-      assert.equal(await chart('Grade over time').locator('tbody tr').count(), 100)
-      const hollow = await chart('Grade over time').locator('[data-mark=dot] circle[fill="var(--card)"]').count()
-      const notPassed = drawnValues(await page.content(), 'grades', 'passed').filter(value => value === 0).length
-      assert.equal(hollow, notPassed)
-      assert.equal(await chart('Grade over time').locator('[data-mark=line] path').count(), 1)
-
-      assert.equal(await drawn('Grade by kind', 'svg'), 4, 'each kind has a chart of its own')
-      const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
-      assert.match(summary, /The same in every session, so not drawn: [\w-]+ \(100\s%\), [\w-]+ \(100\s%\)\./)
-      assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
-      // Beside the bars where there is room, above them elsewhere.
-      const labels = chart('Pass rate by kind').locator('[data-mark="y-axis tick label"]')
-      assert.equal(await labels.getAttribute('text-anchor'), width === 320 ? 'start' : 'end')
-      assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)
-      await drawn('Distance per week (m)', 'svg')
-      const estimated = chart('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')
-      assert.ok((await estimated.count()) > 0, 'estimates look different')
-
-      // The table closes and opens again.
-      const head = chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' })
-      await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
-      assert.ok(!(await head.isVisible()))
-      await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
-      assert.ok(await head.isVisible())
-      assert.deepEqual(browser.problems, [])
-    }
   })
 
   test('a chart with one point shows it, and one without data says so', async () => {
@@ -143,47 +88,6 @@ describe('charts', needsChromium, () => {
     await shows('/training/1', 'Measured against target', '1 Repetitions')
     await shows('/programs/1', 'Segments', 'No segments')
     assert.deepEqual(browser.problems, [])
-  })
-
-  test('nothing moves while charts are drawn: their space is reserved from the first paint on', async () => {
-    await using service = await sampleService()
-    for (const width of [320, 768, 1440]) {
-      await using browser = await openPage({ viewport: { width, height: 900 } })
-      const { page } = browser
-      await page.addInitScript(() => {
-        const moved: string[] = []
-        Object.assign(globalThis, { moved })
-        const describe = ({ node, previousRect, currentRect }: LayoutShiftAttribution) =>
-          `${(node as Element | null)?.className} from ${previousRect.y} to ${currentRect.y}`
-        const note = (entries: PerformanceEntryList) => {
-          for (const entry of entries) {
-            moved.push((entry as PerformanceEntry & { sources: LayoutShiftAttribution[] }).sources.map(describe).join())
-          }
-        }
-        const observer = new PerformanceObserver(list => note(list.getEntries()))
-        observer.observe({ type: 'layout-shift', buffered: true })
-        Object.assign(globalThis, { noteLast: () => note(observer.takeRecords()) })
-      })
-      await signIn(page, service.url)
-      for (const path of ['/', WHOLE_YEAR, '/training/100', '/programs/1', '/locks', '/locks/5']) {
-        await page.goto(service.url + path)
-        const height = () => page.evaluate(() => document.documentElement.scrollHeight)
-        const before = await height()
-        for (const chart of await page.locator('[data-chart]').all()) {
-          await chart.scrollIntoViewIfNeeded()
-          await chart.locator('svg').first().waitFor()
-        }
-        assert.equal(await height(), before, `${path} at ${width}`)
-        const moved = await page.evaluate(async () => {
-          const frame = () => new Promise(resolve => requestAnimationFrame(resolve))
-          await frame().then(frame)
-          const noted = globalThis as unknown as { moved: string[]; noteLast: () => void }
-          noted.noteLast()
-          return noted.moved
-        })
-        assert.deepEqual(moved, [], `${path} at ${width}`)
-      }
-    }
   })
 
   test('filters are part of the address: they survive going back, and further filters', async () => {

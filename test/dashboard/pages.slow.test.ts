@@ -1,10 +1,10 @@
 // engine: any
 import { describe } from 'node:test'
 import { needsChromium } from '../support/chromium.ts'
-import { paths, testAccessible, testDrawn, testWidth } from '../support/pages.ts'
+import { paths, testAccessible, testWidth } from '../support/pages.ts'
 
 describe('every page in a browser', needsChromium, () => {
-  testDrawn('every chart')
+  testAccessible('light', '0', paths)
   testAccessible('dark', '1', paths)
-  for (const width of [768, 1440]) testWidth(width)
+  for (const width of [320, 768, 1440]) testWidth(width, paths)
 })

@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { openPage, type Watched } from './chromium.ts'
-import { sampleService, signIn, visitor } from './dashboard.ts'
+import { sampleService, signIn } from './dashboard.ts'
 import type { TestService } from './service.ts'
 
 /** What is promised of every page of the sample, in a browser. */
@@ -92,8 +92,8 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
 }
 
 /** Registers the test that no page scrolls sideways. */
-export function testWidth(width: number) {
-  test(`no page scrolls sideways, ${width} pixels wide`, async () => {
+export function testWidth(width: number, paths: readonly string[]) {
+  test(`no page scrolls sideways: ${paths.length} pages, ${width} pixels wide`, async () => {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width, height: 800 } })
     const { page } = browser
@@ -112,53 +112,4 @@ export function testWidth(width: number) {
       [],
     )
   })
-}
-
-/** Registers the test that charts are drawn: those of every page, or one for each type of chart and number of rows. */
-export function testDrawn(which: 'every chart' | 'each kind of chart') {
-  test(`${which} of the sample is drawn`, async () => {
-    await using service = await sampleService()
-    const found = await pagesWithCharts(service)
-    const chosen = which === 'every chart' ? [...found.keys()] : firstOfEach(found)
-    // So tall that every chart is in view.
-    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
-    const { page } = browser
-    await signIn(page, service.url)
-    for (const path of chosen) {
-      await page.goto(service.url + path)
-      await page.waitForFunction(() =>
-        [...document.querySelectorAll('[data-chart]')].every(
-          chart => chart.querySelector('.plot svg') !== null || chart.classList.contains('failed'),
-        ),
-      )
-      assert.equal(await page.locator('.chart.failed').count(), 0, path)
-      assert.deepEqual(browser.problems, [], path)
-    }
-  })
-}
-
-/** The pages of the sample that have charts, and for each their types and numbers of rows. */
-async function pagesWithCharts(service: TestService): Promise<Map<string, string>> {
-  const reader = visitor(service.url)
-  await reader.signIn('alex')
-  const ranges = ['4w', '6m', '1y', 'all'].map(range => `/training?range=${range}`)
-  const paths = new Set([...ranges, '/locks'])
-  for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
-    const { text } = await reader.get(list)
-    for (const [, path = ''] of text.matchAll(/href="(\/(?:training|programs|locks)\/\d+)"/g)) paths.add(path)
-  }
-  const locks = await service.store.db.selectFrom('lock_session').select('id').where('owner_id', '=', 1).execute()
-  for (const { id } of locks) assert.ok(paths.has(`/locks/${id}`), `lock session ${id} is listed`)
-  const found = new Map<string, string>()
-  for (const path of paths) {
-    const charts = (await reader.get(path)).text.split(' data-chart="').slice(1)
-    assert.ok(charts.length > 0, `${path} has no chart`)
-    found.set(path, charts.map(chart => `${/^[a-z-]+/.exec(chart)?.[0]} ${/"length":(\d+)/.exec(chart)?.[1]}`).join())
-  }
-  return found
-}
-
-function firstOfEach(found: ReadonlyMap<string, string>): string[] {
-  const firsts = new Map([...found].toReversed().map(([path, kind]) => [kind, path]))
-  return [...firsts.values()]
 }

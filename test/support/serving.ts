@@ -71,6 +71,9 @@ export function ask(url: string, token?: string, agent: Agent | false = false): 
   })
 }
 
+/** Between an answer and the next request of a client: short enough to meet every change, and the machine has time for the service. */
+const PAUSE_MS = 10
+
 /** Clients that ask one thing after another until they are stopped. */
 export interface Load {
   readonly outcomes: readonly Outcome[]
@@ -91,7 +94,7 @@ export function startLoad(
   const work = Array.from({ length: clients }, async () => {
     while (!isStopped()) {
       outcomes.push(await ask(url, token, agent))
-      await sleep(2)
+      await sleep(PAUSE_MS)
     }
   })
   return {

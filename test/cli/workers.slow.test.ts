@@ -1,0 +1,10 @@
+// engine: any
+import { testOnEmptyPostgres } from '../support/engines.ts'
+import { testSignal, twoWorkersServeAsOne } from '../support/workers.ts'
+
+testOnEmptyPostgres(
+  'two workers serve as one: started, exchanged, replaced, told of changes, ended (PostgreSQL)',
+  twoWorkersServeAsOne,
+)
+
+testSignal('an old one goes')

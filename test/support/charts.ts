@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openPage } from './chromium.ts'
+import { drawnValues, sampleService, signIn, visitor } from './dashboard.ts'
+import type { TestService } from './service.ts'
+
+/** What is promised of the charts of the sample, in a browser. */
+
+const WHOLE_YEAR = '/training?range=1y'
+
+/** An element that moved, as browsers report it; TypeScript does not have this type yet. */
+interface LayoutShiftAttribution {
+  readonly node: Node | null
+  readonly previousRect: DOMRectReadOnly
+  readonly currentRect: DOMRectReadOnly
+}
+
+/** Registers the test that charts are drawn: those of every page, or one for each type of chart. */
+export function testDrawn(which: 'every chart' | 'each type of chart') {
+  test(`${which} of the sample is drawn`, async () => {
+    await using service = await sampleService()
+    const found = await pagesWithCharts(service)
+    const chosen = which === 'every chart' ? [...found.keys()] : firstOfEach(found)
+    // So tall that every chart is in view.
+    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of chosen) {
+      await page.goto(service.url + path)
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll('[data-chart]')].every(
+          chart => chart.querySelector('.plot svg') !== null || chart.classList.contains('failed'),
+        ),
+      )
+      assert.equal(await page.locator('.chart.failed').count(), 0, path)
+      assert.deepEqual(browser.problems, [], path)
+    }
+  })
+}
+
+/** Registers the test that the charts of a year and their tables show the same. */
+export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark'; width: number }) {
+  test(`each chart has as many marks as rows in its table: ${colorScheme}, ${width} pixels wide`, async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ colorScheme, viewport: { width, height: 900 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    await page.goto(service.url + WHOLE_YEAR)
+    const chart = (title: string) =>
+      page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
+    const drawn = async (title: string, marks: string) => {
+      await chart(title).locator('.plot').scrollIntoViewIfNeeded()
+      await chart(title).locator('svg').first().waitFor()
+      return chart(title).locator(marks).count()
+    }
+    await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
+    await chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' }).waitFor()
+    // The table has the same rows, in pages.
+    const dots = await drawn('Grade over time', '[data-mark=dot] circle')
+    await chart('Grade over time').getByText(`1–100 of ${dots}`).waitFor()
+    assert.equal(await chart('Grade over time').locator('tbody tr').count(), 100)
+    const hollow = await chart('Grade over time').locator('[data-mark=dot] circle[fill="var(--card)"]').count()
+    const notPassed = drawnValues(await page.content(), 'grades', 'passed').filter(value => value === 0).length
+    assert.equal(hollow, notPassed)
+    assert.equal(await chart('Grade over time').locator('[data-mark=line] path').count(), 1)
+
+    assert.equal(await drawn('Grade by kind', 'svg'), 4, 'each kind has a chart of its own')
+    const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
+    assert.match(summary, /The same in every session, so not drawn: [\w-]+ \(100\s%\), [\w-]+ \(100\s%\)\./)
+    assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
+    // Beside the bars where there is room, above them elsewhere.
+    const labels = chart('Pass rate by kind').locator('[data-mark="y-axis tick label"]')
+    assert.equal(await labels.getAttribute('text-anchor'), width === 320 ? 'start' : 'end')
+    assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)
+    await drawn('Distance per week (m)', 'svg')
+    const estimated = chart('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')
+    assert.ok((await estimated.count()) > 0, 'estimates look different')
+
+    // The table closes and opens again.
+    const head = chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' })
+    await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
+    assert.ok(!(await head.isVisible()))
+    await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
+    assert.ok(await head.isVisible())
+    assert.deepEqual(browser.problems, [])
+  })
+}
+
+/** Registers the test that drawing a chart moves nothing on its page. */
+export function testStill(width: number) {
+  test(`nothing moves while charts are drawn: their space is reserved from the first paint on, ${width} pixels wide`, async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width, height: 900 } })
+    const { page } = browser
+    await page.addInitScript(() => {
+      const moved: string[] = []
+      Object.assign(globalThis, { moved })
+      const describe = ({ node, previousRect, currentRect }: LayoutShiftAttribution) =>
+        `${(node as Element | null)?.className} from ${previousRect.y} to ${currentRect.y}`
+      const note = (entries: PerformanceEntryList) => {
+        for (const entry of entries) {
+          moved.push((entry as PerformanceEntry & { sources: LayoutShiftAttribution[] }).sources.map(describe).join())
+        }
+      }
+      const observer = new PerformanceObserver(list => note(list.getEntries()))
+      observer.observe({ type: 'layout-shift', buffered: true })
+      Object.assign(globalThis, { noteLast: () => note(observer.takeRecords()) })
+    })
+    await signIn(page, service.url)
+    for (const path of ['/', WHOLE_YEAR, '/training/100', '/programs/1', '/locks', '/locks/5']) {
+      await page.goto(service.url + path)
+      const height = () => page.evaluate(() => document.documentElement.scrollHeight)
+      const before = await height()
+      for (const chart of await page.locator('[data-chart]').all()) {
+        await chart.scrollIntoViewIfNeeded()
+        await chart.locator('svg').first().waitFor()
+      }
+      assert.equal(await height(), before, path)
+      const moved = await page.evaluate(async () => {
+        const frame = () => new Promise(resolve => requestAnimationFrame(resolve))
+        await frame().then(frame)
+        const noted = globalThis as unknown as { moved: string[]; noteLast: () => void }
+        noted.noteLast()
+        return noted.moved
+      })
+      assert.deepEqual(moved, [], path)
+    }
+  })
+}
+
+/** The pages of the sample that have charts, and for each their types. */
+async function pagesWithCharts(service: TestService): Promise<Map<string, readonly string[]>> {
+  const reader = visitor(service.url)
+  await reader.signIn('alex')
+  const ranges = ['4w', '6m', '1y', 'all'].map(range => `/training?range=${range}`)
+  const paths = new Set([...ranges, '/locks'])
+  for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
+    const { text } = await reader.get(list)
+    for (const [, path = ''] of text.matchAll(/href="(\/(?:training|programs|locks)\/\d+)"/g)) paths.add(path)
+  }
+  const locks = await service.store.db.selectFrom('lock_session').select('id').where('owner_id', '=', 1).execute()
+  for (const { id } of locks) assert.ok(paths.has(`/locks/${id}`), `lock session ${id} is listed`)
+  const found = new Map<string, readonly string[]>()
+  for (const path of paths) {
+    const charts = (await reader.get(path)).text.split(' data-chart="').slice(1)
+    assert.ok(charts.length > 0, `${path} has no chart`)
+    found.set(path, [...new Set(charts.map(chart => /^[a-z-]+/.exec(chart)?.[0] ?? ''))])
+  }
+  return found
+}
+
+/** As few pages as have a chart of each type. */
+function firstOfEach(found: ReadonlyMap<string, readonly string[]>): string[] {
+  const seen = new Set<string>()
+  const chosen: string[] = []
+  for (const [path, types] of [...found].toSorted(([, a], [, b]) => b.length - a.length)) {
+    if (types.every(type => seen.has(type))) continue
+    chosen.push(path)
+    for (const type of types) seen.add(type)
+  }
+  return chosen
+}
