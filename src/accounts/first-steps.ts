@@ -11,7 +11,7 @@ export function firstPullCommands(options = ''): readonly string[] {
 const READ_TOKEN = 'read -rs LOCKSTEP_SOURCE_TOKEN && export LOCKSTEP_SOURCE_TOKEN'
 const PULL = './lockstep pull --from https://history.example'
 
-/** The commands that make an empty service one's own, in order. They name nobody. */
+/** The commands for an empty service, in order, with placeholders for names and numbers. */
 export const firstAccountCommands: readonly { readonly command: string; readonly what: string }[] = [
   {
     command: './lockstep account add --username NAME --id NUMBER',

@@ -145,6 +145,6 @@ async function removeUnmatched(db: Kysely<Tables>, ownerId: number, username: st
 
 /** A number that does not show the name, in the same form for every name. */
 function handleOf(ownerId: number, username: string): number {
-  // 48 bits are exact in a number, and never 0 together in practice.
+  // A number holds 48 bits exactly. In practice they are never all 0.
   return Number.parseInt(hash('sha256', `${ownerId} ${username}`).slice(0, 12), 16)
 }

@@ -114,7 +114,7 @@ async function runQueued<Result>(work: () => Promise<Result>): Promise<Result> {
   if (running < MAX_CONCURRENT_HASHES) running += 1
   else {
     if (waiting.length >= MAX_WAITING_HASHES) throw new StoreUnavailableError('too many passwords are being checked')
-    // Whichever finishes next passes its place on.
+    // The next one that finishes starts this one.
     await new Promise<void>(resolve => waiting.push(resolve))
   }
   try {

@@ -33,7 +33,7 @@ interface ReadLogOptions {
 }
 
 /**
- * Gathers reads in memory and writes them each minute, so that no request waits for it or fails with it. While they cannot be
+ * Collects reads in memory and writes them each minute, so that no request waits for it or fails with it. While they cannot be
  * written they are kept, up to a number of combinations of reader, owner and the rest; beyond that only their number is kept,
  * for each owner.
  */
@@ -91,7 +91,7 @@ class ReadCounts {
     this.#maxEntries = maxEntries
   }
 
-  /** `combination` is the place of area and kind. */
+  /** `combination` is the index of area and kind. */
   add(reader: Reader, ownerId: number, combination: number, hour: number) {
     if (hour !== this.#hour) {
       this.#hour = hour
@@ -179,22 +179,22 @@ export async function writeOperatorExport(store: Store, ownerId: number, now: nu
 const AREAS_AND_KINDS = areas.flatMap(area => readKinds.map(kind => ({ area, kind })))
 
 function combinationsOf(area: Area): Readonly<Record<ReadKind, number>> {
-  const placeOf = (kind: ReadKind) => AREAS_AND_KINDS.findIndex(one => one.area === area && one.kind === kind)
+  const indexOf = (kind: ReadKind) => AREAS_AND_KINDS.findIndex(one => one.area === area && one.kind === kind)
   return {
-    list: placeOf('list'),
-    record: placeOf('record'),
-    statistics: placeOf('statistics'),
-    export: placeOf('export'),
+    list: indexOf('list'),
+    record: indexOf('record'),
+    statistics: indexOf('statistics'),
+    export: indexOf('export'),
   }
 }
 
-/** The place of each area and kind. */
+/** The index of each area and kind. */
 const COMBINATIONS = { lkbx: combinationsOf('lkbx'), dtt: combinationsOf('dtt') }
 
 const HOUR_MS = 3_600_000
 const FLUSH_INTERVAL_MS = 60_000
 
-/** What is kept while it cannot be written: about 3 MB. */
+/** How many entries are kept while they cannot be written: about 3 MB. */
 const MAX_ENTRIES = 10_000
 
 /** A row of the log before it is stored. */
@@ -231,7 +231,7 @@ function isGap({ via }: NewRead): boolean {
 
 const ROWS_AT_ONCE = 100
 
-/** Adds reads to those that are stored. Reads of accounts that are not there any more are dropped. */
+/** Adds reads to those that are stored. Reads of removed accounts are dropped. */
 async function writeReads(db: Kysely<Tables>, rows: readonly NewRead[]) {
   const values = rows.map(
     row => sql`(cast(${row.owner_id} as bigint), cast(${row.hour} as bigint), cast(${row.reader_id} as bigint), ${row.via},
@@ -246,7 +246,7 @@ async function writeReads(db: Kysely<Tables>, rows: readonly NewRead[]) {
       do update set reads = read_log.reads + excluded.reads`.execute(db)
 }
 
-/** Removes rows older than the time they are kept for, once an hour. Returns when it did so last. */
+/** Removes rows that are too old, once an hour. Returns the time of the last removal. */
 async function clean({ db }: Store, days: number, cleanedAt: number): Promise<number> {
   const now = Date.now()
   if (now - cleanedAt < HOUR_MS) return cleanedAt

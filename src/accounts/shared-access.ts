@@ -52,10 +52,12 @@ export async function addAccess(
     const stored = await findAccess(db, pair)
     if (stored !== undefined && !again) {
       if (stored.endedAt !== null) {
-        throw new RefusedError(`the access was ended on ${formatTimestamp(stored.endedAt)}: left so (see --again)`)
+        throw new RefusedError(
+          `the access was ended on ${formatTimestamp(stored.endedAt)}: left unchanged (see --again)`,
+        )
       }
       if (isSame(stored, terms)) return
-      throw new RefusedError('there is access on other terms: left so (see --again)')
+      throw new RefusedError('there is access on other terms: left unchanged (see --again)')
     }
     await writeAccess(db, pair, terms, now)
   })
@@ -229,7 +231,7 @@ async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredA
   return row && { ...termsOf(row), endedAt: row.ended_at }
 }
 
-/** Stores access within a transaction; its terms must be checked. Access that is there was given by name or not before. */
+/** Stores access within a transaction; its terms must be checked. Stored access keeps its `by_name`. */
 export async function writeAccess(
   db: Kysely<Tables>,
   { ownerId, partnerId }: AccessPair,
@@ -248,7 +250,7 @@ export async function writeAccess(
     .onConflict(conflict =>
       conflict.columns(['partner_id', 'owner_id']).doUpdateSet({
         ...columns,
-        // Access that is open was given when it was given first.
+        // Access that has not ended keeps the time at which it was given first.
         given_at: sql`case when partnership.ended_at is null and (partnership.expires_at is null or partnership.expires_at > ${now})
           then partnership.given_at else excluded.given_at end`,
         ended_at: null,

@@ -20,7 +20,7 @@ export interface RestoreReport {
   /** Of all tables. */
   readonly rows: number
   readonly tokens: number
-  readonly accesses: number
+  readonly links: number
 }
 
 /** Writes all rows of a backup into a database that only this process has open, in one transaction. Throws StoreError. */
@@ -42,7 +42,7 @@ export async function restoreBackup(
       )
       if (options.keepSessions !== true) await db.deleteFrom('browser_session').execute()
       if (options.revokeTokens === true) await revokeAll(db, now)
-      const valid = { tokens: await countValidTokens(db, now), accesses: await countAccesses(db, now) }
+      const valid = { tokens: await countValidTokens(db, now), links: await countLinks(db, now) }
       await target.requireAlone()
       return { rows: Object.values(rows).reduce((sum, count) => sum + count, 0), ...valid }
     }),
@@ -67,7 +67,7 @@ async function countValidTokens(db: Kysely<Tables>, now: number): Promise<number
   return Number(rows[0]?.count)
 }
 
-async function countAccesses(db: Kysely<Tables>, now: number): Promise<number> {
+async function countLinks(db: Kysely<Tables>, now: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from partnership
     where ended_at is null and (expires_at is null or expires_at > ${now})`.execute(db)
   return Number(rows[0]?.count)

@@ -62,7 +62,7 @@ export function addArchiveCommands(program: Command) {
   )
     .summary('write all records as an archive')
     .description(
-      'Writes records as an archive to stdout. It has no tokens and no passwords, so it is not a backup (see backup).',
+      'Writes records as an archive to stdout. It has no API keys and no passwords, so it is not a backup (see backup).',
     )
     .action(exportRecords)
 }
@@ -183,7 +183,7 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
     say(`${report.unfinishedCount} sessions in all have not started or are not finished`)
   }
   for (const { ownerId, partnerId } of report.endedAccess) {
-    say(`access of account ${partnerId} to the records of account ${ownerId}: ended by its owner, left so`)
+    say(`access of account ${partnerId} to the records of account ${ownerId}: ended by its owner, left unchanged`)
   }
   for (const line of deviationLines(report)) say(line)
   if (report.setAside !== undefined) saySetAside(report.setAside)

@@ -42,7 +42,7 @@ export function addBackupCommands(program: Command) {
     .enablePositionalOptions()
     .summary('write everything to one file while the database is in use')
     .description(
-      'Writes everything, tokens and passwords included, to one SQLite file while the database is in use, and verifies it.',
+      'Writes everything, API keys and passwords included, to one SQLite file while the database is in use, and verifies it.',
     )
     .action(backup)
 
@@ -171,7 +171,7 @@ async function check(file: string, flags: CheckFlags) {
     if (!(await checkDigest(file, signal))) {
       throw new MissingIdentityError(`${file} is encrypted and no digest is beside it: name a file with --identity`)
     }
-    print(`${file} is the file that its digest was made of. Nothing more was checked: that needs --identity.`)
+    print(`${file} matches its digest. It is encrypted, so nothing more was checked: name a file with --identity.`)
     return
   }
   const progress = startRowProgress('Checking')
@@ -183,7 +183,7 @@ async function check(file: string, flags: CheckFlags) {
         progress?.end()
         const { manifest, accounts, records } = backup
         const origin = manifest === undefined ? 'made by an earlier version' : `of ${manifest.madeAt}`
-        print(`${file} is whole: ${origin}, ${accounts} accounts, ${records} records`)
+        print(`${file} is intact: ${origin}, ${accounts} accounts, ${records} records`)
         if (manifest === undefined) say('It holds no digest: only its structure and its records could be checked.')
       } finally {
         await backup.close()

@@ -24,7 +24,7 @@ export function addMoveCommand(program: Command) {
   )
     .summary('copy everything into another database, also of the other engine')
     .description(
-      'Copies everything (records, accounts, access, tokens, sign-ins) into another database, in one transaction. No other process may have either open; the source stays as it is.',
+      'Copies everything (records, accounts, access, API keys, sign-ins) into another database, in one transaction. No other process may have either open; the source stays as it is.',
     )
     .action(move)
 }

@@ -248,7 +248,7 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
     if (sources.length === 0) say('nothing was pulled yet')
     for (const { accountId, username, origin, completedAt, rows, gone, setAside } of sources) {
       print(`account ${accountId} (${username}) from ${origin}`)
-      print(`last complete round: ${completedAt ?? 'none yet'}; set aside: ${setAside}`)
+      print(`last complete pull: ${completedAt ?? 'none yet'}; set aside: ${setAside}`)
       printRows(
         Object.entries(rows).map(([kind, count]) => ({ kind, count, gone: gone[kind] ?? 0 })),
         { kind: row => row.kind, rows: row => row.count, gone: row => row.gone },

@@ -24,7 +24,7 @@ export function addRestoreCommand(program: Command) {
     program.command('restore').argument('<file>', 'the backup'),
     identityOption(),
     new Option('--force', 'replace everything in a database that is not empty'),
-    new Option('--revoke-tokens', 'revoke all tokens of the backup'),
+    new Option('--revoke-tokens', 'revoke all API keys of the backup'),
     databaseOption(),
   )
     .summary('write a backup into a database')
@@ -94,13 +94,13 @@ function refuseSameFile(file: string, databaseUrl: string) {
   }
 }
 
-function sayRestored({ manifest }: VerifiedBackup, { rows, tokens, accesses }: RestoreReport, isRevoked: boolean) {
+function sayRestored({ manifest }: VerifiedBackup, { rows, tokens, links }: RestoreReport, isRevoked: boolean) {
   const moment = manifest === undefined ? 'the time of the backup' : manifest.madeAt
   print(`restored ${rows} rows, as of ${moment}`)
   say(
     isRevoked
-      ? `All tokens are revoked. ${accesses} accesses are valid again, as they were then.`
-      : `${tokens} tokens and ${accesses} accesses are valid again, as they were then (--revoke-tokens revokes the tokens).`,
+      ? `All API keys are revoked. ${links} links are valid again, as they were then.`
+      : `${tokens} API keys and ${links} links are valid again, as they were then (--revoke-tokens revokes the API keys).`,
   )
   say('Everybody has to sign in again.')
 }

@@ -124,7 +124,7 @@ From an archive, which brings its accounts, with one of their names for alex:
   ./lockstep import records.ndjson${where}
   ./lockstep account list${where}
   ./lockstep token create --account alex --name 'First script'${where}
-If the account has no tier, set one before you create the token:
+If the account has no tier, set one before you create the API key:
   ./lockstep account set-tier --account alex --tier ultra${where}
 If the archive has no line of kind account, add the account before the import, with the id that the records name as owner:
   ./lockstep account add --username alex --id 4711${where}`

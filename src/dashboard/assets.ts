@@ -65,7 +65,7 @@ export class Asset {
 /** Sends an asset, or 304 if the browser has it. If the URL names its version, the browser may cache it for good. */
 export async function sendAsset(reply: FastifyReply, asset: Asset, version?: string | null) {
   const encoding = asset.body.length < MIN_COMPRESSED ? undefined : acceptedEncoding(reply.request)
-  // Each coding is a representation with a validator of its own.
+  // Each encoding has an ETag of its own.
   const etag = encoding === undefined ? asset.etag : `${asset.etag.slice(0, -1)}-${encoding}"`
   reply.headers({
     ETag: etag,

@@ -28,7 +28,7 @@ export class Attempts {
   }
 }
 
-/** Tells somebody to wait. */
+/** The message for somebody who has to wait. */
 export function tooManyAttempts({ waitMs }: Attempt): string {
   return `Too many tries. Try again in ${countText(Math.ceil(waitMs / 60_000), 'minute')}.`
 }

@@ -18,7 +18,7 @@ export interface Column<Row> {
   readonly passed?: (row: Row) => boolean
   /** For a column with values: the moving average. */
   readonly average?: (row: Row) => number | null
-  /** The look of the bars made of this column; columns with a look are stacked. */
+  /** The style of the bars made of this column; columns with a style are stacked. */
   readonly series?: 'solid' | 'open' | 'approximate'
   readonly numeric?: boolean
   /** Drawn, but not in the table. */
@@ -55,7 +55,7 @@ interface ChartOptions<Row> {
   readonly summary: Part
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** At most so many rows are drawn, the first ones. */
+  /** How many rows are drawn at most; the first ones are. */
   readonly maxDrawn?: number
   /** The text where there is nothing to draw. */
   readonly empty: string
@@ -65,13 +65,13 @@ interface ChartOptions<Row> {
   readonly data?: Readonly<Record<string, string | number | undefined>>
   /** Links or buttons next to the title. */
   readonly actions?: Html | undefined
-  /** A dashed line of other times than those of the rows. */
+  /** A dashed line with times of its own. */
   readonly overlay?: Overlay | undefined
   /** Instants that are marked. */
   readonly ticks?: readonly string[]
   /** Where the mark of a row leads: a path that ends with its identifier. */
   readonly link?: { readonly path: string; readonly id: (row: Row) => number }
-  /** The id of another chart, whose data and table this one has. */
+  /** The id of another chart, whose data and table this one uses. */
   readonly source?: string
   readonly wide?: boolean
 }
@@ -82,7 +82,7 @@ interface Overlay {
   readonly values: readonly number[]
 }
 
-/** What a look in a chart means. */
+/** A style of marks in a chart, and what it means. */
 export type LegendItem = readonly [
   look:
     | 'filled'
@@ -195,12 +195,12 @@ function columnData<Row>({ key, title, cell, value, passed, average, series }: C
   ]
 }
 
-/** Seconds since 1970 as a clock that shows this text would have them in UTC. */
+/** Seconds since 1970 of a local time, taken as if it were UTC. */
 function secondsOf(clock: string): number {
   return Date.parse(`${clock}Z`) / 1000
 }
 
-/** The first of the numbers, and what each further one adds to the one before it: these are short. */
+/** The first number, then the difference of each number from the one before it, which takes fewer digits. */
 function steps(numbers: readonly number[]): number[] {
   return numbers.map((number, index) => number - (index === 0 ? 0 : (numbers[index - 1] ?? 0)))
 }

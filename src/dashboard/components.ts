@@ -42,7 +42,7 @@ export interface Column<Row> {
   readonly sorted?: 'ascending' | 'descending' | undefined
   /** In a table of records: the line of its row on narrow screens; a column without one is not shown there. */
   readonly line?: 'first' | 'second'
-  /** What follows the text there, where its heading is not shown. */
+  /** The unit after the text on narrow screens, where the heading is not shown. */
   readonly unit?: string
 }
 
@@ -138,7 +138,7 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
   ]
 }
 
-/** The whole of what the JSON tab shows, if the address asks for it as a file. */
+/** The complete JSON of the record as a file, if the address asks for it. */
 export function jsonFile({ query, viewer }: Visit, name: string, json: string): Download | undefined {
   if (query.get('view') !== 'json' || !query.has('file') || viewer.discreet) return undefined
   return download({ file: `${name}.json`, type: 'application/json', body: `${prettyJson(json)}\n` })

@@ -11,13 +11,13 @@ const FIELD = 'confirm'
 const FRESH_MS = 10 * 60_000
 
 /**
- * Asks for the password again where it was last entered more than ten minutes ago. A form keeps what was in it and goes on
- * once the password is right. Undefined if the handler may run.
+ * Asks for the password again where it was last entered more than ten minutes ago. What a form contained is kept and
+ * submitted once the password is right. Undefined if the handler may run.
  */
 export async function askAgain(visit: Visit, { method, path, confirms }: Page): Promise<PageResult | undefined> {
   if (confirms === undefined || isFresh(visit)) return undefined
   if (method !== 'POST') {
-    // A download would leave the form where it is, so that leads back to its button.
+    // A download does not replace the page with the form, so the form leads back to the button of the download.
     return ask(visit, confirms, {
       action: CONFIRM_PATH,
       fields: [['next', `${sections[confirms].path}?confirmed=${path}`]],
@@ -29,7 +29,7 @@ export async function askAgain(visit: Visit, { method, path, confirms }: Page): 
   return ask(visit, confirms, { action: visit.path, fields, problem })
 }
 
-/** Where a page leads that has no form of its own. */
+/** The path that the password is sent to where no form is continued. */
 export const confirmationPages: readonly Page[] = [
   {
     method: 'POST',
@@ -57,14 +57,14 @@ async function confirm(visit: Visit): Promise<string | undefined> {
   return isConfirmed ? undefined : 'The password has changed meanwhile.'
 }
 
-interface Asked {
+interface PasswordForm {
   readonly action: string
-  /** What goes on with the form. */
+  /** The fields that are sent with the password. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly problem?: string | undefined
 }
 
-function ask({ viewer }: Visit, section: Section, { action, fields, problem }: Asked): PageResult {
+function ask({ viewer }: Visit, section: Section, { action, fields, problem }: PasswordForm): PageResult {
   const { path, title } = sections[section]
   const { discreet, session } = viewer
   const kept: readonly Html[] = fields.map(

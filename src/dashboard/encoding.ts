@@ -28,7 +28,7 @@ export async function compress(encoding: Encoding, body: Uint8Array, sent: 'once
 }
 
 /**
- * Sends a page, compressed if that reveals nothing: the length of a compressed page tells what of the request is also in
+ * Sends a page, compressed if that reveals nothing: the length of a compressed page reveals which parts of the request are also in
  * the page. So requests that other sites make are answered uncompressed, and so are responses to forms, which may show a key.
  */
 export async function sendPage(reply: FastifyReply, page: string) {

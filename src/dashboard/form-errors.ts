@@ -2,7 +2,7 @@ import { HttpError } from '../contract/errors.ts'
 
 /** Errors of forms. The API has none, because it accepts no bodies. */
 const errors = {
-  body_too_large: { status: 413, text: 'What was sent is larger than a form can be' },
+  body_too_large: { status: 413, text: 'The form is larger than allowed' },
   unsupported_media_type: { status: 415, text: 'A form is sent as application/x-www-form-urlencoded' },
   cross_site_request: {
     status: 403,

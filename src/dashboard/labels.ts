@@ -146,8 +146,8 @@ export const eventLabels: Readonly<Record<string, string>> = {
 export const scopeTexts: Readonly<Record<string, string>> = {
   'lkbx:read': 'Lock templates, lock sessions and lock devices.',
   'dtt:read': 'Programs, training sessions and training devices.',
-  'shared:access': 'What others let you read, too, not only your own records.',
-  'status:read': 'The present status and figures without any record; the first two include it.',
+  'shared:access': 'Also the records of others that you may read.',
+  'status:read': 'The current status and statistics, but no records; the first two include it.',
 }
 
 export const areaLabels: Readonly<Record<Area, string>> = { lkbx: 'Locks', dtt: 'Training' }

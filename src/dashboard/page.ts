@@ -71,7 +71,7 @@ export interface Page {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /** What it does needs the password to have been entered in the last ten minutes: the section in which it is asked for again. */
+  /** For pages that need the password entered in the last ten minutes: the section in which it is asked for again. */
   readonly confirms?: Section
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
@@ -97,13 +97,13 @@ export interface View {
   readonly status?: number
 }
 
-/** The address that a page was asked for by. */
+/** The address that a page was requested by. */
 export interface PageAddress {
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** A chart that a page shows, and the table with its figures. */
+/** A chart that a page shows, and the table with its values. */
 export interface Chart {
   readonly id: string
   readonly title: string

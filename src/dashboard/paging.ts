@@ -28,7 +28,7 @@ export function paginate<Item>(items: readonly Item[], wanted: number, size = PA
   return { rows: items.slice(start, start + size), page, pages, first: start + 1, total: items.length }
 }
 
-/** What the links to the pages before and after say. */
+/** The texts of the links to the previous and the next page. */
 interface PagerWords {
   readonly before: string
   readonly after: string
@@ -36,7 +36,7 @@ interface PagerWords {
 
 const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older' }
 
-/** Which rows are shown, and links to the pages before and after that keep the rest of the query. */
+/** Which rows are shown, and links to the previous and the next page that keep the rest of the query. */
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {
   const { rows, pages, first, total } = paged
   return html`
@@ -47,10 +47,10 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   `
 }
 
-/** Rows of a table on the page of a record. */
+/** How many rows a table on the page of a record shows. */
 export const RECORD_ROWS = 100
 
-/** The same for a table of a record, which says it only if there are several pages. */
+/** The same below a table on the page of a record, only if it has several pages. */
 export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>): Html {
   return paged.pages === 1 ? nothing : tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows' })
 }

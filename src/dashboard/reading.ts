@@ -34,7 +34,7 @@ export class Reading {
     return { owners: [this.sessions(areaOf(table)).owner] }
   }
 
-  /** The rows of all accounts that the viewer may read. What is shown of them is to be noted. */
+  /** The rows of all accounts that the viewer may read. The page must call `note` for those that it shows. */
   ofAll(table: RecordName): Access {
     return accessTo(this.#holder, table)
   }

@@ -13,8 +13,8 @@
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
- *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs. What opens
- *    or gives away much also says `confirms`: the password is asked for again (confirmation.ts).
+ *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs. A page
+ *    that gives access or creates keys also sets `confirms`: the password is asked for again (confirmation.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
@@ -188,7 +188,7 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
   }
 }
 
-/** Counts what a page reads of others. What people read of themselves, on pages, is not counted. */
+/** Counts what a page reads of others. Own records that somebody views on pages are not counted. */
 function recordReads(reads: ReadLog, { viewer, reading, now }: Visit, kind: ReadKind) {
   const { accountId } = viewer.session
   for (const [area, owner] of reading.noted()) {

@@ -36,7 +36,7 @@ export function* sampleArchive(today: number): Generator<string> {
   }
 }
 
-/** The sample is known up to whenever it is looked at. */
+/** The sample is known up to the present, whenever that is. */
 const ALWAYS = formatTimestamp(LATEST)
 
 function* lines(kind: string, records: readonly object[]): Generator<string> {

@@ -52,7 +52,7 @@ test('access that was ended is listed no more, and only giving it anew brings it
   await endAccess(store, annToBen, now)
   await assert.rejects(endAccess(store, annToBen, now), RefusedError)
   await assert.rejects(narrowAccess(store, annToBen, FULL_ACCESS, now), RefusedError)
-  await assert.rejects(add(false), /was ended on 2026-03-01T12:00:00Z: left so/)
+  await assert.rejects(add(false), /was ended on 2026-03-01T12:00:00Z: left unchanged/)
   assert.deepEqual(await listAccess(store, 1, now), { given: [], received: [] })
   await add(true)
   assert.equal((await listAccess(store, 1, now)).given.length, 1)

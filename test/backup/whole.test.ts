@@ -99,9 +99,9 @@ test('restored tokens are counted and can be revoked', async () => {
   await store.close()
   const live = await backUpAgain(folder)
   const kept = await folder.run(['restore', live, '--database', 'sqlite:kept.db'])
-  assert.match(kept.stderr, /^1 tokens and \d+ accesses are valid again, as they were then/m)
+  assert.match(kept.stderr, /^1 API keys and \d+ links are valid again, as they were then/m)
   const revoked = await folder.run(['restore', live, '--database', 'sqlite:revoked.db', '--revoke-tokens'])
-  assert.match(revoked.stderr, /^All tokens are revoked\. \d+ accesses are valid again/m)
+  assert.match(revoked.stderr, /^All API keys are revoked\. \d+ links are valid again/m)
   const listed = await folder.run(['token', 'list', '--json', '--database', 'sqlite:revoked.db'])
   assert.deepEqual(
     JSON.parse(listed.stdout).map(({ revokedAt }: { revokedAt: string | null }) => revokedAt === null),

@@ -243,12 +243,15 @@ test('a link can be narrowed, is left alone once it has ended, and is given agai
   assert.equal((await add(narrow)).code, 0)
   assert.equal((await add(narrow)).code, 0)
   const wider = await add('--area dtt')
-  assert.deepEqual([wider.code, wider.stderr], [1, 'lockstep: there is access on other terms: left so (see --again)\n'])
+  assert.deepEqual(
+    [wider.code, wider.stderr],
+    [1, 'lockstep: there is access on other terms: left unchanged (see --again)\n'],
+  )
   const { stdout } = await folder.run(['export'])
   const line = '{"ownerId":3,"partnerId":2,"areas":["dtt"],"recordsFrom":"2026-02-01","until":"2099-01-02T00:00:00Z"}'
   assert.ok(stdout.includes(line), stdout)
   await folder.run(words('link remove --owner cas --partner ben'))
-  assert.match((await add(narrow)).stderr, /was ended on .*: left so/)
+  assert.match((await add(narrow)).stderr, /was ended on .*: left unchanged/)
   assert.equal((await add('--again')).code, 0)
   assert.ok((await folder.run(['export'])).stdout.includes('{"ownerId":3,"partnerId":2}'))
 })

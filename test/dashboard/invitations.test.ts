@@ -36,7 +36,7 @@ test('opening an invitation, however often, uses nothing up; its form does, once
   const late = visitor(service.url)
   for (const seen of [await late.get(path), await late.post(path, { next: PASSWORD, again: PASSWORD })]) {
     assert.equal(seen.status, 404)
-    assert.match(seen.text, /This link has ended/)
+    assert.match(seen.text, /This link no longer works/)
     assert.deepEqual(seen.headers.getSetCookie(), [])
   }
   assert.equal((await visitor(service.url).signIn('ann', CHOSEN)).status, 303)

@@ -123,7 +123,7 @@ test('the rules of a template are sentences that say no more than its fields', (
     'Penalty votes: yes, with a time addition of 900.',
     'Emergency unlock: no.',
     'Time displayed: no.',
-    'Sessions that start from it are for practice, and in no sum.',
+    'Sessions that start from it are for practice and not counted.',
   ])
 })
 

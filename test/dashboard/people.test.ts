@@ -83,7 +83,7 @@ test('access that is given works, can only be narrowed, and ends', async () => {
   assert.equal(await it.status('cas', '/api/v1/lkbx/sessions/2'), 200)
   const page = (await it.ann.get('/people')).text
   const narrow = actionOf(page, 'cas', 'narrow')
-  assert.match((await it.ann.get(narrow)).text, /becomes less, never more/)
+  assert.match((await it.ann.get(narrow)).text, /only reduce what/)
   assert.equal((await it.ann.post(narrow, { area: 'dtt' })).to, '/people?done=narrowed')
   assert.equal(await it.status('cas'), 200)
   assert.equal(await it.status('cas', '/api/v1/lkbx/sessions/2'), 404)

@@ -26,7 +26,7 @@ export const deleteAccountPages: readonly Page[] = [
   },
 ]
 
-/** Leads from Settings to the form. */
+/** The card in Settings that links to the form. */
 export const deleteAccountCard: Html = html`
   <p>Deletes this account with everything of it, for good.</p>
   <p><a class="button danger" href="/settings/delete">Delete account</a></p>

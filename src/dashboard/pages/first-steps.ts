@@ -9,6 +9,6 @@ export const firstSteps = html`
     <ol class="stack">
       ${firstAccountCommands.map(({ command, what }) => html`<li><code>${command}</code><br><span class="muted">${what}</span></li>`)}
     </ol>
-    <p class="muted small">Without <code>--id</code> an account gets the next free number: enough for records that come in with <code>./lockstep import</code>, which brings accounts of its own, or not at all. If the number at the other server is not known, begin with <code>pull</code>: it adds the account, and <code>./lockstep account list</code> shows it.</p>
+    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and <code>./lockstep account list</code> shows the name. If your records are in an archive, <code>./lockstep import</code> adds its accounts. Without records, leave out <code>--id</code>.</p>
   </div>
 `

@@ -12,7 +12,7 @@ import { explanation, sendPlain } from './signin.ts'
 export function registerInvitations(scope: FastifyInstance, { store, config }: DashboardOptions) {
   const path = `${INVITATION_PATH}:secret`
 
-  /** Answers with the form; false if the invitation was used, is over, or never was. */
+  /** Sends the form; false if the invitation was used, has expired or never existed. */
   const show = async (request: FastifyRequest, reply: FastifyReply, problem?: string) => {
     const secret = secretOf(request)
     const invitation = await findInvitation(store, secret, request.context.now)
@@ -32,7 +32,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config }: D
     if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     const password = form.get('next') ?? ''
-    if (password !== form.get('again')) return show(request, reply, 'The password and its repetition are not the same.')
+    if (password !== form.get('again')) return show(request, reply, 'The two passwords differ.')
     let session: string | undefined
     try {
       const browser = request.headers['user-agent'] ?? ''
@@ -80,7 +80,7 @@ function passwordForm(secret: string, username: string, problem: string | undefi
 
 const ended = html`
   <div class="card stack">
-    <h1>This link has ended</h1>
+    <h1>This link no longer works</h1>
     <p>A link to choose a password works once, and for 24 hours. Whoever runs this service can make another one, with <code>./lockstep account invite</code>.</p>
     <p><a class="button" href="/signin">Sign in</a></p>
   </div>

@@ -213,7 +213,7 @@ function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
       <div class="card narrow" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">Revoke key</h2>
         <form class="stack" method="post" action="/keys/${id}/revoke">
-          <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be taken back.</p>
+          <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
           ${facts([
             ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
             ['Created', dateTime(viewer, key.created_at)],

@@ -5,7 +5,7 @@ import { countedUntil, lockStatus, trainingStatus } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import type { LiveState, Page, Visit } from '../page.ts'
 
-/** What open pages ask for once a minute: a validator that changes when they are to be drawn again. */
+/** Open pages request this once a minute: a validator that changes when they have to be drawn again. */
 export const livePages: readonly Page[] = [{ path: '/live', handler: readLive }]
 
 async function readLive({ store, viewer, reading, now }: Visit): Promise<LiveState> {

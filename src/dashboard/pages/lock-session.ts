@@ -73,7 +73,7 @@ async function showSession(visit: Visit) {
   })
 }
 
-/** The end of what is known of a session that runs. */
+/** The end of what is known of a running session. */
 function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }

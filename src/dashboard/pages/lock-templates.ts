@@ -133,7 +133,7 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** The rules of a template, one sentence for each. They say what its fields are called and hold, not what follows. */
+/** The rules of a template, one sentence for each. They state names and values of fields and do not interpret them. */
 export function rulesOf(template: LockTemplate): string[] {
   const { breakRegularity, breakMaximum, breakPenalty, deepthroatTimeReduction, shameTimeAdd } = template
   const rule = (name: string, isOn: boolean, more = '') => `${name}: ${isOn ? `yes${more}` : 'no'}.`
@@ -157,7 +157,7 @@ export function rulesOf(template: LockTemplate): string[] {
     rule(label('isShameEnabled'), template.isShameEnabled, `, with a time addition of ${numberText(shameTimeAdd)}`),
     rule(label('isEmergencyUnlockEnabled'), template.isEmergencyUnlockEnabled),
     rule(label('isTimeDisplayed'), template.isTimeDisplayed),
-    ...(template.isTestLock ? ['Sessions that start from it are for practice, and in no sum.'] : []),
+    ...(template.isTestLock ? ['Sessions that start from it are for practice and not counted.'] : []),
   ]
 }
 

@@ -11,7 +11,7 @@ interface RunningTime {
   readonly plannedEnd: number | null
 }
 
-/** How long something lasts already: it goes on while the page is open. */
+/** Time that has elapsed, and goes on while the page is open. */
 export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'until' | 'now'>): Html {
   const text = durationText((until - start) / 1000)
   return until === now ? html`<span data-since="${start}" data-now="${now}">${text}</span>` : html`<span>${text}</span>`

@@ -67,7 +67,7 @@ function leadOf(count: number, counted: readonly LockStats[], until: number): st
   return `${countText(count, 'session')} in all, ${locked} in the last 365 days.`
 }
 
-/** What the lead, the months and the days show lies in it: twelve months, counted from the first of the first. */
+/** Enough history for everything on the page: the sentence at the top, twelve months and the days. */
 const YEAR_MS = 366 * DAY_MS
 
 type Active = Awaited<ReturnType<typeof activeLock>>

@@ -11,7 +11,7 @@ interface NewKey {
   readonly expires_at: number | null
 }
 
-/** The page that shows a new key, this one time. */
+/** The page that shows a new key, once. */
 export function showNewKey({ viewer, baseUrl }: Visit, secret: string, key: NewKey) {
   const path = testPathOf(key.scopes)
   return view({
@@ -22,7 +22,7 @@ export function showNewKey({ viewer, baseUrl }: Visit, secret: string, key: NewK
       <div class="card narrow" data-dialog-body data-once>
         <h2 class="dialog-title" id="dialog-title">Your new key</h2>
         <div class="stack">
-          <p><strong>${recordName(viewer, 'key', key)}</strong> is ready. The key is shown this one time: copy it now. It expires ${
+          <p><strong>${recordName(viewer, 'key', key)}</strong> is ready. The key is shown only once: copy it now. It expires ${
             key.expires_at === null ? 'never' : `on ${dateText(viewer, key.expires_at - 1)}`
           }.</p>
           ${code(secret, 'Key', { kind: 'secret', focus: true })}

@@ -38,7 +38,7 @@ async function showOverview(visit: Visit) {
   ])
   if (newest.length === 0 && newLocks.length === 0)
     return view({ section: 'overview', title: 'Overview', body: nothingYet })
-  // From the Monday on from which the page shows it, which is linked.
+  // From the same Monday as the page of training, which is linked.
   const [fourWeeksAgo = 0] = lastPeriods('week', 5, now, timeZone)
   const lately = sessions.filter(({ at }) => at >= fourWeeksAgo && at <= now)
   return view({

@@ -27,7 +27,7 @@ export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, { until }: Pic
   return isEndOfDay ? `End of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
 }
 
-/** Undefined is a day that is none. */
+/** `recordsFrom` and `until` are undefined for an invalid day. */
 interface GiveForm {
   readonly username: string
   readonly areas: readonly Area[]
@@ -41,7 +41,7 @@ export function readGiveForm({ form, viewer }: Visit): GiveForm {
   const from = form.get('from') ?? ''
   const last = form.get('last') ?? ''
   return {
-    // Exactly as it was written, but for what a copied name brings along.
+    // A copied name often has spaces around it.
     username: (form.get('username') ?? '').trim(),
     areas: areas.filter(area => form.getAll('area').includes(area)),
     from,
@@ -58,11 +58,11 @@ export function problemOf({ username, areas, recordsFrom, until }: GiveForm): st
   return recordsFrom === undefined || until === undefined ? 'Choose days of the calendar.' : undefined
 }
 
-/** What a form makes of access. Fields that are empty leave it as it is. */
+/** The terms of access after the form was applied. Empty fields change nothing. */
 export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): AccessTerms {
   const from = parseDay(form.get('from') ?? '')
   const end = dayFrom(form.get('last') ?? '', viewer.timeZone)?.[1]
-  // Access may end within its last day, which the form does not tell.
+  // Access may end at a time of its last day; the form shows only the day.
   const isLastDay = end !== undefined && access.until !== null && isSameDay(viewer, end, access.until)
   return {
     areas: areas.filter(area => form.getAll('area').includes(area)),
@@ -103,7 +103,7 @@ export function showNarrowForm(
     action: `/people/${handle}/narrow`,
     problem,
     button: 'Narrow access',
-    lead: html`<p>What <strong>${name}</strong> may read becomes less, never more. For more, give access anew.</p>`,
+    lead: html`<p>Here you can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>`,
     fields: html`${areaFields(access.areas, access.areas)}${dayFields(visit, {
       from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
       last: until === null ? '' : dayAt(until - 1, timeZone),

@@ -119,8 +119,8 @@ function noteOf(done: string | null): Html {
 
 const NOTES: Readonly<Record<string, string>> = {
   given: 'If there is such an account, it may read your records from now on.',
-  narrowed: 'The access is narrowed. That holds within a second.',
-  ended: 'The access is ended. That holds within a second, and no import and no pull gives it again.',
+  narrowed: 'The access is narrowed, within a second.',
+  ended: 'The access ends within a second. No import and no pull gives it again.',
 }
 
 function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
@@ -178,7 +178,7 @@ function showEnding({ viewer }: Visit, { access, name }: { access: NamedAccess; 
       <div class="card narrow" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">End access</h2>
         <form class="stack" method="post" action="/people/${access.handle}/end">
-          <p>End the access of <strong>${name}</strong> to ${areasOf(access)}, until now ${untilText(viewer, access).toLowerCase()}? It holds within a second. You can give access again.</p>
+          <p>End the access of <strong>${name}</strong> to ${areasOf(access)}, until now ${untilText(viewer, access).toLowerCase()}? It ends within a second. You can give access again.</p>
           <div class="buttons">
             <button class="danger" autofocus>End access</button>
             <a class="button" href="/people" data-close>Keep it</a>

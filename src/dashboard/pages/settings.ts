@@ -48,7 +48,7 @@ export const settingsPages: readonly Page[] = [
       const { accountId, id } = viewer.session
       const next = form.get('next') ?? ''
       if (next !== form.get('again')) {
-        return showSettings(visit, { password: 'The new password and its repetition are not the same.' })
+        return showSettings(visit, { password: 'The two new passwords differ.' })
       }
       const proof = await checkPassword(visit, form.get('current') ?? '')
       if (typeof proof === 'string') return showSettings(visit, { password: proof })

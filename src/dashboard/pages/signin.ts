@@ -166,17 +166,17 @@ function signInForm({ next, username, problem, isDeleted = false }: Shown, sampl
   `
 }
 
-/** Tells whether there is no account yet. Asks until there is one, and not again. */
+/** Whether there is no account yet. The store is not queried again once there is one. */
 function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {
   let isEmpty = true
   return async () => {
-    // A page that cannot tell shows the form.
+    // If that cannot be read, the form is shown.
     if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
     return isEmpty
   }
 }
 
-/** Why nobody signs in over a connection like this one. */
+/** Explains why signing in is off over this connection. */
 export const explanation = html`
   <div class="card stack">
     <h1>Sign in</h1>

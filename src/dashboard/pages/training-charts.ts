@@ -157,7 +157,7 @@ function kindColumn(
   const grades = sessions.map(session => gradeOfKind(session, kind))
   const averages = movingAverage(grades)
   return {
-    // Grades that are all the same need a sentence, and no picture.
+    // Grades that are all the same need a sentence and no chart.
     ...(constantGrades(sessions, [kind]).size > 0 ? {} : { key: `kind-${place}` }),
     title: kindName(viewer, kind),
     numeric: true,

@@ -64,7 +64,7 @@ export function addressOf(filters: TrainingQuery, changes: Partial<TrainingQuery
   return query.size === 0 ? path : `${path}?${query}`
 }
 
-/** The address of a week, with places for its first and last day. */
+/** The address of a week, with placeholders for its first and last day. */
 export function weekAddress(filters: TrainingQuery): string {
   const query = addressOf(filters, {
     range: DEFAULT_RANGE,

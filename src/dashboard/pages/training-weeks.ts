@@ -100,7 +100,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
     id: 'distance',
     chartType: 'bars',
     title: `Distance per week (${unit})`,
-    summary: isApproximate ? `${summary} Hatched light: distances that may have been estimated.` : summary,
+    summary: isApproximate ? `${summary} Light hatching: distances that may have been estimated.` : summary,
     empty: 'No distance known in this time',
     data: { average: average === null ? undefined : inUnits(average)[0], unit, href },
     legend: [

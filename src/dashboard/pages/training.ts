@@ -69,7 +69,7 @@ async function showTraining(visit: Visit) {
   })
 }
 
-/** Whatever the page shows is of the kind that it is filtered by, but for the results. */
+/** With a filter by kind, the page shows that kind alone, except for results. */
 function kindNote(viewer: Viewer, kind: string): Html {
   return html`<p class="muted">Grades, repetitions and distances are those of segments of the kind ${kindName(viewer, kind)}. Results are those of whole sessions.</p>`
 }
