@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { InvalidError } from '../archive/canonical.ts'
-import { readAccount } from '../archive/kinds.ts'
+import { InvalidError } from '../archive/faults.ts'
+import { readAccount } from '../archive/account-kinds.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'

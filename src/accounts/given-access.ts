@@ -4,15 +4,14 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grant-changes.ts'
+import { type GivenAccess, listAccess } from './access-lists.ts'
 import {
   type AccessPair,
   type AccessTerms,
   areasText,
   checkTerms,
   endAccess,
-  type GivenAccess,
   isWithin,
-  listAccess,
   narrowAccess,
   writeAccess,
 } from './shared-access.ts'

@@ -1,77 +1,24 @@
 import type { TArray, TObject, TSchema } from 'typebox'
-import { formatTimestamp, parseTimestamp } from '../contract/time.ts'
+import { formatTimestamp } from '../contract/time.ts'
+import { Faults, InvalidError } from './faults.ts'
 import type { Notes } from './notes.ts'
-
-/** Why a value is invalid: each `reason` completes "<path> …" and never contains the value. */
-export class InvalidError extends Error {
-  override readonly name = 'InvalidError'
-  readonly faults: readonly Fault[]
-
-  constructor(reason: string | readonly Fault[], path = '') {
-    const faults = typeof reason === 'string' ? [{ reason, path }] : reason
-    super(textOf(faults))
-    this.faults = faults
-  }
-
-  within(parent: string): InvalidError {
-    return new InvalidError(
-      this.faults.map(({ reason, path }) => ({
-        reason,
-        path: `${parent}${path === '' || path.startsWith('[') ? '' : '.'}${path}`,
-      })),
-    )
-  }
-}
-
-interface Fault {
-  readonly reason: string
-  readonly path: string
-}
-
-/** Collects the faults of a value, so that all of them are reported at once. */
-export class Faults {
-  readonly #faults: Fault[] = []
-
-  /** Returns the result of a check; undefined if it fails. */
-  collect<Value>(check: () => Value): Value | undefined {
-    try {
-      return check()
-    } catch (error) {
-      this.add(error)
-      return undefined
-    }
-  }
-
-  /** Rethrows an error that is not an InvalidError. */
-  add(error: unknown, parent?: string) {
-    if (!(error instanceof InvalidError)) throw error
-    const { faults } = parent === undefined ? error : error.within(parent)
-    for (const fault of faults) {
-      // One fault of each value is enough.
-      const isReported = fault.path !== '' && this.#faults.some(({ path }) => path === fault.path)
-      if (!isReported && this.#faults.length <= MAX_FAULTS) this.#faults.push(fault)
-    }
-  }
-
-  throwIfAny() {
-    if (this.#faults.length > 0) throw new InvalidError(this.#faults)
-  }
-}
-
-const MAX_FAULTS = 20
-
-function textOf(faults: readonly Fault[]): string {
-  const texts = faults.map(({ reason, path }) => (path === '' ? reason : `${path} ${reason}`))
-  return texts.length > MAX_FAULTS ? `${texts.slice(0, MAX_FAULTS).join('; ')}; and more` : texts.join('; ')
-}
+import {
+  checkInteger,
+  checkText,
+  isObject,
+  type JsonObject,
+  MAX_INTEGER,
+  noteUnknown,
+  readInstant,
+  roundHalfAway,
+  TOO_LARGE,
+} from './values.ts'
 
 /** Checks a value against its schema and writes it as canonical JSON text. Throws InvalidError. */
 export type Serialize = (value: unknown, notes: Notes) => string
 
 /** The order in which the (checked) items of a list are written, as indexes; undefined to keep the order given. */
 export type SortItems = (items: readonly JsonObject[]) => readonly number[] | undefined
-
-export type JsonObject = Readonly<Record<string, unknown>>
 
 export interface WriterOptions {
   /** How to order the lists of an object, by the name of their field. */
@@ -85,9 +32,6 @@ export interface WriterOptions {
   /** Planned instants, which do not count as the newest. */
   readonly planned?: readonly string[]
 }
-
-const MAX_ITEMS = 10_000
-const MAX_DEPTH = 32
 
 /** Makes the writer of a record: the only code that writes a stored document. */
 export function recordWriter(schema: TObject, options: WriterOptions = {}): Serialize {
@@ -131,50 +75,6 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
     return `${text}}`
   }
 }
-
-/** Notes fields that the schema does not have. Hostile values are refused in them, too. */
-export function noteUnknown(value: JsonObject, known: ReadonlySet<string>, notes: Notes, faults: Faults, depth = 2) {
-  for (const [name, item] of Object.entries(value)) {
-    if (known.has(name)) continue
-    faults.collect(() => {
-      checkUnknown(name, item, depth + 1)
-      notes.addUnknown(name, item)
-    })
-  }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Refuses text that not every reader can store. */
-function checkText(text: string): string {
-  if (text.includes('\0')) throw new InvalidError('must not contain NUL')
-  if (!text.isWellFormed()) throw new InvalidError('must not contain lone surrogates')
-  return text
-}
-
-/** Checks for an integer within bounds that is exact in JSON. `path` is where it occurs. Throws InvalidError. */
-export function checkInteger(
-  value: unknown,
-  { minimum = MIN_INTEGER, maximum = MAX_INTEGER }: Bounds = {},
-  path = '',
-): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value
-  if (typeof value === 'number' && Math.abs(value) > MAX_INTEGER) throw new InvalidError(TOO_LARGE, path)
-  const bounds =
-    maximum < MAX_INTEGER ? ` from ${minimum} to ${maximum}` : minimum > MIN_INTEGER ? ` of ${minimum} or more` : ''
-  throw new InvalidError(`must be an integer${bounds}`, path)
-}
-
-interface Bounds {
-  readonly minimum?: number | undefined
-  readonly maximum?: number | undefined
-}
-
-const MIN_INTEGER = Number.MIN_SAFE_INTEGER
-const MAX_INTEGER = Number.MAX_SAFE_INTEGER
-const TOO_LARGE = `must be from -${MAX_INTEGER} to ${MAX_INTEGER}, because larger numbers are not exact in JSON`
 
 function fieldWriter(name: string, schema: TSchema, options: WriterOptions, depth: number): Serialize {
   const { nullIsZero = [], nullIsNoted = [], planned = [], sort = {} } = options
@@ -245,11 +145,6 @@ function rounded(value: unknown, notes: Notes): unknown {
   return roundHalfAway(value)
 }
 
-/** Rounds to the nearest integer, halves away from zero. */
-export function roundHalfAway(value: number): number {
-  return Math.sign(value) * Math.round(Math.abs(value))
-}
-
 interface JsonSchema {
   type: string
   anyOf: TSchema[]
@@ -312,21 +207,6 @@ function writeTimestamp(value: unknown, notes: Notes): string {
   return `"${formatTimestamp(instant)}"`
 }
 
-/** Parses an instant, also with digits beyond milliseconds, or without a zone, which means UTC. Throws InvalidError. */
-export function readInstant(value: unknown, notes?: Notes): number {
-  const text = typeof value === 'string' ? value : ''
-  const exact = parseTimestamp(text)
-  if (exact !== undefined) return exact
-  const [, time = '', fraction = '', finer = '', zone = ''] = DATE_TIME.exec(text) ?? []
-  const instant = parseTimestamp(`${time}${fraction}${zone || 'Z'}`)
-  if (instant === undefined) throw new InvalidError('must be an existing RFC 3339 date-time')
-  if (zone === '') notes?.leniencies.push('no-zone')
-  if (/[1-9]/.test(finer)) notes?.leniencies.push('beyond-milliseconds')
-  return instant
-}
-
-const DATE_TIME = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d{1,3})?(\d*)([Zz]|[+-]\d\d:\d\d)?$/
-
 function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?: SortItems): Serialize {
   const write = writerOf(schema.items, options, depth + 1)
   return (value, notes) => {
@@ -360,15 +240,4 @@ function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?
   }
 }
 
-/** Refuses hostile names and values at any depth. Throws InvalidError. */
-export function checkUnknown(name: string, value: unknown, depth: number) {
-  if (name === '__proto__') throw new InvalidError('must not have a field named __proto__')
-  checkText(name)
-  if (typeof value === 'string') checkText(value)
-  else if (typeof value === 'number' && Math.abs(value) > MAX_INTEGER)
-    throw new InvalidError(`has a number that ${TOO_LARGE}`)
-  else if (typeof value === 'object' && value !== null) {
-    if (depth > MAX_DEPTH) throw new InvalidError(`must not be nested more than ${MAX_DEPTH} deep`)
-    for (const [key, item] of Object.entries(value)) checkUnknown(key, item, depth + 1)
-  }
-}
+const MAX_ITEMS = 10_000

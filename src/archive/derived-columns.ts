@@ -1,5 +1,5 @@
 import { mean, sum } from '../contract/numbers.ts'
-import { type JsonObject, readInstant } from './canonical.ts'
+import { type JsonObject, readInstant } from './values.ts'
 
 /** The columns of a training session that statistics read. They are derived from the record alone. */
 export const SESSION_COLUMNS = [

@@ -1,4 +1,5 @@
-import { InvalidError, isObject } from './canonical.ts'
+import { InvalidError } from './faults.ts'
+import { isObject } from './values.ts'
 
 /** The line that ends an archive says how many lines come before it, so that one that was cut short is noticed. */
 

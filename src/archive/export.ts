@@ -3,7 +3,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endLine } from './end-line.ts'
-import { type Cell, type Kind, kinds, type Row } from './kinds.ts'
+import type { Cell, Kind, Row } from './kind.ts'
+import { kinds } from './kinds.ts'
 import { writeLine } from './records.ts'
 
 type Write = (text: string) => Promise<void>

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { JsonObject } from './canonical.ts'
+import type { JsonObject } from './values.ts'
 import { gradedColumns, templateColumns } from './derived-columns.ts'
 
 /** Recomputes the derived columns of all stored records of a table. */

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { InvalidError } from './canonical.ts'
-import { account, type Kind, type Row, UnfinishedError } from './kinds.ts'
+import { InvalidError } from './faults.ts'
+import { account } from './account-kinds.ts'
+import { type Kind, type Row, UnfinishedError } from './kind.ts'
 import { Notes } from './notes.ts'
 import { identityOf, kindsByName, readRow, recordOf } from './records.ts'
 import {

@@ -1,5 +1,7 @@
-import { checkUnknown, Faults, InvalidError, isObject, type JsonObject } from './canonical.ts'
-import { type Kind, kinds, type Row } from './kinds.ts'
+import { Faults, InvalidError } from './faults.ts'
+import { checkUnknown, isObject, type JsonObject } from './values.ts'
+import type { Kind, Row } from './kind.ts'
+import { kinds } from './kinds.ts'
 import { isTooLong, type Line } from './lines.ts'
 import { Notes } from './notes.ts'
 

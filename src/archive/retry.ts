@@ -1,5 +1,5 @@
 import type { Store } from '../store/index.ts'
-import { isObject } from './canonical.ts'
+import { isObject } from './values.ts'
 import { type IncomingRecord, NOT_RETRIED, openIntake } from './intake.ts'
 
 export interface RetryReport {

@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { Cell, Kind } from './kinds.ts'
+import type { Cell, Kind } from './kind.ts'
 import { isTooLong } from './lines.ts'
 import { MAX_LISTED, type SetAsideReport } from './report.ts'
 

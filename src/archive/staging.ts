@@ -1,7 +1,9 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Engine } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { account, type Cell, type Kind, kinds as allKinds, type Merge, type Row } from './kinds.ts'
+import { account } from './account-kinds.ts'
+import type { Cell, Kind, Merge, Row } from './kind.ts'
+import { kinds as allKinds } from './kinds.ts'
 import { Errors, type KindReport, MAX_LISTED, type OnConflict, type Outcome } from './report.ts'
 import type { SetAside } from './set-aside.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import { etagOf } from '../archive/kinds.ts'
+import { etagOf } from '../archive/kind.ts'
 import type { Engine } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { insertRows, lastNumber, readRows, type Row, setLastNumber, type Table } from './tables.ts'

@@ -1,5 +1,5 @@
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
-import { listReceivedAccess } from '../accounts/shared-access.ts'
+import { listReceivedAccess } from '../accounts/access-lists.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { readDisplay } from './display.ts'

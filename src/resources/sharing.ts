@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { listReads, type ReadEntry } from '../accounts/reads.ts'
-import { listAccess, type ReceivedAccess } from '../accounts/shared-access.ts'
+import { listAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
 import { formatDate } from '../contract/calendar.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
 import { DAY_MS, formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'

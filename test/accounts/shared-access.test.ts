@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RefusedError } from '../../src/accounts/errors.ts'
+import { listAccess } from '../../src/accounts/access-lists.ts'
 import {
   type AccessTerms,
   addAccess,
   endAccess,
   FULL_ACCESS,
   giveAccess,
-  listAccess,
   narrowAccess,
 } from '../../src/accounts/shared-access.ts'
 import { account } from '../support/records.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endAccess, FULL_ACCESS, giveAccess, listLinks } from '../../src/accounts/shared-access.ts'
+import { listLinks } from '../../src/accounts/access-lists.ts'
+import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
 import { ImportError } from '../../src/archive/import.ts'
 import { assertRefused, idsOf } from '../support/answers.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'

@@ -108,7 +108,7 @@ test('restored tokens are counted and can be revoked', async () => {
     [false],
   )
   const ended = await folder.run(['restore', file, '--database', 'sqlite:ended.db'])
-  assert.match(ended.stderr, /^0 tokens and/m)
+  assert.match(ended.stderr, /^0 API keys and/m)
 })
 
 test('a record whose bytes changed on the disk is named, and no backup of it is written', async () => {

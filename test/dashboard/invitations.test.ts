@@ -58,8 +58,8 @@ test('a form that is refused uses nothing up, and says why', async () => {
   const ann = visitor(service.url)
   const cases: [fields: Record<string, string>, problem: RegExp][] = [
     [{ next: 'short', again: 'short' }, /12 to 1024 characters/],
-    [{ next: CHOSEN, again: PASSWORD }, /not the same/],
-    [{}, /not the same/],
+    [{ next: CHOSEN, again: PASSWORD }, /passwords differ/],
+    [{}, /passwords differ/],
   ]
   for (const [fields, problem] of cases) {
     const seen = await ann.post(path, fields)

@@ -171,7 +171,7 @@ test('only archives and accounts write records, and only one function writes the
     'a password is no part of the record',
   )
   const writers = files.filter(file => textOf(file).includes('recordWriter('))
-  assert.deepEqual(writers.toSorted(), ['archive/canonical.ts', 'archive/kinds.ts'])
+  assert.deepEqual(writers.toSorted(), ['archive/canonical.ts', 'archive/record-writers.ts'])
 })
 
 test('these tests find every import', () => {

@@ -1,6 +1,6 @@
 import { RefusedError } from '../../accounts/errors.ts'
 import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../accounts/given-access.ts'
-import { listReceivedAccess, type ReceivedAccess } from '../../accounts/shared-access.ts'
+import { listReceivedAccess, type ReceivedAccess } from '../../accounts/access-lists.ts'
 import { notFound } from '../../contract/errors.ts'
 import { card, type Column, table } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'

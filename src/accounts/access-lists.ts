@@ -1,0 +1,139 @@
+import { sql } from 'kysely'
+import type { Store } from '../store/index.ts'
+import { query } from '../store/query.ts'
+import { type AccessPair, type AccessTerms, type TermColumns, termsOf } from './shared-access.ts'
+
+/** Lists of access: for its owners, for those who have it, and for the operator. */
+
+/** Access as an owner or a reader sees it; the account is the other one. */
+export interface ReceivedAccess extends AccessTerms {
+  readonly accountId: number
+  readonly username: string
+  /** When it was given; null if that is not known. */
+  readonly since: number | null
+}
+
+export interface GivenAccess extends Omit<ReceivedAccess, 'accountId'> {
+  /** Null if it was given to a username and nobody read yet: there may be no such account. */
+  readonly accountId: number | null
+  /** The start of the hour in which the reader last read; null if that is not known. */
+  readonly lastReadAt: number | null
+}
+
+export interface AccessLists {
+  readonly given: readonly GivenAccess[]
+  readonly received: readonly ReceivedAccess[]
+}
+
+/**
+ * Who may read the records of an account now, and whose records it may read, by identifier. Usernames that were given access
+ * come last, by name, until they have read: whether or not there is such an account.
+ */
+export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
+  const rows = await store.read(givenAndReceived, { account: accountId, now })
+  // An account may have got the name, and access, after the name was given access.
+  const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
+  return {
+    given: rows
+      .filter(row => row.is_given === 1 && (row.is_account === 1 || !matched.has(row.username)))
+      .map(givenOf)
+      .toSorted(compareGiven),
+    received: rows
+      .filter(row => row.is_given === 0)
+      .map(receivedOf)
+      .toSorted((a, b) => a.accountId - b.accountId),
+  }
+}
+
+/** Whose records an account may read now, by identifier. */
+export async function listReceivedAccess(store: Store, accountId: number, now: number): Promise<ReceivedAccess[]> {
+  return (await store.read(receivedAccess, { account: accountId, now })).map(receivedOf)
+}
+
+/** Access in the list of the operator, which has what ended, too. */
+export interface Link extends AccessPair, AccessTerms {
+  readonly owner: string
+  readonly partner: string
+  readonly since: number | null
+  readonly endedAt: number | null
+}
+
+export async function listLinks(store: Store): Promise<Link[]> {
+  const rows = await store.db
+    .selectFrom('partnership')
+    .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')
+    .innerJoin('account as partner', 'partner.id', 'partnership.partner_id')
+    .select([
+      'owner.id as ownerId',
+      'owner.username as owner',
+      'partner.id as partnerId',
+      'partner.username as partner',
+      'areas',
+      'records_from',
+      'expires_at',
+      'given_at',
+      'ended_at',
+    ])
+    .orderBy('owner.id')
+    .orderBy('partner.id')
+    .execute()
+  return rows.map(({ ownerId, owner, partnerId, partner, given_at: since, ended_at: endedAt, ...row }) => {
+    return { ownerId, owner, partnerId, partner, ...termsOf(row), since, endedAt }
+  })
+}
+
+interface AccessRow extends TermColumns {
+  readonly id: number
+  readonly username: string
+  readonly given_at: number | null
+}
+
+function receivedOf({ id, username, given_at: since, ...row }: AccessRow): ReceivedAccess {
+  return { accountId: id, username, ...termsOf(row), since }
+}
+
+function givenOf(row: AccessListRow): GivenAccess {
+  const { id, last_read_at: lastReadAt } = row
+  const isKnown = row.by_name === 0 || lastReadAt !== null
+  return { ...receivedOf(row), accountId: isKnown ? id : null, lastReadAt }
+}
+
+function compareGiven(a: GivenAccess, b: GivenAccess): number {
+  if (a.accountId === null && b.accountId === null) return a.username < b.username ? -1 : 1
+  return (a.accountId ?? Infinity) - (b.accountId ?? Infinity)
+}
+
+const accessColumns = sql`account.id, account.username, areas, records_from, expires_at, given_at`
+
+const receivedAccess = query<{ account: number; now: number }, AccessRow>(
+  param => sql`
+    select ${accessColumns} from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('account')}
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+    order by partnership.owner_id`,
+)
+
+interface AccessListRow extends AccessRow {
+  readonly is_given: number
+  /** 0 for a username that no account had when it was given access. */
+  readonly is_account: number
+  readonly by_name: number
+  readonly last_read_at: number | null
+}
+
+const givenAndReceived = query<{ account: number; now: number }, AccessListRow>(
+  param => sql`
+    select ${accessColumns}, 1 as is_given, 1 as is_account, by_name,
+      (select max(hour) from read_log
+        where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id) as last_read_at
+    from partnership join account on account.id = partnership.partner_id
+    where partnership.owner_id = ${param('account')}
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+    union all
+    select 0, username, areas, records_from, expires_at, given_at, 1, 0, 1, null from unmatched_access
+    where owner_id = ${param('account')} and (expires_at is null or expires_at > ${param('now')})
+    union all
+    select ${accessColumns}, 0, 1, 0, null from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('account')}
+      and ended_at is null and (expires_at is null or expires_at > ${param('now')})`,
+)

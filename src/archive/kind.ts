@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto'
+import type { JsonObject } from './values.ts'
+import type { Notes } from './notes.ts'
+
+export type Cell = string | number | null
+export type Row = Readonly<Record<string, Cell>>
+
+/** A kind of line in an archive, and the table of its rows. */
+export interface Kind {
+  readonly name: string
+  readonly table: string
+  /** Keys allowed in a line beside `kind`, `data` and `extra`. */
+  readonly envelopeKeys: readonly string[]
+  /** The columns that `read` fills, in the order they are stored. */
+  readonly columns: readonly string[]
+  /** Further columns that `read` fills, which only the staging table has. */
+  readonly staged: Readonly<Record<string, 'text' | 'integer'>>
+  /** The columns that identify a row. */
+  readonly key: readonly string[]
+  /** The columns that decide whether two rows with the same key are equal; the others are derived from them. */
+  readonly identity: readonly string[]
+  /** The columns that a stored row keeps, whatever a line says. */
+  readonly kept?: readonly string[]
+  /** The columns that refer to accounts. */
+  readonly accounts: readonly string[]
+  /** The columns of the identifier and of the account it belongs to. */
+  readonly recordColumn: string
+  readonly ownerColumn: string
+  /** Whether a row is a record of the account `owner_id`, which is part of the primary key on PostgreSQL. */
+  readonly isOwned: boolean
+  /** How a row is completed with values of the stored row that its line does not have. */
+  readonly merge?: Merge
+  /** Makes the row of a line. Throws InvalidError, or UnfinishedError for a session that is not stored. */
+  readonly read: (data: JsonObject, envelope: JsonObject, notes: Notes) => Row
+  /** Writes the line of a row, without the newline. */
+  readonly write: (row: Row) => string
+}
+
+export interface MergeOptions {
+  /** Whether the tier of a stored account, and its end, are updated. */
+  readonly tiers: boolean
+  /** Whether the rows come from an archive, in which a missing field means no value. */
+  readonly isArchive: boolean
+}
+
+export interface Merge {
+  /** SQL condition on `incoming` and `stored`: which rows to merge. */
+  readonly condition: string
+  /** Whether lines of archives are complete, so that only rows of other sources are merged. */
+  readonly unlessArchive: boolean
+  /** The new values of the columns of the incoming row. */
+  readonly row: (incoming: Row, stored: Row, options: MergeOptions) => Row
+}
+
+/** A session that has not started or has no result yet. It is not stored, and not an error of the archive. */
+export class UnfinishedError extends Error {
+  override readonly name = 'UnfinishedError'
+  readonly kind: string
+  readonly id: number
+  constructor(kind: string, id: number) {
+    super('not finished')
+    this.kind = kind
+    this.id = id
+  }
+}
+
+/** A kind of record, with what all of them have in common. */
+export function record(
+  name: string,
+  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'staged' | 'identity' | 'merge' | 'write'>>,
+): Kind {
+  return {
+    name,
+    table: name.replace('-', '_'),
+    envelopeKeys: [],
+    key: ['id'],
+    identity: ['etag'],
+    accounts: ['owner_id'],
+    recordColumn: 'id',
+    ownerColumn: 'owner_id',
+    isOwned: true,
+    write: row => line(name, String(row['document']), row),
+    ...own,
+    columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
+    staged: { ...own.staged, newest: 'integer' },
+  }
+}
+
+/** The line of a row; `envelope` is what it has beside `data` and `extra`. */
+export function line(kind: string, data: string, row: Row, envelope = ''): string {
+  const extra = row['extra'] ?? null
+  const parts = [`"kind":"${kind}"`, `"data":${data}`, envelope, extra === null ? '' : `"extra":${extra}`]
+  return `{${parts.filter(part => part !== '').join(',')}}`
+}
+
+/** The hash that a record is stored with. */
+export function etagOf(document: string): string {
+  return hash('sha256', document, 'base64url').slice(0, 22)
+}
+
+/** The columns that hold a document. */
+export function stored(document: string) {
+  return { document, etag: etagOf(document) }
+}

@@ -1,0 +1,176 @@
+import { Faults, InvalidError } from './faults.ts'
+import { isObject, type JsonObject, noteUnknown, roundHalfAway } from './values.ts'
+import { gradedColumns, lockEvents, SESSION_COLUMNS, sessionColumns } from './derived-columns.ts'
+import { line, type MergeOptions, record, type Row, stored, UnfinishedError } from './kind.ts'
+import { type Leniency, Notes } from './notes.ts'
+import { flag, identifier, instant, optionalInstant, optionalInteger, owned, text, whole } from './record-fields.ts'
+import { writers } from './record-writers.ts'
+
+export const lockSession = record('lock-session', {
+  envelopeKeys: ['templateId'],
+  columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
+  identity: ['etag', 'template_id'],
+  staged: { has_template_id: 'integer' },
+  merge: {
+    condition: 'incoming.has_template_id = 0',
+    unlessArchive: true,
+    row: (_incoming, stored) => ({ template_id: stored['template_id'] ?? null }),
+  },
+  read: (data, envelope, notes) => {
+    if (data['startDate'] === null) throw unfinished('lock-session', data, notes, 'not-started')
+    const faults = new Faults()
+    const templateId = faults.collect(() => optionalInteger(envelope, 'templateId')) ?? null
+    const session = withoutRepeated(data, 'templateId', templateId)
+    const document = faults.collect(() => writers.lockSession(session, notes)) ?? ''
+    faults.throwIfAny()
+    const endedAt = optionalInstant(data, 'endDate')
+    // The end of an active session is only planned.
+    if (endedAt !== null && data['isActive'] !== true) notes.addInstant(endedAt)
+    return {
+      ...owned(data),
+      at: instant(data, 'startDate'),
+      lock_state: text(data, 'lockState'),
+      is_active: flag(data, 'isActive'),
+      template_id: templateId,
+      has_template_id: envelope['templateId'] === undefined ? 0 : 1,
+      ended_at: endedAt,
+      events: lockEvents(data),
+      ...stored(document),
+    }
+  },
+  write: row =>
+    line(
+      'lock-session',
+      String(row['document']),
+      row,
+      row['template_id'] === null ? '' : `"templateId":${row['template_id']}`,
+    ),
+})
+
+export const trainingSession = record('training-session', {
+  envelopeKeys: ['ownerId', 'legacyUpload'],
+  columns: ['at', 'passed', ...SESSION_COLUMNS],
+  // The owner is not in the document.
+  identity: ['etag', 'owner_id'],
+  staged: { has_legacy_upload: 'integer' },
+  merge: {
+    condition: `incoming.has_legacy_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
+      or incoming.extra is null and stored.extra like '%/percentGrade"%'`,
+    unlessArchive: false,
+    row: mergeSession,
+  },
+  read: (data, envelope, notes) => {
+    if (data['passed'] === null) throw unfinished('training-session', data, notes)
+    const faults = new Faults()
+    const ownerId = faults.collect(() => identifier(envelope, 'ownerId')) ?? null
+    const legacy = faults.collect(() => isLegacy(data, envelope)) ?? false
+    const session = withMetrics(withoutRepeated(data, 'ownerId', ownerId), legacy)
+    const document = faults.collect(() => writers.trainingSession(session, notes)) ?? ''
+    faults.throwIfAny()
+    return {
+      id: whole(data, 'id'),
+      owner_id: ownerId,
+      at: instant(data, 'created_at'),
+      passed: flag(data, 'passed'),
+      has_legacy_upload: envelope['legacyUpload'] === undefined ? 0 : 1,
+      ...columnsOf(session, document, envelope, notes),
+      ...stored(document),
+    }
+  },
+  write: row => line('training-session', String(row['document']), row, `"ownerId":${row['owner_id']}`),
+})
+
+/** The derived columns of a session, from the given fields if they were written unchanged. */
+function columnsOf(session: JsonObject, document: string, envelope: JsonObject, notes: Notes) {
+  const extra = isObject(envelope['extra']) ? envelope['extra'] : {}
+  if (notes.leniencies.length === 0 && Object.keys(extra).length === 0) return sessionColumns(session)
+  const noted = new Set([...Object.keys(extra), ...notes.extra.map(({ pointer }) => pointer)])
+  // The document was written as JSON of an object.
+  return gradedColumns(JSON.parse(document) as JsonObject, noted)
+}
+
+/** A session without `legacyUpload` keeps its approximate distance, and without extra fields its missing grades. */
+function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): Row {
+  let document = String(incoming['document'])
+  if (
+    !isArchive &&
+    incoming['has_legacy_upload'] === 0 &&
+    incoming['approximate'] === 0 &&
+    before['approximate'] === 1
+  ) {
+    // The mark is the last field of a document.
+    document = `${document.slice(0, -1)},"distanceApproximate":true}`
+  }
+  const extra = incoming['extra'] ?? before['extra'] ?? '{}'
+  // A document and extra fields are JSON of an object.
+  const noted = new Set(Object.keys(JSON.parse(String(extra)) as JsonObject))
+  return { ...gradedColumns(JSON.parse(document) as JsonObject, noted), ...stored(document) }
+}
+
+/**
+ * Fills in the repetitions and distance of a session: as recorded, else the sum over its segments. Distances are added in
+ * whole micrometres, so that the sum does not depend on their order. A distance of null is unknown and left out.
+ */
+function withMetrics(data: JsonObject, legacy: boolean): JsonObject {
+  const { distanceApproximate: _, distanceTravelled, ...rest } = data
+  const given = data['TrainerSegment']
+  const segments: unknown[] = Array.isArray(given) ? given.map(withoutNullDistance) : []
+  const distance =
+    distanceTravelled ?? sum(segments, 'distanceTravelled', metres => Math.round(metres * MICROMETRES), MICROMETRES)
+  return {
+    ...rest,
+    ...(Array.isArray(given) ? { TrainerSegment: segments } : {}),
+    repsMeasured: data['repsMeasured'] ?? sum(segments, 'repsMeasured', roundHalfAway) ?? 0,
+    ...(distance === null ? {} : { distanceTravelled: distance }),
+    ...(legacy ? { distanceApproximate: true } : {}),
+  }
+}
+
+function withoutNullDistance(segment: unknown): unknown {
+  if (!isObject(segment) || segment['distanceTravelled'] !== null) return segment
+  const { distanceTravelled: _, ...rest } = segment
+  return rest
+}
+
+const MICROMETRES = 1_000_000
+
+function sum(
+  segments: readonly unknown[],
+  field: string,
+  toInteger: (value: number) => number,
+  scale = 1,
+): number | null {
+  let total: number | null = null
+  for (const segment of segments) {
+    const value = isObject(segment) ? segment[field] : null
+    // Other values are refused when the segment is written.
+    if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) total = (total ?? 0) + toInteger(value)
+  }
+  if (total === null) return null
+  // An inexact sum would depend on the order, so the writer must refuse it.
+  return Number.isSafeInteger(total) ? total / scale : Infinity
+}
+
+function isLegacy(data: JsonObject, envelope: JsonObject): boolean {
+  const legacy = envelope['legacyUpload'] ?? false
+  const approximate = data['distanceApproximate'] ?? false
+  if (typeof legacy !== 'boolean') throw new InvalidError('must be true or false', 'legacyUpload')
+  if (typeof approximate !== 'boolean') throw new InvalidError('must be true or false', 'distanceApproximate')
+  return legacy || approximate
+}
+
+/** Some sources have in the record what an archive has in the envelope. */
+function withoutRepeated(data: JsonObject, field: string, value: number | null): JsonObject {
+  const { [field]: inside, ...rest } = data
+  return inside === value ? rest : data
+}
+
+/** A session that is not stored may be incomplete, but not hostile. */
+function unfinished(kind: string, data: JsonObject, notes: Notes, leniency?: Leniency): UnfinishedError {
+  const id = identifier(data, 'id')
+  const faults = new Faults()
+  noteUnknown(data, new Set(), new Notes(), faults)
+  faults.throwIfAny()
+  if (leniency !== undefined) notes.leniencies.push(leniency)
+  return new UnfinishedError(kind, id)
+}
