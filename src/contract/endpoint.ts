@@ -8,7 +8,7 @@ import { cursor, type End, integer, type Parameter, type Parameters, type Parsed
 export const scopes = ['lkbx:read', 'dtt:read', 'status:read', 'shared:access'] as const
 export type Scope = (typeof scopes)[number]
 
-/** The areas of records. Together they allow figures, too. */
+/** The areas of records. Together they allow statistics, too. */
 export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
 
 /** What a token may read if nothing else is said: records of both areas, also those of others. */

@@ -23,14 +23,14 @@ export const handlers: Handlers<typeof statistics> = {
     const { store, now } = caller
     const { access, range, clock, buckets, known, reads } = await readScope(caller, 'dtt', params)
     const sessions = filtered(await allTrainings(store, access), { kind: params.type, program: params.programId })
-    const figures = trainingStatistics(sessions, buckets, clock, params.type)
+    const sums = trainingStatistics(sessions, buckets, clock, params.type)
     const streak = streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock)
-    const { sessions: counted, ungradedSegments } = figures.total
+    const { sessions: counted, ungradedSegments } = sums.total
     const data = {
       ...commonFieldsOf(range, known),
       sources: sourcesOf({ sessions: counted, ungradedSegments }),
-      total: trainingFields(figures.total),
-      buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...trainingFields(bucket) })),
+      total: trainingFields(sums.total),
+      buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...trainingFields(bucket) })),
       streak: {
         currentDays: streak.current,
         longestDays: streak.longest,
@@ -49,7 +49,7 @@ export const handlers: Handlers<typeof statistics> = {
       ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
     )
     const sessions = withoutPractice(overlapping)
-    const figures = lockStatistics(sessions, buckets, until)
+    const sums = lockStatistics(sessions, buckets, until)
     const data = {
       ...commonFieldsOf(range, known),
       sources: sourcesOf({
@@ -57,8 +57,8 @@ export const handlers: Handlers<typeof statistics> = {
         practiceSessions: overlapping.length - sessions.length,
         unknownTemplate: sessions.filter(({ rules }) => rules === undefined).length,
       }),
-      total: figures.total,
-      buckets: figures.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
+      total: sums.total,
+      buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
     }
     return { ...made(JSON.stringify(data)), reads }
   },
@@ -108,17 +108,17 @@ function bucketFields(bucket: Bucket | undefined) {
   return { date: formatDate(day), start: formatTimestamp(start), end: formatTimestamp(end), partial }
 }
 
-function trainingFields(figures: TrainingStatistics) {
+function trainingFields(sums: TrainingStatistics) {
   return {
-    sessions: figures.sessions,
-    passed: figures.passed,
-    days: figures.days,
-    repsMeasured: figures.reps,
-    distanceMeters: figures.distance / 1_000_000,
-    distanceApproximateMeters: figures.approximateDistance / 1_000_000,
-    distanceUnknownSessions: figures.unknownDistances,
-    durationMeasured: figures.duration,
-    points: figures.points,
-    grades: figures.grades.map(({ kind, ...grades }) => ({ type: kind, ...grades })),
+    sessions: sums.sessions,
+    passed: sums.passed,
+    days: sums.days,
+    repsMeasured: sums.reps,
+    distanceMeters: sums.distance / 1_000_000,
+    distanceApproximateMeters: sums.approximateDistance / 1_000_000,
+    distanceUnknownSessions: sums.unknownDistances,
+    durationMeasured: sums.duration,
+    points: sums.points,
+    grades: sums.grades.map(({ kind, ...grades }) => ({ type: kind, ...grades })),
   }
 }

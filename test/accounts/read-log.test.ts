@@ -21,7 +21,7 @@ function makeLog(store: Store, options: { days?: number; maxEntries?: number } =
   return makeReadLog(store, { days: 10_000, onFailure: error => assert.fail(String(error)), ...options })
 }
 
-test('reads are added up by hour, reader, way in, token, area and kind, also those of several processes', async () => {
+test('reads are added up by hour, reader, way, token, area and kind, also over several processes', async () => {
   await using service = await startService(world)
   const { store } = service
   for (const log of [makeLog(store), makeLog(store)]) {
@@ -89,7 +89,7 @@ test('reads are listed in parts, and by reader and time', async () => {
   assert.equal((await Array.fromAsync(allReads(store, 1, { from: hour - HOUR_MS, beforeAt: hour }))).length, 1)
 })
 
-test('beyond so many combinations, reads are only counted for each owner', async () => {
+test('beyond a number of combinations, reads are only counted for each owner', async () => {
   await using service = await startService(world)
   const { store } = service
   const log = makeLog(store, { maxEntries: 2 })
@@ -103,7 +103,7 @@ test('beyond so many combinations, reads are only counted for each owner', async
   assert.deepEqual(new Set(rows.slice(1).map(String)), new Set(['list,2,ben', 'record,1,ben']))
 })
 
-test('reads are kept for so many days, and those of a removed reader stay', async () => {
+test('reads are kept for the configured days, and those of a removed reader stay', async () => {
   await using service = await startService(world)
   const { store } = service
   const log = makeLog(store, { days: 30 })

@@ -126,7 +126,7 @@ async function signedIn() {
   return { service, ann, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-test('somebody deletes their account with everything of it, and nothing is left but the mark', async () => {
+test("deleting one's account removes everything of it except the mark", async () => {
   await using it = await signedIn()
   const { service, ann } = it
   await allowSignIn(service, 'ben')
@@ -178,7 +178,7 @@ async function makeEverything(): Promise<Folder> {
 
 const words = (text: string) => text.split(' ')
 
-test('account remove leaves the mark alone, and no archive, however it is read, gets past it', async () => {
+test('account remove leaves only the mark, and no import of any kind ignores it', async () => {
   await using folder = await makeEverything()
   const archive = (await folder.run(['export'])).stdout
   const removed = await folder.run(words('account remove --account ann --yes'))
@@ -210,7 +210,7 @@ test('account remove leaves the mark alone, and no archive, however it is read, 
   )
 })
 
-testOn('sqlite', 'what is removed while the database is in use is gone from its files, too', async () => {
+testOn('sqlite', 'what is removed while the database is in use is also erased from its files', async () => {
   await using folder = await makeEverything()
   const env = { LOCKSTEP_PORT: '0' }
   await using running = folder.start(['serve'], { env })
@@ -220,7 +220,7 @@ testOn('sqlite', 'what is removed while the database is in use is gone from its 
   assert.equal((await fetch(`${url}/readyz`)).status, 200)
 })
 
-testOn('sqlite', 'what a process deleted and had no time to erase is erased by the next service', async () => {
+testOn('sqlite', 'what a process deleted but could not erase is erased by the next service', async () => {
   await using folder = await makeEverything()
   {
     await using store = await folder.store()
@@ -235,7 +235,7 @@ testOn('sqlite', 'what a process deleted and had no time to erase is erased by t
   await until(async () => markersIn(folder.file('data/lockstep.db')).length === 0)
 })
 
-testOn('sqlite', 'what a prune removes is gone from the file, too', async () => {
+testOn('sqlite', 'what a prune removes is also erased from the file', async () => {
   await using folder = await makeEverything()
   {
     await using store = await folder.store()

@@ -19,7 +19,7 @@ const day = Date.parse('2026-02-01T00:00:00Z')
 
 const start = () => startService([account(1, 'ann'), account(2, 'ben')])
 
-test('access can be narrowed, and becomes wider only when it is given anew', async () => {
+test('access can be narrowed, and only giving it again widens it', async () => {
   await using service = await start()
   const { store } = service
   const refused = (terms: AccessTerms) => assert.rejects(narrowAccess(store, annToBen, terms, now), RefusedError)
@@ -43,7 +43,7 @@ test('access can be narrowed, and becomes wider only when it is given anew', asy
   assert.deepEqual(again, { accountId: 1, username: 'ann', ...FULL_ACCESS, since: now })
 })
 
-test('access that was ended is listed no more, and only giving it anew brings it back', async () => {
+test('ended access is not listed, and only giving it again restores it', async () => {
   await using service = await start()
   const { store } = service
   const add = (again: boolean) => addAccess(store, annToBen, { ...FULL_ACCESS, again }, now)

@@ -85,7 +85,7 @@ test('no endpoint answers without a token that works', async () => {
   }
 })
 
-test('the scheme counts in any case, and so do several spaces behind it', async () => {
+test('the scheme is accepted in any case, and with several spaces after it', async () => {
   await using service = await start()
   const token = await service.token('ann')
   for (const scheme of ['Bearer ', 'bearer ', 'BEARER    ']) {
@@ -133,7 +133,7 @@ test('only the account of the token needs a tier, not the account whose records 
 })
 
 for (const scope of ['lkbx:read', 'dtt:read']) {
-  test(`a token with ${scope} alone reads what that scope is for, and what needs none`, async () => {
+  test(`a token with ${scope} alone reads what needs that scope or none`, async () => {
     await using service = await start()
     const token = await service.token('ann', { scopes: [scope] })
     for (const { path } of requests) {
@@ -168,7 +168,7 @@ const owners = requests.flatMap(({ endpoint, path }) =>
   ['ownerId', 'targetUserId'].filter(name => name in endpoint.query).map(name => ({ path, name })),
 )
 
-test('naming a stranger, nobody or an account nobody can have is refused in the same words', async () => {
+test('naming a stranger, no account or an impossible identifier is refused with the same message', async () => {
   await using service = await start()
   const [ben, cas] = [await service.token('ben'), await service.token('cas')]
   assert.equal(owners.length, 28)
@@ -186,7 +186,7 @@ test('naming a stranger, nobody or an account nobody can have is refused in the 
 
 const byId = endpoints.filter(({ path }) => path.endsWith('/:id')).map(({ path }) => path.slice(0, -'/:id'.length))
 
-test('a segment in the place of an identifier that is none is an invalid parameter', async () => {
+test('a path segment that is not an identifier is an invalid parameter', async () => {
   await using service = await start()
   const token = await service.token('ann')
   assert.equal(byId.length, 7)
@@ -251,7 +251,7 @@ test('every parameter is accepted once', async () => {
   }
 })
 
-test('a parameter that is given twice is refused, with equal values too', async () => {
+test('a repeated parameter is refused, even with equal values', async () => {
   await using service = await start()
   const token = await service.token('ann')
   for (const { path, name, value } of parameters) {
@@ -263,7 +263,7 @@ test('a parameter that is given twice is refused, with equal values too', async 
   }
 })
 
-test('a name that is not known at an endpoint is refused with the names that are, and is not repeated', async () => {
+test('an unknown parameter is refused with the list of known ones, and is not repeated in the response', async () => {
   await using service = await start()
   const token = await service.token('ann')
   for (const { endpoint, path } of requests) {
@@ -301,7 +301,7 @@ const wrong: Readonly<Record<string, string>> = {
   relative: 'minutes',
 }
 
-test('every parameter refuses a value that is out of its syntax or bounds, and none is clamped', async () => {
+test('every parameter refuses values outside its syntax or bounds, and clamps none', async () => {
   await using service = await start()
   const token = await service.token('ann')
   for (const { path, name } of parameters) {
@@ -315,7 +315,7 @@ test('every parameter refuses a value that is out of its syntax or bounds, and n
   }
 })
 
-test('the greatest limit and the greatest offset are accepted', async () => {
+test('the largest limit and the largest offset are accepted', async () => {
   await using service = await start()
   const token = await service.token('ann')
   for (const { path, name } of parameters) {

@@ -8,7 +8,7 @@ import { type Client, LockstepError, makeClient, NoResponseError } from '../../s
 import { lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
-test('the compiler knows paths, parameters and answers of the contract', () => {
+test('the compiler knows paths, parameters and responses of the contract', () => {
   // Not run: that this file compiles is the test, and a line that is not refused although it should be does not.
   const neverRun = async (client: Client) => {
     const session = await client.get('/api/v1/dtt/sessions/:id', { id: 1 })
@@ -58,7 +58,7 @@ test('the compiler knows paths, parameters and answers of the contract', () => {
   assert.equal(typeof neverRun, 'function')
 })
 
-test('all walks a list to its end, page by page, none twice and none missed', async () => {
+test('all() reads a list to its end, page by page, each record once', async () => {
   const sessions = Array.from({ length: 23 }, (_, index) => trainingSession(index + 1, 1, { passed: index % 2 === 0 }))
   await using service = await startService([...world, ...sessions])
   const asked: string[] = []
@@ -88,7 +88,7 @@ test('all walks a list to its end, page by page, none twice and none missed', as
   assert.deepEqual(await Array.fromAsync(client.all('/api/v1/lkbx/templates')), [])
 })
 
-test('a refusal is thrown with its code, status, fields and request id', async () => {
+test('an error response is thrown with its code, status, fields and request id', async () => {
   await using service = await startService([...world, lockTemplate(1, 1)])
   const ann = await service.as('ann')
   const cas = await service.as('cas')
@@ -108,7 +108,7 @@ test('a refusal is thrown with its code, status, fields and request id', async (
   assert.equal((await refusalOf(walk)).code, 'invalid_token')
 })
 
-test('a limit that is reached says how long to wait', async () => {
+test('the error at a limit says how long to wait', async () => {
   await using service = await startService(world, { LOCKSTEP_RATE_LIMIT: '2' })
   const ann = await service.as('ann')
   await ann.get('/api/v1/me')
@@ -118,7 +118,7 @@ test('a limit that is reached says how long to wait', async () => {
   assert.ok(refused.retryAfter !== undefined && refused.retryAfter >= 1 && refused.retryAfter <= 60)
 })
 
-test('an answer that is kept is not sent again while it holds', async () => {
+test('a stored response is not sent again while it is current', async () => {
   await using service = await startService([...world, lockSession(1, 1)])
   const ann = await service.as('ann')
   const first = await ann.call('/api/v1/lkbx/sessions/:id', { id: 1 })
@@ -131,7 +131,7 @@ test('an answer that is kept is not sent again while it holds', async () => {
   assert.deepEqual([changed.status, changed.data?.name], [200, 'Renamed'])
 })
 
-test('a redirect is never followed, so the token goes to nobody else', async () => {
+test('redirects are not followed, so the token is sent to no other server', async () => {
   const seen: (string | undefined)[] = []
   await using other = await serve((request, response) => {
     seen.push(request.headers.authorization)
@@ -166,7 +166,7 @@ test('a response that is not from this API is distinguished from a refusal, with
   }
 })
 
-test('a call is given up when its signal says so, before and during', async () => {
+test('a call is aborted by its signal, before and during the request', async () => {
   await using server = await serve(() => {})
   const client = makeClient({ baseUrl: server.url, token: 'x' })
   await assert.rejects(client.get('/api/v1/me', {}, { signal: AbortSignal.abort() }), { name: 'AbortError' })
@@ -188,7 +188,7 @@ test('an account is named by its identifier or as me, and added fields are typed
   await assert.rejects(client.get('/api/v1/lkbx/sessions/latest', { ownerId: 'ann' }), { code: 'invalid_parameter' })
 })
 
-test('requests carry the token in the header, and parameters as they were meant', async () => {
+test('requests send the token in the header, and parameters unchanged', async () => {
   const seen: (string | undefined)[] = []
   await using server = await serve((request, response) => {
     seen.push(request.method, request.url, request.headers.authorization, request.headers.accept)

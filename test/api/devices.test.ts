@@ -42,7 +42,7 @@ for (const { kind, name, path, device } of devices) {
     assertData(await service.fetch(path, token), { data: [device], pagination: { limit: 50, offset: 0 } })
   })
 
-  test(`a ${name} that never reported has a null in place of its last visit`, async () => {
+  test(`a ${name} that never reported has null as its last visit`, async () => {
     await using service = await startService(lines({ lastVisited: null }))
     const answer = await service.fetch(`${path}/${device.id}`, await service.token('ann'))
     assertData(answer, { ...device, lastVisited: null })
@@ -52,7 +52,7 @@ for (const { kind, name, path, device } of devices) {
 testSharing({ path: '/api/v1/lkbx', resourceName: 'Lock device', record: lockDevice, isMixed: false })
 testSharing({ path: '/api/v1/dtt', resourceName: 'Training device', record: trainingDevice, isMixed: false })
 
-test('a training device has the time of its last log only where its source had one', async () => {
+test('a training device has the time of its last log only if its source had one', async () => {
   const { lastLogAt: _, ...rest } = trainer
   await using service = await startService([
     ...world,

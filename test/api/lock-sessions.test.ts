@@ -46,13 +46,13 @@ test('a lock session has the fields of the specification in their order, then it
   })
 })
 
-test('the end and creation of a lock session are absent where its source had none', async () => {
+test('the end and creation of a lock session are absent if its source had none', async () => {
   const { endDate: _, createdAt: __, ...rest } = evening
   await using service = await startService([...world, imported(rest)])
   assertData(await service.fetch('/api/v1/lkbx/sessions/9', await service.token('ann')), rest)
 })
 
-test('a running lock session is the current one, with a null end and a state nobody knew of', async () => {
+test('the running lock session is the current one, even with a null end and an unknown state', async () => {
   const running = { ...evening, lockState: 'frozen', isActive: true, endDate: null, LockSegment: [] }
   await using service = await startService([...world, { kind: 'lock-session', data: running }])
   assertData(await service.fetch('/api/v1/lkbx/session/current', await service.token('ann')), running)
@@ -204,7 +204,7 @@ for (const { title, path, sessions, found } of newest) {
   })
 }
 
-test('somebody who gave no access has no latest and no current lock session to ask for', async () => {
+test('the latest and the current lock session of somebody who gave no access cannot be requested', async () => {
   await using service = await startService([...people, on(1, 2, '2026-02-01T00:00:00Z', true)])
   // Ben reads Ann's records, which does not let Ann read his.
   const token = await service.token('ann')
@@ -241,7 +241,7 @@ const filtered: readonly (readonly [query: string, ids: readonly number[]])[] = 
   ['ownerId=1&lockState=locked&from=2026-02-16&to=2026-02-16', [2]],
 ]
 
-test('lock sessions are chosen by start and by state; a day is a whole day in UTC', async () => {
+test('lock sessions are filtered by start and state; a day is a whole day in UTC', async () => {
   await using service = await startService([
     ...world,
     lockSession(1, 1, { startDate: '2026-02-15T23:59:59.999Z', lockState: 'completed' }),
@@ -280,7 +280,7 @@ const refused: readonly (readonly [query: string, field: string])[] = [
   ['lockState=', 'lockState'],
 ]
 
-test('dates that cannot be and a range that ends before it begins are refused', async () => {
+test('impossible dates and a range that ends before it begins are refused', async () => {
   await using service = await startService(world)
   const token = await service.token('ann')
   for (const [query, field] of refused) {
@@ -294,7 +294,7 @@ test('dates that cannot be and a range that ends before it begins are refused', 
   }
 })
 
-test('a first day after the last day is refused, also when it is the very next one', async () => {
+test('a first day after the last day is refused, even the next day', async () => {
   await using service = await startService(world)
   const answer = await service.fetch('/api/v1/lkbx/sessions?from=2026-02-17&to=2026-02-16', await service.token('ann'))
   assertRefused(answer, 400, 'invalid_parameter')

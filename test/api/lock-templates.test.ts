@@ -57,7 +57,7 @@ testSharing({
   record: (id, owner) => lockTemplate(id, owner),
 })
 
-test('a lock template that is marked public opens nothing to strangers', async () => {
+test('a lock template that is marked public is not shown to strangers', async () => {
   const open = lockTemplate(7, 1, { isPublic: true, isPubliclyListed: true })
   await using service = await startService([...world, open])
   const token = await service.token('cas')

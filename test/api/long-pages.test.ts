@@ -76,7 +76,7 @@ test('a page of long records equals its records fetched one by one, by offset an
   }
 })
 
-test('a long page has a validator, and headers alone where only they are asked for', async () => {
+test('a long page has a validator, and HEAD returns its headers alone', async () => {
   for (const { path } of lists) {
     const url = `${path}${path.includes('?') ? '&' : '?'}limit=100`
     const { headers } = await service.fetch(url, token)

@@ -30,7 +30,7 @@ const dated: readonly { path: string; record: (id: number, owner: number, at: st
 ]
 
 for (const { path, record } of dated) {
-  test(`${path} is newest first, and of records of one moment the highest id comes first`, async () => {
+  test(`${path} is newest first, and of records of one instant the highest id comes first`, async () => {
     await using service = await startService([
       ...world,
       record(4, 1, '2026-02-02T00:00:00Z'),
@@ -77,7 +77,7 @@ const sessions = (count: number, owner = 1) =>
     trainingSession(index + 1, owner, { created_at: minute(index), passed: index % 2 === 0 }),
   )
 
-test('a page has 50 records unless asked for another number, and says which limit and offset were applied', async () => {
+test('a page has 50 records by default, and says which limit and offset were applied', async () => {
   await using service = await startService([...world, ...sessions(120)])
   const token = await service.token('ann')
   for (const [query, first, length, limit, offset] of [
@@ -129,7 +129,7 @@ const links: readonly { query: string; next?: string; prev?: string }[] = [
 
 for (const publicUrl of ['', 'https://history.example/lockstep']) {
   const where = publicUrl === '' ? 'as paths' : 'on LOCKSTEP_PUBLIC_URL'
-  test(`the links of a page lead ${where} to the pages there are, with limit and filters kept`, async () => {
+  test(`the links of a page lead ${where} to existing pages, and keep limit and filters`, async () => {
     await using service = await startService([...world, ...sessions(10)], { LOCKSTEP_PUBLIC_URL: publicUrl })
     const token = await service.token('ann')
     for (const { query, next, prev } of links) {
@@ -142,7 +142,7 @@ for (const publicUrl of ['', 'https://history.example/lockstep']) {
   })
 }
 
-test('a page by cursor names the next cursor, which is also its only link, and null at the end', async () => {
+test('a page by cursor returns the next cursor, also as its only link, and null at the end', async () => {
   await using service = await startService([...world, ...sessions(3)])
   const token = await service.token('ann')
   const first = await service.fetch('/api/v1/dtt/sessions?passed=true&limit=1&cursor=', token)
@@ -157,14 +157,14 @@ test('a page by cursor names the next cursor, which is also its only link, and n
   assert.equal(last.headers.get('Link'), null)
 })
 
-test('an empty list ends where it begins', async () => {
+test('an empty list has one page, without links', async () => {
   await using service = await startService(world)
   const { text, headers } = await service.fetch('/api/v1/dtt/sessions?cursor=', await service.token('ann'))
   assert.equal(text, '{"ok":true,"data":{"data":[],"pagination":{"limit":50,"nextCursor":null}}}')
   assert.equal(headers.get('Link'), null)
 })
 
-test('no other answer than a page has links', async () => {
+test('only pages of lists have links', async () => {
   await using service = await startService([...world, ...sessions(3)])
   const token = await service.token('ann')
   for (const path of ['/dtt/sessions/1', '/dtt/sessions/latest', '/me', '/lkbx/session/current', '/dtt/sessions/9']) {
@@ -207,7 +207,7 @@ test('a cursor belongs to its path and is refused on every other list', async ()
   }
 })
 
-test('a cursor belongs to its filters: added, changed or left out, it is refused', async () => {
+test('a cursor is refused if a filter was added, changed or left out', async () => {
   await using service = await startService([...world, ...sessions(20), ...sessions(0, 2)])
   const token = await service.token('ben')
   const path = '/api/v1/dtt/sessions'
@@ -233,7 +233,7 @@ test('a cursor belongs to its filters: added, changed or left out, it is refused
   }
 })
 
-test('where a filter is wrong, a cursor that was good with another value is not reported as well', async () => {
+test('if a filter is invalid, the cursor that belonged to another value is not reported as well', async () => {
   await using service = await startService([...world, ...sessions(20)])
   const token = await service.token('ben')
   const path = '/api/v1/dtt/sessions'
@@ -260,7 +260,7 @@ const wrongFilters: readonly (readonly [query: string, fields: readonly string[]
   ['ownerId=1&limit=0', ['limit']],
 ]
 
-test('a cursor belongs to no limit, no way of showing, no token and no process', async () => {
+test('a cursor works with any limit, inclusion, token and process', async () => {
   await using service = await startService([...world, ...sessions(6)])
   await using other = await startService([], {}, service)
   const [token, second] = [await service.token('ben'), await service.token('ben')]
@@ -276,7 +276,7 @@ test('a cursor belongs to no limit, no way of showing, no token and no process',
   }
 })
 
-test('a cursor is a pure function of the record it stands on and of the filters', async () => {
+test('a cursor depends on nothing but its record and the filters', async () => {
   await using service = await startService([...world, ...sessions(12)])
   const [ann, ben] = [await service.token('ann'), await service.token('ben')]
   const path = '/api/v1/dtt/sessions'
@@ -321,7 +321,7 @@ test('a cursor is bound to the account that a filter names, however it is named'
   }
 })
 
-test('what is no cursor of this list is refused', async () => {
+test('text that is not a cursor of the list is refused', async () => {
   await using service = await startService(six)
   const token = await service.token('ben')
   for (const path of lists) {
@@ -398,7 +398,7 @@ for (const width of [1, 2, 5, 100, 101, 150]) {
   })
 }
 
-test('a record that is removed takes nothing with it that a walk has still to show', async () => {
+test('removing a record does not make a walk miss another one', async () => {
   await using service = await startService([...world, ...sessions(9)])
   const token = await service.token('ann')
   const seen = await walk(service, '/api/v1/dtt/sessions?limit=2&cursor=', token, async page => {

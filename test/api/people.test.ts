@@ -50,7 +50,7 @@ test('a person of whom only id and name are known has zeros and nulls', async ()
   })
 })
 
-test('people see themselves, and everybody with access in either direction, each once', async () => {
+test('people see themselves, and everybody with access in either direction, once each', async () => {
   await using service = await startService(people)
   // Ann lets Ben read her records; Dee and Eve let each other.
   const seen = { ann: [1, 2], ben: [1, 2], cas: [3], dee: [4, 5], eve: [4, 5] }
@@ -96,7 +96,7 @@ test('people are seen with a token of any area, others only if it reads what the
   }
 })
 
-test('/me answers with the account and the token in use, each with its fields in order', async () => {
+test('/me returns the account and the token in use, with their fields in order', async () => {
   await using service = await startService([everything])
   const expiresAt = Date.now() + 86_400_000
   const token = await service.token('ann', { name: 'Heizung “α”', expiresAt })
@@ -119,7 +119,7 @@ test('/me answers with the account and the token in use, each with its fields in
   assert.equal(Date.parse(createdAt), stored?.created_at)
 })
 
-test('/me answers for the token that asks, not for another of the account', async () => {
+test('/me describes the token of the request, not another one of the account', async () => {
   await using service = await startService(world)
   const tokens = [
     await service.token('ann', { name: 'one', scopes: ['dtt:read'] }),
@@ -136,7 +136,7 @@ test('/me answers for the token that asks, not for another of the account', asyn
   ])
 })
 
-test('/me answers without a subscription, and says when it ended', async () => {
+test('/me responds without a subscription, and says when it ended', async () => {
   await using service = await startService(world)
   const token = await service.token('ann')
   await setTier(service.store, 1, null, null)
@@ -147,7 +147,7 @@ test('/me answers without a subscription, and says when it ended', async () => {
   assert.deepEqual([ended.subscriptionTier, ended.subscriptionEndsAt], ['ultra', '2026-01-01T00:00:00Z'])
 })
 
-test('no answer holds the secret of the token or its hash', async () => {
+test('no response contains the token or its hash', async () => {
   await using service = await startService(world)
   const token = await service.token('ann')
   const [stored] = await service.store.db.selectFrom('token').select('hash').execute()

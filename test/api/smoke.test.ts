@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
-test('a session that was imported is read back by its owner', async () => {
+test('an imported session is read by its owner', async () => {
   await using service = await startService([...world, trainingSession(5, 1)])
   const ann = await service.as('ann')
   const session = await ann.get('/api/v1/dtt/sessions/:id', { id: 5 })

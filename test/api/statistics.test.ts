@@ -115,7 +115,7 @@ test('training statistics have every field, in order, and sum to their total', a
   assert.deepEqual(data.streak, { currentDays: 0, longestDays: 2, longestFrom: '2026-03-02', longestTo: '2026-03-03' })
 })
 
-test('a kind and a program leave only what they name, in the streak too', async () => {
+test('filters by kind and program also apply to the streak', async () => {
   await using service = await startService(lines, unlimited)
   const range = 'from=2026-03-02&to=2026-03-15'
   const warmup = await dataOf(service, `${TRAINING}?${range}&type=warmup`)
@@ -126,7 +126,7 @@ test('a kind and a program leave only what they name, in the streak too', async 
   assert.equal((await dataOf(service, `${TRAINING}?${range}&type=none`)).total.sessions, 0)
 })
 
-test('days are those of the zone, and a session late in the evening can be of the next one', async () => {
+test('days are those of the zone, where a late session can belong to the next day', async () => {
   await using service = await startService(lines, unlimited)
   const days = async (tz: string) => {
     const { buckets } = await dataOf(service, `${TRAINING}?bucket=day&from=2026-03-03&to=2026-03-04&tz=${tz}`)
@@ -146,7 +146,7 @@ test('days are those of the zone, and a session late in the evening can be of th
   ])
 })
 
-test('lock statistics count time once, leave out practice, and say what they rest on', async () => {
+test('lock statistics count time once, leave out practice locks, and say how much is known', async () => {
   const lock = (id: number, from: string, to: string, beside: object) =>
     lockSession(
       id,
@@ -188,7 +188,7 @@ test('lock statistics count time once, leave out practice, and say what they res
   ])
 })
 
-test('without a range there are twelve buckets, and the last one runs', async () => {
+test('without a range there are twelve buckets, and the last one is the current one', async () => {
   await using service = await startService(world, unlimited)
   for (const path of [TRAINING, LOCKS]) {
     for (const bucket of ['day', 'week', 'month']) {
@@ -207,7 +207,7 @@ const field = (field: string, message: string) => ({ field, message })
 const BUCKETS = field('from', 'must not make more than 400 buckets')
 const ORDER = field('from', 'must not be after to')
 
-test('a range out of bounds is refused, together with all else that is wrong', async () => {
+test('a range out of bounds is refused together with all other errors', async () => {
   await using service = await startService(world, unlimited)
   const token = await service.token('ann')
   const zone = field('tz', api.getLockStatistics.query.tz.rule)

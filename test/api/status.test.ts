@@ -41,7 +41,7 @@ function tokenOf(service: TestService, username: string): Promise<string> {
     .getOrInsertComputed(username, () => service.token(username))
 }
 
-test('the status has every field, in the order of the contract, also where nothing is known', async () => {
+test('the status has every field, in the order of the contract, even if nothing is known', async () => {
   await using service = await startService(world, unlimited)
   const data = await statusOf(service)
   assert.deepEqual(
@@ -308,7 +308,7 @@ test('the time zone is the one that was sent, else that of the caller, also for 
   assert.equal((await statusOf(service)).timeZone, 'UTC')
 })
 
-test('the figures of the newest session are its own, and null where they are not known', async () => {
+test('the values of the newest session are its own, and null if not known', async () => {
   await using service = await startService([...world, trainingSession(1, 1, { TrainerSegment: [] })], unlimited)
   const data = await statusOf(service)
   assert.deepEqual(
@@ -357,7 +357,7 @@ test('the time up to which records are known is returned by the hour, and exactl
   assert.equal(data.locked, true)
 })
 
-test('the whole answer fits into 900 bytes', async () => {
+test('the whole response fits into 900 bytes', async () => {
   const started = ago(400 * DAY)
   const lock = lockSession(5, 1, {
     isActive: true,
@@ -379,10 +379,10 @@ test('the whole answer fits into 900 bytes', async () => {
   assert.ok(Buffer.byteLength(text) <= 900, String(Buffer.byteLength(text)))
 })
 
-test('in random stores no status holds a name, an identifier of a record, or an end that is hidden', () =>
+test('in random stores no status contains a name, an identifier of a record, or a hidden end', () =>
   checkRandomStores(25, 1))
 
-test('asked each minute over a day with a pull each five minutes, at least 95 in 100 answers are 304', async () => {
+test('polled every minute for a day with a pull every five minutes, at least 95 % of the responses are 304', async () => {
   const line = trainingSession(1, 1, { created_at: ago(3 * DAY) })
   await using service = await startService([...world, line], unlimited)
   // The resource itself is asked, because the clock of a server cannot be set.

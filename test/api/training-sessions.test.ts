@@ -87,7 +87,7 @@ test('include=owner adds the owner as the last field of a training session', asy
   })
 })
 
-test('without a recorded figure a training session has the sum over its segments', async () => {
+test('without a recorded value a training session has the sum over its segments', async () => {
   const session = (id: number, distances: readonly (number | null | undefined)[]) =>
     trainingSession(id, 1, {
       TrainerSegment: distances.map((distanceTravelled, index) =>
@@ -110,7 +110,7 @@ test('without a recorded figure a training session has the sum over its segments
   ])
 })
 
-test('only a training session of the legacy upload path says that its distance is approximate', async () => {
+test('only a training session of the legacy upload path has an approximate distance', async () => {
   await using service = await startService([
     ...world,
     trainingSession(1, 1, {}, { legacyUpload: true }),
@@ -175,7 +175,7 @@ for (const { title, query, sessions, found } of newest) {
   })
 }
 
-test('somebody who gave no access has no latest training session to ask for', async () => {
+test('the latest training session of somebody who gave no access cannot be requested', async () => {
   await using service = await startService([...people, on(1, 2, '2026-02-01T00:00:00Z')])
   const answer = await service.fetch('/api/v1/dtt/sessions/latest?ownerId=2', await service.token('ann'))
   assertRefused(answer, 403, 'owner_not_accessible')
@@ -193,7 +193,7 @@ const filtered: readonly (readonly [query: string, ids: readonly number[]])[] = 
   ['passed=true&ownerId=2&from=2026-02-17T00:59:59.999+01:00&include=owner', [4]],
 ]
 
-test('training sessions are chosen by result and by time, across the accounts the caller reads', async () => {
+test('training sessions are filtered by result and time, across all accounts the caller may read', async () => {
   const session = (id: number, owner: number, created_at: string, passed: boolean) =>
     trainingSession(id, owner, { created_at, passed })
   await using service = await startService([
@@ -224,7 +224,7 @@ const refused: readonly (readonly [path: string, field: string])[] = [
   ['?to=soon', 'to'],
 ]
 
-test('a result, an inclusion or a date that is none is refused', async () => {
+test('an invalid result, inclusion or date is refused', async () => {
   await using service = await startService([...world, trainingSession(8, 1)])
   const token = await service.token('ann')
   for (const [path, field] of refused) {

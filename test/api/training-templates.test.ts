@@ -61,7 +61,7 @@ const imported = {
   }),
 }
 
-test('a training template has the fields of the specification in their order, then those its source had', async () => {
+test('a training template has the fields of the specification in their order, then the optional ones of its source', async () => {
   await using service = await startService([...world, imported])
   const token = await service.token('ann')
   assertData(await service.fetch('/api/v1/dtt/templates/6', token), beginner)
@@ -76,7 +76,7 @@ test('a list shows training templates without their segments', async () => {
   })
 })
 
-test('a training template whose source had no more has the fields of the specification alone', async () => {
+test('a training template without optional fields has the fields of the specification alone', async () => {
   const { data } = trainingTemplate(6, 1)
   await using service = await startService([...world, { kind: 'training-template', data: backwards(data) }])
   const token = await service.token('ann')
@@ -88,7 +88,7 @@ test('a training template whose source had no more has the fields of the specifi
   })
 })
 
-test('segments without an order stay as they were given', async () => {
+test('segments without an order stay in the given order', async () => {
   const given = [templateSegment(3), templateSegment(1), templateSegment(2)]
   await using service = await startService([...world, trainingTemplate(6, 1, { Segment: given })])
   const { body } = await service.fetch('/api/v1/dtt/templates/6', await service.token('ann'))
@@ -101,7 +101,7 @@ testSharing({
   record: (id, owner) => trainingTemplate(id, owner),
 })
 
-test("a public training template is read by anybody who knows its id, and enters nobody else's list", async () => {
+test('anybody who knows its id reads a public training template, and no other account lists it', async () => {
   const shared = trainingTemplate(6, 1, { isPublic: true, isActive: true })
   await using service = await startService([...world, shared])
   const token = await service.token('cas')

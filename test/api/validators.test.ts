@@ -43,7 +43,7 @@ const settledToken = async (service: TestService): Promise<string> => {
   return token
 }
 
-test('every 200 carries a strong validator, the same as long as the answer is the same', async () => {
+test('every 200 has a strong validator, which stays the same while the response does', async () => {
   await using service = await start()
   const token = await settledToken(service)
   for (const path of paths) {
@@ -53,7 +53,7 @@ test('every 200 carries a strong validator, the same as long as the answer is th
   }
 })
 
-test('null has a validator too, another than any record', async () => {
+test('null has a validator, different from that of any record', async () => {
   await using service = await start(world)
   const token = await service.token('ann')
   for (const path of [
@@ -73,7 +73,7 @@ test('null has a validator too, another than any record', async () => {
   }
 })
 
-test('a validator is the same for every token of an account, but for /me, which shows the token', async () => {
+test('a validator is the same for every token of an account, except for /me, which shows the token', async () => {
   await using service = await start()
   const [one, two] = [await service.token('ann'), await service.token('ann', { name: 'two' })]
   for (const path of paths) {
@@ -116,7 +116,7 @@ const changes: readonly { title: string; line: object; paths: readonly string[] 
 ]
 
 for (const { title, line, paths } of changes) {
-  test(`when ${title} changes, so do the validators of the answers that show it`, async () => {
+  test(`when ${title} changes, so do the validators of the responses that show it`, async () => {
     await using service = await start()
     const token = await service.token('ann')
     const before = await Promise.all(paths.map(path => etagOf(service, `/api/v1/${path}`, token)))
@@ -136,7 +136,7 @@ test('when the end of a subscription changes, so does the validator of /me', asy
   assert.notEqual(await etagOf(service, '/api/v1/me', token), before)
 })
 
-test('a training session changes its validator when it changes hands and its owner is shown', async () => {
+test('a training session that is shown with its owner gets another validator with another owner', async () => {
   await using service = await start()
   const token = await service.token('ben')
   const before = []
@@ -148,7 +148,7 @@ test('a training session changes its validator when it changes hands and its own
   assert.equal(new Set([...before, ...after]).size, 4)
 })
 
-test('answers that differ have validators that differ, whoever gets them', async () => {
+test('different responses have different validators, whoever gets them', async () => {
   const lines = [trainingSession(2, 1), trainingSession(3, 2), trainingSession(4, 2, { passed: false })]
   await using service = await start([...annsWorld, ...lines])
   const tokens = [await service.token('ann'), await service.token('ben'), await service.token('cas')]
@@ -174,7 +174,7 @@ test('answers that differ have validators that differ, whoever gets them', async
   assert.ok(bodies.size > 30)
 })
 
-test('a page changes its validator when a record enters, leaves or changes places on it', async () => {
+test('a page gets another validator when a record is added to it, removed or moved', async () => {
   await using service = await start()
   const token = await service.token('ann')
   const path = '/api/v1/dtt/sessions?limit=2'
@@ -225,7 +225,7 @@ for (const { title, header, kept } of conditions) {
   })
 }
 
-test('a 304 has the headers of the 200 it stands for, but those of the body it leaves out', async () => {
+test('a 304 has the headers of its 200, except those of the body', async () => {
   await using service = await start([...annsWorld, trainingSession(2, 1), trainingSession(3, 1)])
   const token = await settledToken(service)
   for (const path of [...paths, '/api/v1/dtt/sessions?limit=1&offset=1', '/api/v1/dtt/sessions?limit=1&cursor=']) {
@@ -246,7 +246,7 @@ test('a 304 has the headers of the 200 it stands for, but those of the body it l
   }
 })
 
-test('a refusal stays a refusal, whatever the client has kept', async () => {
+test('an error is never a 304, whatever If-None-Match says', async () => {
   await using service = await start()
   const [ann, cas] = [await service.token('ann'), await service.token('cas')]
   for (const [path, token, status] of [

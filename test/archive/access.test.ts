@@ -20,7 +20,7 @@ async function termsOf({ store }: TestService) {
   return { areas, recordsFrom, until, endedAt }
 }
 
-test('an archive brings access that never was, on its terms; a plain line means all of it', async () => {
+test('an archive adds access that was never given, on its terms; a line without terms means full access', async () => {
   for (const [more, expected] of [
     [{}, {}],
     [{ areas: ['dtt'] }, { areas: ['dtt'] }],
@@ -54,7 +54,7 @@ test('terms that make no sense are errors of their line', async () => {
   assert.deepEqual(await listLinks(service.store), [])
 })
 
-test('no archive widens, prolongs, restores or ends access that is there, whatever else it brings', async () => {
+test('no archive widens, prolongs, restores or ends stored access', async () => {
   await using service = await startService([...people, trainingSession(1, 1)])
   const day = Date.parse('2026-02-01')
   const narrow = { areas: ['lkbx'] as const, recordsFrom: day, until: Date.parse('2099-01-01') }
@@ -83,7 +83,7 @@ test("yesterday's archive does not bring back access that was ended today, and s
   }
 })
 
-test('access that was ended is in an archive as ended, and so it stays in another store', async () => {
+test('ended access is exported as ended, and stays ended in another store', async () => {
   await using service = await startService([...people, partnership(1, 2), trainingSession(1, 1)])
   await endAccess(service.store, annToBen, Date.now())
   const [link] = await listLinks(service.store)

@@ -68,7 +68,7 @@ promise('a document says what the source said, apart from its normal form', (kin
   }
 })
 
-test('every kind of record has a schema here, and every kind that accounts own is pulled', () => {
+test('this test knows every kind of record, and every owned kind is pulled', () => {
   const names = kinds.map(({ name }) => name).filter(name => name !== 'partnership')
   assert.deepEqual(Object.keys(schemas).toSorted(), names.toSorted())
   const pulled = [...sourceLists.map(({ kind }) => kind), 'account']
@@ -109,7 +109,7 @@ function unknownOf(record: SourceRecord): unknown {
   return { unknown: record['unknownField'], items: items.toSorted() }
 }
 
-test('the columns that queries need say the same as the document', () => {
+test('derived columns agree with their document', () => {
   for (const kind of recordKinds) {
     fc.assert(
       fc.property(lineOf(kind.name, [1, 2, 3]), line => {
@@ -136,7 +136,7 @@ test('the columns that queries need say the same as the document', () => {
   }
 })
 
-test('two documents have the same hash only if they are the same', () => {
+test('only equal documents have the same hash', () => {
   for (const kind of recordKinds) {
     const pair = fc
       .tuple(lineOf(kind.name, [1]), lineOf(kind.name, [1]))
@@ -149,7 +149,7 @@ test('two documents have the same hash only if they are the same', () => {
   }
 })
 
-test('whatever is imported is sent by the API, byte for byte', async () => {
+test('the API sends what was imported, byte for byte', async () => {
   const paths: Readonly<Record<string, string>> = {
     account: '/api/v1/users',
     'lock-template': '/api/v1/lkbx/templates',
@@ -194,7 +194,7 @@ test('export, import into an empty store and export again gives the same bytes',
   )
 })
 
-test('an exported account ends when it ended, with and without an instant', () => {
+test('the end of a tier is exported, with and without an instant', () => {
   const kind = kinds[0]
   fc.assert(
     fc.property(lineOf('account', []), line => {

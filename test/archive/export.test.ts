@@ -106,7 +106,7 @@ test('kinds come in their order, and records by identifier, as numbers', async (
   ])
 })
 
-test('every line ends with a newline, and none is longer than an import takes', async () => {
+test('every line ends with a newline, and none is too long for an import', async () => {
   const text = 'é'.repeat(MAX_LINE_BYTES / 2 - 500)
   await using store = await openStore([...archive, trainingSession(77, 1, { name: text })])
   const exported = await store.export()
@@ -116,7 +116,7 @@ test('every line ends with a newline, and none is longer than an import takes', 
   assert.equal(await copy.export(), exported)
 })
 
-test('fields beside data are exported beside data, and only where they are known', async () => {
+test('fields of the envelope are exported in the envelope, and only if they are known', async () => {
   await using store = await openStore([
     account(1, 'ann', { subscriptionEndsAt: '2030-01-01T00:00:00+01:00' }),
     account(2, 'ben', { subscriptionTier: null }),
@@ -183,7 +183,7 @@ test('tokens, passwords and sign-ins are never in an archive', async () => {
   assert.doesNotMatch(exported, /telltale|password|token|argon|lks_/i)
 })
 
-test('an archive shows the store at one moment, whatever is written meanwhile', async () => {
+test('an archive is the store at one moment, whatever is written meanwhile', async () => {
   const many = Array.from({ length: 400 }, (_, index) => lockDevice(index + 1, 1))
   await using store = await openStore([account(1, 'ann'), account(2, 'ben'), ...many])
   const before = await store.export()
@@ -212,7 +212,7 @@ test('an archive shows the store at one moment, whatever is written meanwhile', 
   assert.notEqual(await store.export(), before)
 })
 
-test('no part of an archive is written before the one before it was taken', async () => {
+test('each part of an archive waits until the one before it was read', async () => {
   const many = Array.from({ length: 300 }, (_, index) => lockDevice(index + 1, 1))
   await using store = await openStore([account(1, 'ann'), ...many])
   let taking = 0

@@ -428,7 +428,7 @@ testRefusals('lines that are nested more than 32 deep are refused', [
   ['very deep, in place of a record', lists(500_000).slice('RAW:'.length), 'must be an object with kind and data'],
 ])
 
-test('the largest exact numbers are taken in unknown fields', async () => {
+test('the largest exact numbers are accepted in unknown fields', async () => {
   await using own = await openStore(world)
   for (const extra of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0.1, 5e-324]) {
     const { extra: fields } = await own.import([device({ extra })])
@@ -436,7 +436,7 @@ test('the largest exact numbers are taken in unknown fields', async () => {
   }
 })
 
-test('what is 32 deep is taken', async () => {
+test('values nested 32 deep are accepted', async () => {
   await using own = await openStore(world)
   for (const [, line, path] of places) {
     const around = path === '' ? 2 : 4
@@ -470,13 +470,13 @@ testRefusals('lists of more than 10,000 items are refused', [
   ],
 ])
 
-test('a list of 10,000 items is taken', async () => {
+test('a list of 10,000 items is accepted', async () => {
   await using own = await openStore(world)
   const report = await own.import([textOf(lockSession(5, 1, { LockSegment: many(10_000) }))])
   assert.equal(totals(report).added, 1)
 })
 
-test('names that objects have anyway are unknown fields like any other', async () => {
+test('names of inherited properties are unknown fields like any other', async () => {
   await using own = await openStore(world)
   for (const name of [
     'constructor',
@@ -710,7 +710,7 @@ test('a reason never shows what is in the file, not even where lines contradict 
   assert.doesNotMatch(JSON.stringify(errors), /SECRET|4711/)
 })
 
-test('a file of everything hostile at once is read to its end', async () => {
+test('a file with every hostile line is read to its end', async () => {
   const { errors } = await store.refuse(
     Buffer.concat([
       Buffer.from('\u{FEFF}{\n'),

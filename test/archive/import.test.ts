@@ -504,7 +504,7 @@ test('pointers of extra fields follow the items that are sorted', async () => {
   )
 })
 
-test('a newer extra takes the place of the old one, and a line without any leaves it', async () => {
+test('newer extra fields replace the old ones, and a line without any keeps them', async () => {
   await using store = await openStore([...world, lockDevice(1, 1, { firmware: '3' })])
   const extraOf = async () => JSON.parse((await store.export(1)).trim().split('\n').at(-2) ?? '').extra
   const same = await store.import([lockDevice(1, 1)])
@@ -658,7 +658,7 @@ test('an empty file and a file of blank lines are archives of nothing', async ()
   }
 })
 
-test('lines do not depend on where the bytes are cut, be it inside a character', async () => {
+test('lines do not depend on where the bytes are split, even inside a character', async () => {
   const piece = fc.oneof(
     fc.constantFrom('\r\n', '\n', '\n\n', '\r', ' ', '\u{FEFF}', '\0', 'ß', '€', '\u{1F512}', '{"a":1}'),
     fc.string({ unit: 'binary' }),
@@ -702,7 +702,7 @@ test('a line may have exactly 1 MiB, without its end and a byte-order mark', asy
   }
 })
 
-test('a record that outgrows a line where it is written in full still comes back from an export', async () => {
+test('a record that is longer than a line when written in full can be exported and imported again', async () => {
   // The session gains its figures.
   const bare = trainingSession(1, 1, { name: '', TrainerSegment: [trainerSegment(1, { distanceTravelled: 1 })] })
   const name = 'n'.repeat(MAX_LINE_BYTES - JSON.stringify(bare).length)
@@ -716,7 +716,7 @@ test('a record that outgrows a line where it is written in full still comes back
   assert.deepEqual(await documents(copy), [row])
 })
 
-test('numbers that do not fit into a line when they are written in full are refused', async () => {
+test('a line that is too long when its numbers are written in full is refused', async () => {
   const short = JSON.stringify(trainerSegment(1, { speedMeasured: 1 })).replace(
     '"speedMeasured":1',
     '"speedMeasured":1e15',
@@ -808,7 +808,7 @@ test('a record that is stored with other content is an error, stays, or is repla
   }
 })
 
-test('of imports at the same time that give their records to several owners, one is taken and the others refused', async () => {
+test('of concurrent imports that give the same records to different owners, one succeeds and the others are refused', async () => {
   await using store = await openStore(world)
   const ids = Array.from({ length: 1000 }, (_, index) => index + 1)
   const archives = [1, 2, 3].map(owner => ids.map(id => trainingDevice(id, owner)))
@@ -852,7 +852,7 @@ test('a password and tokens stay when an account is replaced', async () => {
   assert.equal(body.data.account.username, 'anna')
 })
 
-test('accounts may be renamed in a circle, and names that were given up can be taken', async () => {
+test('accounts may swap names, and names that became free can be used', async () => {
   await using store = await openStore(world)
   const archive = [account(1, 'ben'), account(2, 'cas'), account(3, 'ann'), account(4, 'dee')]
   const report = await store.import(archive, { onConflict: 'replace' })
@@ -957,7 +957,7 @@ test('a partnership that names two unknown accounts has two errors', async () =>
   assert.deepEqual([errors.length, count], [2, 2])
 })
 
-test('the records of an account are not blamed for what is wrong with its own line', async () => {
+test('an invalid line of an account causes no errors for its records', async () => {
   await using store = await openStore()
   const { errors } = await store.refuse([account(1, '12'), lockTemplate(1, 1), partnership(1, 2), account(2, 'ben')])
   assert.deepEqual(errors, [{ line: 1, reason: 'username must not be all digits' }])
@@ -975,7 +975,7 @@ test('devices, settings and templates that a session names need not exist', asyn
   assert.equal(totals(report).added, 5)
 })
 
-test('an error on the last line leaves the store as it was, whatever came before it', async () => {
+test('an error on the last line leaves the store as it was', async () => {
   await using store = await openStore([...world, lockTemplate(1, 1)])
   const many = Array.from({ length: 1500 }, (_, index) => trainingSession(index + 1, 1))
   const before = [account(4, 'dee'), partnership(2, 1), lockTemplate(1, 1, { name: 'New' }), ...many]
@@ -1019,7 +1019,7 @@ test('the message says how many errors there are', async () => {
   assert.deepEqual([errors.length, count], [100, 101])
 })
 
-test('figures that cannot be summed exactly are refused, not rounded', async () => {
+test('values that cannot be summed exactly are refused, not rounded', async () => {
   await using store = await openStore(world)
   const { errors } = await store.refuse([
     trainingSession(1, 1, { TrainerSegment: results(5e9, 5e9) }),

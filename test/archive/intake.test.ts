@@ -74,7 +74,7 @@ test('a batch sets aside what is wrong, and stores the rest', async () => {
   )
 })
 
-test('a row that comes again takes the place of the one set aside, until it can be stored', async () => {
+test('a row that comes again replaces the one set aside, until it can be stored', async () => {
   await using store = await openStore(world)
   const intake = intakeOf(store)
   const send = (data: object) => intake.storeBatch([incoming(trainingSession(1, 1, data))])
@@ -87,7 +87,7 @@ test('a row that comes again takes the place of the one set aside, until it can 
   assert.deepEqual(await setAside(store), [])
 })
 
-test('what the source does not send stays as it is stored', async () => {
+test('what the source does not send stays as stored', async () => {
   await using store = await openStore([
     ...world,
     { ...lockSession(1, 1), templateId: 7 },
@@ -113,7 +113,7 @@ test('an account keeps the fields that a row does not have, and its tier', async
   assert.match(await store.export(), /"subscriptionTier":null,"league":3,"rank":5/)
 })
 
-test('what runs within a batch is stored with it, or neither is', async () => {
+test('work within a batch is committed with it, or neither is', async () => {
   await using store = await openStore(world)
   const intake = intakeOf(store)
   const before = await store.export()

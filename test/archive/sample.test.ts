@@ -156,7 +156,7 @@ test('on every day of the week, at its first and its last moment, the history is
   }
 })
 
-test('nothing but a planned end is dated after now, and the last session is never a day old, whatever the hour', () => {
+test('only a planned end is after now, and the last session is less than a day old at any hour', () => {
   const midnight = now - (now % DAY_MS)
   for (let hour = 0; hour < 24; hour += 1) {
     for (const today of [midnight + hour * HOUR_MS, midnight + (hour + 1) * HOUR_MS - 1]) {
@@ -270,7 +270,7 @@ test('a segment is passed from one grade on, the one its program says, and a ses
   }
 })
 
-test('the figures of a segment agree with each other', () => {
+test('the values of a segment agree with each other', () => {
   for (const segment of results(sample.trainings)) {
     const { id, type, passed, percentGrade, points, durationMeasured, durationTarget, repsMeasured, repsTarget } =
       segment
@@ -298,7 +298,7 @@ test('the figures of a segment agree with each other', () => {
   }
 })
 
-test('the figures of sessions, accounts and devices add up', () => {
+test('the values of sessions, accounts and devices add up', () => {
   for (const { id, TrainerSegment, repsMeasured, distanceTravelled } of sample.trainings) {
     const sum = (pick: (segment: TrainerSegment) => number) =>
       TrainerSegment.reduce((total, segment) => total + pick(segment), 0)
@@ -357,7 +357,7 @@ test('alex gets better over the year, slowly and not every time', () => {
   assert.ok(setbacks > grades.length / 4, `${setbacks} setbacks`)
 })
 
-test('a year goes by with a rhythm: by week and hour, and with a holiday', () => {
+test('the sessions of a year vary by week and hour, and pause for a holiday', () => {
   const sessions = of(ALEX, sample.trainings).map(({ created_at }) => new Date(created_at))
   const days = sessions.map(date => Math.floor(date.getTime() / DAY_MS))
   near(Number(days.at(-1)) - Number(days[0]), 364, 6, 'days of history')

@@ -12,7 +12,7 @@ const reasons = async ({ store }: TestStore) =>
 const NO_ACCOUNT =
   'names an account that neither the archive nor the store has: add it under this id first (account add --id)'
 
-test('an import that sets errors aside stores what is good, and keeps the rest as it came', async () => {
+test('an import that sets errors aside stores the valid lines, and keeps the others as they came', async () => {
   await using store = await openStore([account(1, 'ann'), lockDevice(5, 1)])
   const bytes = Buffer.concat([
     Buffer.from([0xff, 0x0a]),
@@ -55,7 +55,7 @@ test('an import that sets errors aside stores what is good, and keeps the rest a
   assert.deepEqual([again.setAside?.count, again.setAside?.isNew], [7, 0])
 })
 
-test('what was set aside is stored when it is tried again and nothing is in its way', async () => {
+test('rows set aside are stored when they are tried again and the cause is gone', async () => {
   await using store = await openStore([account(1, 'ann')])
   const lines = [trainingSession(3, 9), partnership(1, 9), trainingSession(4, 1, { passed: 'yes' })]
   await store.import(lines, { onError: 'set-aside' })
@@ -70,7 +70,7 @@ test('what was set aside is stored when it is tried again and nothing is in its 
   )
 })
 
-test('what is set aside of an account is removed with it', async () => {
+test('rows set aside of an account are removed with it', async () => {
   await using store = await openStore(world)
   await store.import([trainingSession(4, 1, { passed: 'yes' })], { onError: 'set-aside' })
   assert.equal((await reasons(store)).length, 1)
@@ -89,7 +89,7 @@ test('no more than 10,000 rows of a source are kept, and the others are counted'
   assert.equal((await listSetAside(store.store)).length, 10_000)
 })
 
-test('the tier of an account that is stored is taken from an archive only when that is asked for', async () => {
+test('the tier of a stored account is taken from an archive only if requested', async () => {
   await using store = await openStore([account(1, 'ann', { subscriptionTier: null })])
   const line = account(1, 'ann', { subscriptionEndsAt: '2099-01-01T00:00:00Z' })
   assert.equal(totals(await store.import([line], { onConflict: 'replace' })).unchanged, 1)
@@ -98,7 +98,7 @@ test('the tier of an account that is stored is taken from an archive only when t
   assert.match(await store.export(), /"subscriptionTier":"ultra".*"subscriptionEndsAt":"2099-01-01T00:00:00Z"/)
 })
 
-test('the complete line of each kind in the docs is imported and exported as it stands there', async () => {
+test('the line of each kind in the docs is imported and exported unchanged', async () => {
   const docs = readFileSync(new URL('../../docs/archive.md', import.meta.url), 'utf8')
   const lines = /```json\n([^]*?)```/.exec(docs)?.[1] ?? ''
   await using store = await openStore(Buffer.from(`${lines}${JSON.stringify(account(2, 'ben'))}\n`))

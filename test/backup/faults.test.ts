@@ -9,7 +9,7 @@ import { serve } from '../support/serving.ts'
 
 // engine: sqlite
 
-test('a backup put beside the log of a database that crashed is refused by name, not mixed with it', async () => {
+test('a backup next to the log of a crashed database is refused by name, not mixed with it', async () => {
   await using folder = await makeFolder()
   await backUp(folder)
   const before = (await folder.run(['export'])).stdout
@@ -42,7 +42,7 @@ test('the log of a database that is gone is not mixed with what is restored in i
   assert.equal((await folder.run(['export'])).stdout, before)
 })
 
-test('after a crash everything that was committed is restored over, or backed up', async () => {
+test('after a crash everything that was committed can be read, and replaced by a restore', async () => {
   await using folder = await makeFolder()
   await backUp(folder)
   await crash(folder)

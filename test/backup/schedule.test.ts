@@ -8,7 +8,7 @@ import { type Folder, makeFolder } from '../support/command.ts'
 
 // engine: sqlite
 
-test('of each of the last days, weeks and months the newest backup is kept, and nothing else is touched', async () => {
+test('the newest backup of each of the last days, weeks and months is kept, and other files are not touched', async () => {
   await using folder = await makeFolder()
   const kept = ['20260615T230000Z', '20260614T120000Z', '20260613T120000Z', '20260607T120000Z', '20260531T120000Z']
   const removed = ['20260615T010000Z', '20260612T120000Z', '20260606T120000Z', '20260530T120000Z', '20260401T120000Z']
@@ -58,7 +58,7 @@ test('backups are repeated, older ones removed, and SIGTERM ends that with code 
   assert.equal(left.length, 2)
 })
 
-test('a repeated backup goes on after a failure', async () => {
+test('repeated backups continue after a failure', async () => {
   await using folder = await makeFolder()
   mkdirSync(folder.file('backups'))
   await using running = folder.start(['backup', '--to', 'backups', '--every', '1s'])
@@ -81,7 +81,7 @@ test('the database knows when it was backed up last, how large that was, and whe
   assert.ok(bytes > 10_000)
 })
 
-test('wrong uses of backup are refused with code 2', async () => {
+test('wrong usage of backup is refused with code 2', async () => {
   await using folder = await makeFolder()
   await folder.run(['migrate'])
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [

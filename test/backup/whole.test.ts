@@ -47,7 +47,7 @@ test('a backup holds every row of every table, and restores into either engine',
   await other?.remove()
 })
 
-test('a backup is one private file with its digest beside it, which any SQLite tool opens', async () => {
+test('a backup is one private file with its digest next to it, which any SQLite tool opens', async () => {
   await using folder = await makeFolder()
   const file = await backUp(folder)
   assert.match(basename(file), /^lockstep-\d{8}T\d{6}Z\.db$/)

@@ -55,7 +55,7 @@ test('the tools are those that read, each says so and describes what it takes', 
   assert.match(mcp.client.getInstructions() ?? '', /userText/)
 })
 
-test('each tool answers with its data, whether it is complete, and its time zone, and without any name or text', async () => {
+test('each tool returns its data, whether it is complete, and its time zone, without any name or text', async () => {
   await using mcp = await connect()
   for (const [name, given] of Object.entries(TOOLS)) {
     const { isError, content, text } = await mcp.call(name, given)
@@ -100,7 +100,7 @@ test('with --texts names and texts are there, each marked as data', async () => 
   assert.deepEqual(me.content.data.account.profileDescription, { userText: INJECTION })
 })
 
-test('what the server refuses is an error that names its code', async () => {
+test('what the server refuses is an error with its code', async () => {
   await using mcp = await connect()
   const { isError, content } = await mcp.call('list_training_sessions', { from: 'yesterday', to: 'x' })
   assert.equal(isError, true)
@@ -145,7 +145,7 @@ test('a wrong key is refused in each tool, and the key is in no answer', async (
   }
 })
 
-test('a key of a narrower scope reads what it may', async () => {
+test('a key with fewer scopes reads what they allow', async () => {
   const narrow = await service.token('ann@home', { scopes: ['status:read'] })
   await using mcp = await connect({ env: { LOCKSTEP_TOKEN: narrow } })
   assert.equal((await mcp.call('status')).isError, false)

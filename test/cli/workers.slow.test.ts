@@ -3,7 +3,7 @@ import { testOnEmptyPostgres } from '../support/engines.ts'
 import { testSignal, twoWorkersServeAsOne } from '../support/workers.ts'
 
 testOnEmptyPostgres(
-  'two workers serve as one: started, exchanged, replaced, told of changes, ended (PostgreSQL)',
+  'two workers serve as one: started, restarted, replaced, told of changes, stopped (PostgreSQL)',
   twoWorkersServeAsOne,
 )
 

@@ -12,7 +12,7 @@ import { ask, serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 import { testSignal, twoWorkersServeAsOne, workersOf } from '../support/workers.ts'
 
-test('two workers serve as one: started, exchanged, replaced, told of changes, ended (SQLite)', async () => {
+test('two workers serve as one: started, restarted, replaced, told of changes, stopped (SQLite)', async () => {
   const database = newSqlite()
   await twoWorkersServeAsOne(database)
   await database.remove()

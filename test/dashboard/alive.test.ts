@@ -102,7 +102,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
   })
 
-  test("somebody else's records have a banner, and their end is said", async () => {
+  test('records of somebody else have a banner, and the page says when access has ended', async () => {
     await page.goto(`${service.url}/training`)
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
     await page.getByText('Showing robin’s records').waitFor()
@@ -119,7 +119,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
   })
 
-  test('what is not there keeps the header', async () => {
+  test('the page for a missing record keeps the header', async () => {
     for (const path of ['/locks/99999', '/nothing']) {
       const response = await page.goto(service.url + path)
       assert.equal(response?.status(), 404)
@@ -153,7 +153,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.locator('select[name=result]:focus').waitFor()
   })
 
-  test('sorting is told, pages of a table stay at it, and links back keep the filters', async () => {
+  test('the sort order is announced, paging stays at the table, and links back keep the filters', async () => {
     await page.goto(`${service.url}/training?range=1y&sort=reps`)
     assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending')
     await page.getByRole('link', { name: 'Older' }).click()

@@ -112,7 +112,7 @@ describe('in a browser', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('everything works without script', async () => {
+  test('everything works without scripts', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ javaScriptEnabled: false })
     const { page } = browser
@@ -138,7 +138,7 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
-  test('discreet mode is a key away, at once, and stays', async () => {
+  test('a key turns on discreet mode, which stays on', async () => {
     await using service = await sampleService()
     await using browser = await openPage()
     const { page } = browser

@@ -70,7 +70,7 @@ test('expiry is a span, the end of a day in the zone of the account, or never', 
   assert.equal(never?.expires_at, null)
 })
 
-test('at five the button says why it is disabled, and no sixth is made', async () => {
+test('at five keys the button says why it is disabled, and no sixth is created', async () => {
   await using it = await signedIn()
   for (let index = 0; index < 5; index += 1) assert.equal((await it.create()).status, 200)
   const page = (await it.ann.get('/keys')).text
@@ -187,7 +187,7 @@ test("somebody else's key can be neither seen nor revoked, like one that is not 
   assert.match((await it.ann.get('/keys')).text, /No keys yet/)
 })
 
-test('names are text, whatever is in them', async () => {
+test('names are escaped, whatever they contain', async () => {
   await using it = await signedIn([...world, account(4, '<b>dee</b>')])
   const name = '<script>alert(1)</script>"\'&'
   await it.create({ name })

@@ -23,19 +23,19 @@ const fields = [...new Set(records.flatMap(({ properties }) => Object.keys(prope
 /** Words that only the JSON views and the reference may show. */
 const EXPLICIT = /deep ?throat|shame|insert|withdraw|thrust|stroke|chastity|orgasm|penis|sexual|\btoy\b/i
 
-test('every field of the contract has a plain word, and nothing else has', () => {
+test('the plain words are those of exactly the fields of the contract', () => {
   assert.deepEqual(Object.keys(labels).toSorted(), fields.toSorted())
   for (const kind of segmentKinds) assert.ok(kindLabels[kind], kind)
   for (const scope of scopes) assert.ok(scopeLabels[scope] && scopeTexts[scope], scope)
 })
 
-test('plain words are plain', () => {
+test('plain words are not explicit', () => {
   for (const table of [labels, kindLabels, stateLabels, eventLabels, scopeLabels, scopeTexts]) {
     for (const [field, text] of Object.entries(table)) assert.doesNotMatch(text, EXPLICIT, field)
   }
 })
 
-test('no page has an explicit word or the name of a field in it, but for its JSON view and programs to copy', async () => {
+test('no page contains an explicit word or the name of a field, except in its JSON view and in programs to copy', async () => {
   await using service = await sampleService()
   const alex = visitor(service.url)
   await alex.signIn('alex')

@@ -103,7 +103,7 @@ describe('a long history', () => {
     assert.equal(encodingOf(key), null)
   })
 
-  test('what pages load is compressed once, and has a validator for each coding', async () => {
+  test('assets are compressed once, and have a validator for each encoding', async () => {
     const [, path = ''] = /src="(\/assets\/charts\.js\?v=[^"]+)"/.exec((await ann.get('/training')).text) ?? []
     const etags = new Set<string | null>()
     for (const encoding of ['br', 'gzip', 'identity']) {

@@ -51,7 +51,7 @@ test('a lock session shows its totals, its longest stretch, and each event with 
   assert.match(text, /href="\/lock-templates\/41"/)
 })
 
-test('tabs have the JSON of the API and the line that asks for it', async () => {
+test('tabs have the JSON of the API and the command that requests it', async () => {
   await using it = await signedIn('ann')
   const token = await it.service.token('ann')
   const { body } = await it.service.fetch('/api/v1/lkbx/sessions/51', token)
@@ -62,7 +62,7 @@ test('tabs have the JSON of the API and the line that asks for it', async () => 
   assert.ok(curl.includes(`&quot;${it.service.url}/api/v1/lkbx/sessions/51&quot;`))
 })
 
-test("a record of somebody who gave no access is not there; a partner's is", async () => {
+test("a record of somebody who gave no access does not exist; a partner's does", async () => {
   await using ann = await signedIn('ann')
   for (const path of ['/locks/53', '/locks/999', '/locks/x', '/lock-templates/999']) {
     assert.equal((await ann.viewer.get(path)).status, 404, path)
@@ -75,7 +75,7 @@ test("a record of somebody who gave no access is not there; a partner's is", asy
   assert.match((await ben.viewer.get('/lock-templates')).text, /Three day lock/)
 })
 
-test('the filter is in the address, and files hold what it lets through', async () => {
+test('the filter is in the address, and files have the rows that it selects', async () => {
   await using it = await signedIn('ann')
   const page = (await it.viewer.get('/locks?state=abandoned')).text
   assert.match(page, /Short one/)
@@ -96,12 +96,12 @@ test('the filter is in the address, and files hold what it lets through', async 
   )
 })
 
-test('a spreadsheet does not run what is in a name', async () => {
+test('spreadsheets do not run a name as a formula', async () => {
   await using it = await signedIn('ann', [...world, lockSession(1, 1, { name: '=HYPERLINK("x"),1' })])
   assert.match((await it.viewer.get('/locks.csv')).text, /1,"'=HYPERLINK\(""x""\),1",/)
 })
 
-test('the rules of a template are sentences that say no more than its fields', () => {
+test('the rules of a template are sentences that state its fields and nothing else', () => {
   const { data } = lockTemplate(1, 1, {
     isRandomDuration: true,
     minDuration: 3600,
@@ -235,7 +235,7 @@ test('a partner sees the time that the template hides, and so does its owner whe
   }
 })
 
-test('a lock for practice is marked, and is in no sum', async () => {
+test('a practice lock is marked, and not counted', async () => {
   const sums = []
   for (const isTestLock of [true, false]) {
     await using it = await signedIn('ann', running({ isTestLock }))
@@ -248,7 +248,7 @@ test('a lock for practice is marked, and is in no sum', async () => {
   assert.deepEqual(sums, ['2 d', '5 d'])
 })
 
-test('pages show the figures that the endpoints answer with', async () => {
+test('pages show the statistics that the endpoints return', async () => {
   await using it = await signedIn('ann', running({}))
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const token = await it.service.token('ann')

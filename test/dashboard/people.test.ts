@@ -50,7 +50,7 @@ function actionOf(text: string, name: string, action: string): string {
   return new RegExp(`href="(/people/\\d+/${action})"[^>]*aria-label="[A-Za-z]+ ${name}"`).exec(text)?.[1] ?? ''
 }
 
-test('People is beside API keys, and says who may read, what, from when, until when and since when', async () => {
+test('People says who may read what, from when, until when and since when', async () => {
   await using it = await signedIn()
   assert.match((await it.ann.get('/')).text, /href="\/keys">API keys<\/a><\/li><li><a href="\/people">People<\/a>/)
   const before = (await it.ann.get('/people')).text
@@ -223,7 +223,7 @@ test('no page and no form shows whether an account exists', async () => {
   )
 })
 
-test('an account that was given access by name is told to its owner once it has read', async () => {
+test('an owner is shown the account that was given access by name once it has read', async () => {
   await using it = await signedIn()
   const token = await it.service.token('ann', { scopes: ['dtt:read', 'shared:access'] })
   const seen = async () => {
@@ -248,7 +248,7 @@ test('an account that was given access by name is told to its owner once it has 
   assert.deepEqual(await seen(), { given: [known, [3, 'cas'], [null, 'quinby']], users: [1, 2, 3], user: 200 })
 })
 
-test('giving to a name that nobody has runs the same number of statements as to an account', async () => {
+test('giving access to an unknown name runs as many statements as to an account', async () => {
   await using it = await signedIn()
   const { store } = it.service
   const counted = async (username: string) => {
@@ -267,7 +267,7 @@ test('giving to a name that nobody has runs the same number of statements as to 
   assert.deepEqual([await counted('quinby'), await counted('quinby')], [await counted('cas'), await counted('cas')])
 })
 
-test('a name that nobody has gives nothing, also to an account that gets it later', async () => {
+test('a name without an account gives no access, not even to a later account of that name', async () => {
   await using it = await signedIn()
   await give(it, 'quinby')
   const { id } = await addAccount(it.service.store, { username: 'quinby', tier: 'ultra' })
@@ -366,7 +366,7 @@ test('reads of a removed account stay in the log, without its name', async () =>
   assert.equal(rowsOf(page, 'Who read mine').length, 25)
 })
 
-test('discreet mode names nobody, in the page, its source and its CSV, and each person in one way', async () => {
+test('discreet mode shows no name on the page, in its source or CSV, and each person under one neutral name', async () => {
   await using it = await withReads()
   await give(it, 'quinby')
   await it.ann.post('/display', { discreet: '1' })

@@ -110,7 +110,7 @@ describe('periods, comparisons and bests, in a browser', needsChromium, () => {
     await phone.page.waitForURL(/\/training\/\d+$/)
   })
 
-  test('grades are drawn where they are, or from 0 to 100', async () => {
+  test('the axis of grades covers their range, or 0 to 100', async () => {
     await open('/training?range=12w')
     await page
       .getByText(/Grade, \d+ to 100 %/)

@@ -12,7 +12,7 @@ async function signedIn() {
   return { service, ann, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-test('name, time zone and units are kept with the account', async () => {
+test('name, time zone and units are stored with the account', async () => {
   await using it = await signedIn()
   const saved = await it.ann.post('/settings', {
     displayName: ' Annie ',
@@ -30,7 +30,7 @@ test('name, time zone and units are kept with the account', async () => {
   assert.match((await other.get('/training/61')).text, /16 Feb 2026, 23:45/)
 })
 
-test('what cannot be saved is not', async () => {
+test('invalid settings are refused', async () => {
   await using it = await signedIn()
   for (const fields of [
     { timeZone: 'Mars/Olympus', units: 'metric' },
@@ -54,7 +54,7 @@ test('the first sign-in suggests the zone of the browser, later ones do not', as
   assert.equal(await zone('America/Lima'), 'Europe/Oslo')
 })
 
-test('theme and discreet mode are drawn by the server from cookies of this browser', async () => {
+test('the server renders theme and discreet mode from cookies of the browser', async () => {
   await using it = await signedIn()
   for (const theme of ['dark', 'light', 'auto']) {
     await it.ann.post('/display', { theme })

@@ -10,7 +10,7 @@ async function withAnn(settings: Record<string, string> = {}) {
   return service
 }
 
-test('somebody who is not signed in is led to the form, and back to the page afterwards', async () => {
+test('somebody who is not signed in is sent to the form, and back to the page afterwards', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   const asked = await ann.get('/locks?state=locked')
@@ -43,7 +43,7 @@ test('signing in never leads to another site', async () => {
   }
 })
 
-test('the cookie is out of reach for scripts and other sites, and plain only on this machine without TLS', async () => {
+test('scripts and other sites cannot use the cookie, and it is Secure except on this machine without TLS', async () => {
   await using local = await withAnn()
   const [plain = ''] = (await visitor(local.url).signIn('ann')).headers.getSetCookie()
   assert.match(plain, /^session=[A-Za-z0-9_-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
@@ -62,7 +62,7 @@ test('the store has only a hash of the cookie', async () => {
   assert.ok(!JSON.stringify(rows).includes(ann.cookies.get('session') ?? '?'))
 })
 
-test('each sign-in is a new session, and takes the place of the one in this browser', async () => {
+test('each sign-in creates a session, which replaces the one of this browser', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   await ann.signIn('ann')
@@ -74,7 +74,7 @@ test('each sign-in is a new session, and takes the place of the one in this brow
   assert.equal((await old.get('/settings')).status, 303)
 })
 
-test('a wrong name and a wrong password look the same', async () => {
+test('a wrong name and a wrong password get the same response', async () => {
   await using service = await withAnn()
   const wrongPassword = await visitor(service.url).signIn('ann', 'not the password')
   const wrongName = await visitor(service.url).signIn('nobody', PASSWORD)
@@ -87,7 +87,7 @@ test('a wrong name and a wrong password look the same', async () => {
   assert.equal(wrongName.text.replace('nobody', 'ann'), wrongPassword.text)
 })
 
-test('after ten wrong tries an account waits, whoever tries, and the page says for how long', async () => {
+test('after ten wrong passwords an account is locked for everybody, and the page says for how long', async () => {
   await using service = await withAnn({ LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8' })
   const from = (address: string) => ({ 'X-Forwarded-For': address })
   const attempt = (password: string, index: number) =>
@@ -118,7 +118,7 @@ test('wrong passwords from elsewhere do not lock out a browser in which somebody
   assert.equal((await forged.signIn('ann')).status, 429)
 })
 
-test('after ten wrong tries an address waits, whatever the name', async () => {
+test('after ten wrong passwords an address is locked for all names', async () => {
   await using service = await withAnn()
   for (let index = 0; index < 10; index += 1) {
     assert.equal((await visitor(service.url).signIn(`name${index}`)).status, 403)
@@ -126,14 +126,14 @@ test('after ten wrong tries an address waits, whatever the name', async () => {
   assert.equal((await visitor(service.url).signIn('ann')).status, 429)
 })
 
-test('tries that are under way count too', async () => {
+test('attempts that are being checked count, too', async () => {
   await using service = await withAnn()
   const all = await Promise.all(Array.from({ length: 15 }, () => visitor(service.url).signIn('ann', 'wrong password')))
   assert.equal(all.filter(({ status }) => status === 403).length, 10)
   assert.equal(all.filter(({ status }) => status === 429).length, 5)
 })
 
-test('signing out ends the session, takes the cookie and clears what the browser kept', async () => {
+test('signing out ends the session, removes the cookie and clears the cache of the browser', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   await ann.signIn('ann')
@@ -182,7 +182,7 @@ test('over plain HTTP from beyond this machine nobody signs in, and the page exp
   assert.equal((await visitor(allowed.url).post('/signin', { username: 'ann', password: PASSWORD }, far)).status, 303)
 })
 
-test('behind a proxy with TLS the public URL decides', async () => {
+test('behind a proxy with TLS people sign in at the public URL', async () => {
   await using service = await withAnn({
     LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8',
     LOCKSTEP_PUBLIC_URL: 'https://history.example',
@@ -200,7 +200,7 @@ test('behind a proxy with TLS the public URL decides', async () => {
   assert.equal(fine.status, 303)
 })
 
-test('a form from elsewhere is refused before anything else', async () => {
+test('a form from another site is refused before anything else', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   await ann.signIn('ann')
@@ -228,7 +228,7 @@ test('a form from elsewhere is refused before anything else', async () => {
   assert.equal((await ann.get('/settings')).status, 200)
 })
 
-test('a matching Origin is enough where browsers send nothing else', async () => {
+test('a matching Origin is enough if browsers send nothing else', async () => {
   await using service = await withAnn()
   const post = (origin: string) =>
     fetch(`${service.url}/signin`, {
@@ -259,7 +259,7 @@ test('a form that is too large or of another type is refused by name', async () 
   assert.equal(await post('username=ann', 'text/plain'), '415 unsupported_media_type')
 })
 
-test('tokens do not open the dashboard, cookies do not open the API', async () => {
+test('tokens do not work for the dashboard, nor cookies for the API', async () => {
   await using service = await withAnn()
   const token = await service.token('ann')
   const withToken = await visitor(service.url).get('/settings', { Authorization: `Bearer ${token}` })
@@ -270,7 +270,7 @@ test('tokens do not open the dashboard, cookies do not open the API', async () =
   assert.equal(withCookie.status, 401)
 })
 
-test('every page is for this moment and this place only', async () => {
+test('no page is cached, framed, indexed or named as referrer', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   await ann.signIn('ann')
@@ -303,14 +303,14 @@ test('every page is for this moment and this place only', async () => {
   }
 })
 
-test('with the dashboard off there is none', async () => {
+test('with the dashboard off its paths do not exist', async () => {
   await using service = await withAnn({ LOCKSTEP_DASHBOARD: 'off' })
   for (const path of ['/', '/signin', '/keys', '/assets/base.css']) {
     assert.equal((await service.fetch(path)).body.code, 'no_route')
   }
 })
 
-test('the log has neither passwords nor cookies nor names', async () => {
+test('the log contains no passwords, cookies or names', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)
   await ann.signIn('ann', 'a secret mistake')
@@ -325,7 +325,7 @@ test('the log has neither passwords nor cookies nor names', async () => {
   }
 })
 
-test('the picker shows only whom one may read, and access that is taken back ends at once', async () => {
+test('the picker has only accounts the viewer may read, and ended access ends at once', async () => {
   const lines = [...world, account(4, 'dee'), partnership(4, 2)]
   await using service = await startService(lines)
   await allowSignIn(service, 'ben')

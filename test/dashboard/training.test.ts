@@ -107,7 +107,7 @@ test('the overview has the last session, its grade rounded half up, and the pass
   assert.match(text, /Program 9 Not passed 70 %, 100 repetitions, ≈ 50 m/)
 })
 
-test('without sessions the page shows no 0 %, but what would be there and how to import it', async () => {
+test('without sessions the page shows no 0 %, but what it will show and how to import it', async () => {
   await using ann = await open([records.account(1, 'ann')])
   for (const path of ['/', '/training', '/training?range=all', '/programs']) {
     const text = await ann.page(path)
@@ -207,7 +207,7 @@ test('CSV has the rows that are shown, in their order; NDJSON has their records 
   )
 })
 
-test('a training session shows its five stats, every field by a plain word, and the call that answers with it', async () => {
+test('a training session shows its five stats, every field by a plain word, and the call that returns it', async () => {
   await using ann = await open()
   const text = await ann.page('/training/1')
   // 3 segments of 61 seconds each.
@@ -239,7 +239,7 @@ test('a program shows its facts, its segments, and the sessions with it', async 
   assert.match(text, /2 of 2 sessions passed \(100 %\)/)
 })
 
-test('records of others are found where they gave access, and are not there otherwise', async () => {
+test('records of others are shown if they gave access, and do not exist otherwise', async () => {
   await using ben = await open(history, 'ben')
   assert.match(await ben.page('/training'), /No training sessions yet/)
   for (const path of ['/training/5', '/training/99', '/training/x', '/programs/99']) {
@@ -291,7 +291,7 @@ test('in discreet mode no name, kind or text is anywhere in a page', async () =>
   assert.match(await ann.page('/programs'), /Program 1/)
 })
 
-test('the names of fields are not on a page, but in its JSON view', async () => {
+test('names of fields are in the JSON view of a page only', async () => {
   await using ann = await open()
   const hidden = [
     'longestDeepthroat',
@@ -308,7 +308,7 @@ test('the names of fields are not on a page, but in its JSON view', async () => 
   }
 })
 
-test('only pages with charts may set styles, and none is kept', async () => {
+test('only pages with charts may set styles, and no page is cached', async () => {
   await using ann = await open()
   for (const [path, charts] of [
     ['/', false],

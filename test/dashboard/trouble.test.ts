@@ -94,7 +94,7 @@ testOnPostgres('a page that takes too long says so like any other that cannot be
 
 const WAITING = `from pg_stat_activity where application_name = 'lockstep' and wait_event_type = 'Lock'`
 
-test('who looks for a page that is not there gets one that says so; a program gets JSON', async () => {
+test('for an unknown path a browser gets a page that says so, a program gets JSON', async () => {
   await using service = await startService(world)
   const somebody = visitor(service.url)
   for (const path of ['/nowhere', '/Training', '//', '/docs/x', '/locks/', '/training/']) {
@@ -113,7 +113,7 @@ test('who looks for a page that is not there gets one that says so; a program ge
   assert.equal(JSON.parse((await somebody.post('/nowhere', { a: 'b' })).text).code, 'no_route')
 })
 
-test('with the dashboard off, a browser that looks for a page gets JSON as well', async () => {
+test('with the dashboard off, browsers get JSON for an unknown path as well', async () => {
   await using service = await startService(world, { LOCKSTEP_DASHBOARD: 'off' })
   assert.equal(JSON.parse((await visitor(service.url).get('/nowhere')).text).code, 'no_route')
 })

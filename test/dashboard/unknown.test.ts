@@ -66,7 +66,7 @@ describe('pages say no more than is known', () => {
     assert.match((await ann.get('/locks')).text, /<span class="state on">Locked</)
   })
 
-  test('what is known of an active lock says how old it is, and counts no further', async () => {
+  test('the state of an active lock says how old it is, and time after that is not counted', async () => {
     await isKnownUpTo(now - 2 * DAY_MS)
     for (const path of ['/', '/locks', '/locks/52']) {
       assert.match((await ann.get(path)).text, /as of 2 days ago/, path)

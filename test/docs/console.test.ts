@@ -7,7 +7,7 @@ import { trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 test(
-  'the console lists, finds, shows and tries operations, and talks to nobody but this service',
+  'the console lists, finds, shows and tries operations, and connects to this service only',
   needsChromium,
   async () => {
     await using service = await startService([...world, trainingSession(5, 1, { name: 'Morning' })])

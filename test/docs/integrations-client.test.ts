@@ -43,7 +43,7 @@ after(async () => {
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 
-test('the declarations that are served have the types of the client here', () => {
+test('the declarations that are served have the types of src/client.ts', () => {
   // Not run: that this compiles is the test.
   type Served = served.Endpoints
   type Params = { [P in keyof Endpoints]: Endpoints[P]['params'] }

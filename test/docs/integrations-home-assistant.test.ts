@@ -156,7 +156,7 @@ test('no field that is null, empty or absent breaks an entity, in any state', ne
   }
 })
 
-test('an answer that is no status breaks nothing: all is unknown or unavailable', needsJinja, async () => {
+test('a response that is not a status breaks nothing: all is unknown or unavailable', needsJinja, async () => {
   const { text } = await service.fetch('/api/v1/status', 'none')
   const bodies = [text, '', 'Bad Gateway', 'null', '""', '[]', '[1]', '"x"', '1', '{}', '{"ok":true}']
   const data = ['null', '""', '[]', '{}', '"x"', '0', 'false'].map(value => `{"ok":true,"data":${value}}`)

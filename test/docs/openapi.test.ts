@@ -29,7 +29,7 @@ test('every operation of the contract is in the document, under its path and nam
 })
 
 for (const [name, endpoint] of endpoints) {
-  test(`${name} is described with its scope, its parameters and everything it can answer`, () => {
+  test(`${name} is described with its scope, its parameters and all its responses`, () => {
     const operation = operationAt(endpoint.path)
     assert.equal(operation.summary, endpoint.summary)
     assert.ok(operation.description.startsWith(endpoint.description ?? 'One '))
@@ -95,7 +95,7 @@ test('records are named, so that generated code has one type for each', () => {
   }
 })
 
-test('refusals look as their examples show', async () => {
+test('error responses look like their examples', async () => {
   await using service = await startService([...world, lockTemplate(5, 1)])
   const token = await service.token('ann')
   const narrow = await service.token('ann', { scopes: ['dtt:read'] })

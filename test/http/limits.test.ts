@@ -86,7 +86,7 @@ test('a 304 does not count against the rate limit', async () => {
   )
 })
 
-test('a window ends after a minute, and a refund does not reach into the next one', () => {
+test('a window ends after a minute, and a refund does not change the next one', () => {
   const limits = makeLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
   const first = limits.admit(1, 1000)
   limits.admit(1, 30_000)
@@ -99,7 +99,7 @@ test('a window ends after a minute, and a refund does not reach into the next on
   assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=2;t=60\r\n$/)
 })
 
-test('a clock that is set back does not extend a window', async t => {
+test('setting the clock back does not extend a window', async t => {
   await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '1' })
   assert.equal(left(await get(again.port, ONE, bearer(ann))), 0)
   const { now } = Date
@@ -241,7 +241,7 @@ test('an IPv6 /64 counts as one client, and an IPv4-mapped address as IPv4', asy
   assert.deepEqual(await failFrom('127.0.0.1', ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.2']), [401, 429, 401])
 })
 
-test('the client address is read from the chain of proxies as far as they are trusted', () => {
+test('the client address is the last one in the chain of proxies that is not a trusted proxy', () => {
   const trusted = new BlockList()
   trusted.addSubnet('10.0.0.0', 8, 'ipv4')
   trusted.addSubnet('fd00::', 8, 'ipv6')

@@ -19,7 +19,7 @@ const paths = [
   '/client.js',
 ]
 
-test('paths beside the API ignore Accept and query, and do not name the software', async () => {
+test('paths outside the API ignore Accept and query, and do not name the software', async () => {
   await using service = await startService()
   for (const path of paths) {
     const { status, headers } = await ask(service.url, 'GET', `${path}?limit=0&token=1`, { Accept: 'image/png' })

@@ -146,7 +146,7 @@ test('a timestamp is written as UTC, with milliseconds only if they are not zero
   )
 })
 
-test('a range of days includes its first and its last day; instants are exact bounds', () => {
+test('a range of days includes its first and last day; instants are exact bounds', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: Math.floor((LAST - FIRST) / DAY_MS) }), index => {
       const instant = FIRST + index * DAY_MS

@@ -66,7 +66,7 @@ const elsewhere: Partial<Record<ErrorCode, () => Promise<[answer: RawAnswer, pro
 }
 
 for (const code of Object.keys(errors) as ErrorCode[]) {
-  test(`${code} has its status, headers and body for every cause, and echoes nothing of the request`, async () => {
+  test(`${code} has its status, headers and body for every cause, and contains nothing from the request`, async () => {
     const special = elsewhere[code]
     if (special !== undefined) {
       const [answer, promised] = await special()
@@ -88,7 +88,7 @@ test('request ids are unique', async () => {
   assert.equal(new Set(ids).size, 3001)
 })
 
-test('pipelined requests are answered in order, until one whose framing is in doubt', async () => {
+test('pipelined requests are answered in order, up to one with ambiguous framing', async () => {
   const kept = table.filter(({ closes }) => closes === false)
   const closing = table.filter(({ closes }) => closes === true)
   const row = (rows: readonly Refused[]) => fc.nat(rows.length - 1).map(index => rows[index] as Refused)

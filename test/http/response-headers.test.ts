@@ -78,7 +78,7 @@ test('without undocumented parts of Node, requests are answered in order, errors
   assert.equal(await connection.closed(), '')
 })
 
-test('without undocumented parts of Node, a server that stops sends the responses that are due', async () => {
+test('without undocumented parts of Node, a server that stops sends its pending responses', async () => {
   await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
   const token = await service.token('ann')
   const arrived = Promise.withResolvers<void>()

@@ -142,7 +142,7 @@ test('a slow reader gets every response, in order', async () => {
   for (const { status, body } of answers) assert.deepEqual([status, body.length], [200, answers[0]?.body.length])
 })
 
-test('a thousand connections are all answered, beside a thousand silent ones', async () => {
+test('a thousand connections are all answered while a thousand others are silent', async () => {
   const silent = Array.from({ length: 1000 }, () => open(service.service.port))
   const answers = await Promise.all(
     Array.from({ length: 1000 }, (_, index) =>

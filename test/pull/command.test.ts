@@ -246,7 +246,7 @@ test('one pull for an account at a time: a second ends with 3', async () => {
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
 })
 
-test('an id or a name that is somebody else here stops the pull with 1, unless --account names the id', async () => {
+test('an id or a name that belongs to another account here stops the pull with 1, unless --account names the id', async () => {
   await using source = await startSource(usual(makeWorld()))
   for (const [id, name] of [
     ['1', 'bob'],

@@ -6,7 +6,7 @@ import { type Change, checkStore, ModelSource, OTHER } from '../support/sources/
 import { checkSchedules } from '../support/sources/model-runs.ts'
 import { SOURCE_TOKEN, startSource } from '../support/sources/source-server.ts'
 
-test('after many schedules of changes, failures and stops, the store is as the source is', () =>
+test('after many schedules of changes, failures and stops, the store equals the source', () =>
   checkSchedules(postgresUrl === undefined ? 80 : 25))
 
 test('a pull that is killed at 50 random points ends with the same store as one that is not', async () => {

@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import { postgresUrl } from '../support/databases.ts'
 import { checkSchedules, runSchedule } from '../support/sources/model-runs.ts'
 
-test('after any schedule of changes, failures and stops, a quiet full round leaves the store as the source is', () =>
+test('after any schedule of changes, failures and stops, an undisturbed full round makes the store equal to the source', () =>
   checkSchedules(postgresUrl === undefined ? 12 : 5))
 
 test('a record that did not answer in one round is found gone when the source has removed it', () => {

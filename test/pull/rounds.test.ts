@@ -93,7 +93,7 @@ test('everything is walked again after a week', async () => {
   assert.equal((await pull(here.store, source.url, { clock })).isFull, true)
 })
 
-test('what was open is read again, however far back it is', async () => {
+test('unfinished sessions are read again, however old they are', async () => {
   const world = history(250).add(lockSession(1, 1, { isActive: true, lockState: 'locked', startDate: at(90) }))
   world.add(trainingSession(600, 1, { created_at: at(30), passed: null }))
   await using source = await startSource({ world, identity: '/users/me' })
@@ -155,7 +155,7 @@ test('a row that is gone is kept until it is pruned, and one that comes back is 
   assert.deepEqual(await findPrunable(here.store), [])
 })
 
-test('where the source does not say whose token it is, nothing can be pruned', async () => {
+test('if the source does not say whose token it is, nothing can be pruned', async () => {
   const world = history(3)
   await using source = await startSource({ world })
   await using here = await openStore()
@@ -320,7 +320,7 @@ test('access stays while the owner is on any page of the people, however few a p
   assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
 })
 
-test('what a round that failed calls gone cannot be pruned before a round has ended well', async () => {
+test('rows that a failed round found gone cannot be pruned before a round has succeeded', async () => {
   const world = history(3).add(...Array.from({ length: 20 }, (_, index) => lockTemplate(100 + index, 1)))
   await using source = await startSource({ world, identity: '/users/me' })
   await using here = await openStore()
@@ -341,7 +341,7 @@ test('what a round that failed calls gone cannot be pruned before a round has en
   )
 })
 
-test('a name that cannot be used here is replaced, and that is said', async () => {
+test('a name that cannot be used here is replaced, and the report says so', async () => {
   const world = new SourceWorld().add(account(1, '4711'), lockTemplate(1, 1))
   await using source = await startSource({ world, identity: '/users/me' })
   await using here = await openStore()

@@ -230,7 +230,7 @@ test('an address is https, or on this machine, and may end in /api/v1', () => {
   for (const text of bad) assert.throws(() => parseAddress(text), /must/, text)
 })
 
-test('a token is one line; a newline at its end is not part of it', () => {
+test('a token is one line, without the newline at its end', () => {
   assert.equal(parseToken('lks_abc\n'), 'lks_abc')
   for (const text of ['', ' ', 'a b', 'a\nb', 'ü']) {
     assert.throws(

@@ -33,7 +33,7 @@ function withoutAsOf(archive: string): string {
   return archive.replace(/,"asOf":"[^"]*"/, '')
 }
 
-test('everything of an account is pulled from another service, and a second round finds nothing new', async () => {
+test('all records of an account are pulled from another service, and a second round finds nothing new', async () => {
   await using service = await startService(
     sample.map(line => JSON.parse(line)),
     unlimited,
@@ -60,7 +60,7 @@ test('everything of an account is pulled from another service, and a second roun
   )
 })
 
-test('a source that is the bare specification gives what its wire has', async () => {
+test('everything is pulled that a source with only the basic paths sends', async () => {
   const world = await sampleWorld()
   await using source = await startSource(bareOptions(world))
   await using here = await openStore()

@@ -64,7 +64,7 @@ test('a walk that stops at its second page is not read again, one that stops lat
   assert.deepEqual(third.offsets, [0, 90, 180, 0])
 })
 
-test('rows that are added in front during the walk are found at its end', async () => {
+test('rows that are added at the front during the walk are found at its end', async () => {
   const list = makeList(range(250), (rows, read) => {
     if (read === 1) rows.unshift(...range(130, 1000))
   })
@@ -72,7 +72,7 @@ test('rows that are added in front during the walk are found at its end', async 
   for (const id of [...range(250), ...range(130, 1000)]) assert.ok(list.seen.has(id), String(id))
 })
 
-test('a walk steps back when rows in front were removed, and misses none', async () => {
+test('a walk steps back when earlier rows were removed, and misses none', async () => {
   const list = makeList(range(400), (rows, read) => {
     if (read === 2) rows.splice(0, 50)
   })
@@ -95,7 +95,7 @@ test('a list that keeps changing, and one that ignores the offset, end the walk 
   await assert.rejects(stuck, /every offset of a list with the same page/)
 })
 
-test('whatever is added and removed meanwhile, a row that stays is never missed', async () => {
+test('a row that stays is never missed, whatever is added and removed during the walk', async () => {
   const changes = fc.array(
     fc.record({
       read: fc.integer({ min: 0, max: 12 }),

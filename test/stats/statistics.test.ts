@@ -28,7 +28,7 @@ const at = (text: string) => Date.parse(text)
 const days = (from: string, to: string) =>
   ({ unit: 'day', weekStart: 'monday', from: dayOf(from), to: dayOf(to) }) as const
 
-test('a zone is named as the IANA data has it, and never by an offset', () => {
+test('a zone is an IANA name, never an offset', () => {
   for (const name of [
     ...Intl.supportedValuesOf('timeZone'),
     'UTC',
@@ -44,7 +44,7 @@ test('a zone is named as the IANA data has it, and never by an offset', () => {
   }
 })
 
-test('dates are days of the calendar and nothing else', () => {
+test('only days of the calendar are dates', () => {
   fc.assert(
     fc.property(fc.integer({ min: -700_000, max: 2_900_000 }), day => assert.equal(parseDate(formatDate(day)), day)),
   )
@@ -88,7 +88,7 @@ test('days have the hours that their zone gives them, and a day that it skipped 
   assert.deepEqual(hours('America/Sao_Paulo', '2017-10-15', '2017-10-15'), [['2017-10-15', 23]])
 })
 
-test('a week or month that the range cuts is named by its first day, and starts and ends with the range', () => {
+test('a week or month that is cut by the range is named by its first day, and starts and ends with the range', () => {
   const range = { unit: 'week', weekStart: 'monday', from: dayOf('2026-03-18'), to: dayOf('2026-03-24') } as const
   const now = at('2026-03-24T12:00:00Z')
   assert.deepEqual(bucketsOf(range, zoneClock('UTC'), now), [
@@ -107,7 +107,7 @@ test('a week or month that the range cuts is named by its first day, and starts 
   )
 })
 
-test('buckets are counted without being made', () => {
+test('the number of buckets is computed without creating them', () => {
   const day = fc.integer({ min: dayOf('1990-01-01'), max: dayOf('2040-01-01') })
   const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
   const weekStart = fc.constantFrom<'monday' | 'sunday'>('monday', 'sunday')
@@ -132,7 +132,7 @@ test('a range without a start has twelve buckets, and one without an end runs to
   assert.deepEqual(dates('month', '2026-02-10', undefined), ['2026-02-10', '2026-03-18', 2])
 })
 
-test('percentiles are grades that were given, by nearest rank', () => {
+test('percentiles are actual grades, by nearest rank', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: -20, max: 120 }), { minLength: 1, maxLength: 60 }), grades => {
       const counts = new GradeCounts()
@@ -147,7 +147,7 @@ test('percentiles are grades that were given, by nearest rank', () => {
   assert.equal(new GradeCounts().mean(), null)
 })
 
-test('with a kind of segment, only sessions that have one count, and only what these segments brought', () => {
+test('with a filter by kind, only sessions with such segments count, and only these segments of them', () => {
   const random = seeded(3)
   const clock = zoneClock('Europe/Berlin')
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
@@ -188,7 +188,7 @@ test('a kind without graded segments has no grades, and its segments are counted
   assert.equal(total.unknownDistances, 1)
 })
 
-test('time under lock counts once, as locked before a break and a break before open', () => {
+test('overlapping times under lock count once: locked before break, break before open', () => {
   const clock = zoneClock('UTC')
   const day = at('2026-03-02T00:00:00Z')
   const hour = (hours: number) => day + hours * HOUR
@@ -216,7 +216,7 @@ test('time under lock counts once, as locked before a break and a break before o
   })
 })
 
-test('the longest interval is cut to its bucket, and the longest of all buckets is no sum', () => {
+test('the longest interval is cut to its bucket, and the longest of all buckets is not a sum', () => {
   const clock = zoneClock('UTC')
   const start = at('2026-03-02T20:00:00Z')
   const end = at('2026-03-03T03:00:00Z')
@@ -234,7 +234,7 @@ test('the longest interval is cut to its bucket, and the longest of all buckets 
   )
 })
 
-test('a streak is made of days in a row, and today may still come', () => {
+test('a streak is consecutive days, and does not end before today is over', () => {
   const clock = zoneClock('UTC')
   const today = dayOf('2026-03-18')
   const streaks = (...back: number[]) =>
@@ -250,7 +250,7 @@ test('a streak is made of days in a row, and today may still come', () => {
   assert.deepEqual(streaks(0, -1, -2), { current: 1, longest: 1, from: today, to: today })
 })
 
-test('streaks are what counting back day by day finds', () => {
+test('streaks are the same as counted back day by day', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 40 }), back => {
       const today = dayOf('2026-03-18')

@@ -49,7 +49,7 @@ const events = fc
 const end = fc.option(fc.integer({ min: 0, max: 1200 }), { nil: null })
 const now = fc.integer({ min: 0, max: 1200 })
 
-test('the intervals of a lock session follow each other without a gap and sum to the whole', () => {
+test('the intervals of a lock session have no gaps and add up to the whole session', () => {
   fc.assert(
     fc.property(events, end, now, (events, end, now) => {
       const intervals = lockIntervals(events, end, now)
@@ -65,7 +65,7 @@ test('the intervals of a lock session follow each other without a gap and sum to
   )
 })
 
-test('neither the order of events nor one that comes twice changes the intervals', () => {
+test('the order of events and repeated events do not change the intervals', () => {
   const disordered = events.chain(events =>
     fc.tuple(fc.constant(events), fc.shuffledSubarray([...events, ...events], { minLength: events.length * 2 })),
   )
@@ -76,7 +76,7 @@ test('neither the order of events nor one that comes twice changes the intervals
   )
 })
 
-test('where an event is missing, the lock stays as it was until something says otherwise', () => {
+test('where an event is missing, the state of the lock lasts until the next event', () => {
   const told: LockEvent[] = [
     [0, 1, 'start'],
     [10, 0, 'break'],
@@ -98,7 +98,7 @@ test('where an event is missing, the lock stays as it was until something says o
   assert.deepEqual(lockIntervals(told, 40, 5), [{ start: 0, end: 5, locked: true, kind: 'start' }])
 })
 
-test('an old lock session that does not say when it ended did so with its last event', () => {
+test('an old lock session without an end ends with its last event', () => {
   const told: LockEvent[] = [
     [5, 0, 'unlocked'],
     [0, 1, 'start'],
@@ -109,14 +109,14 @@ test('an old lock session that does not say when it ended did so with its last e
   assert.equal(lockEnd({ at: 3, ended_at: null, is_active: 0 }, []), 3)
 })
 
-test('while a lock session is active, its end is a planned one', () => {
+test('the end of an active lock session is a planned one', () => {
   const session = { at: 0, ended_at: 9, is_active: 1 }
   assert.equal(lockEnd(session, []), null)
   assert.equal(plannedEnd(session), 9)
   assert.equal(plannedEnd({ ...session, is_active: 0 }), null)
 })
 
-test('periods follow each other, hold both ends, and begin at midnight of the zone', () => {
+test('periods have no gaps, include both ends of the range, and begin at midnight of the zone', () => {
   const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
   const span = fc.integer({ min: 0, max: 200 * 24 * HOUR })
   fc.assert(
@@ -141,7 +141,7 @@ test('periods follow each other, hold both ends, and begin at midnight of the zo
   )
 })
 
-test('days have 23, 25 or whatever hours their zone gives them, and one that it left out is none', () => {
+test('days have as many hours as their zone gives them, and a day that the zone skipped does not exist', () => {
   const hoursOf = (day: string, zone: string) => {
     const [from = 0, to = 0] = dayFrom(day, zone) ?? []
     return (to - from) / HOUR
@@ -160,7 +160,7 @@ test('days have 23, 25 or whatever hours their zone gives them, and one that it 
     assert.equal(dayFrom(text, 'UTC'), undefined)
 })
 
-test('the hours of a day with 23 and of one with 25 are all counted, in their week and in their month', () => {
+test('all hours of days with 23 or 25 hours count in their week and month', () => {
   const zone = 'Europe/Berlin'
   const spring = { start: at('2026-03-28T23:00:00Z'), end: at('2026-03-29T22:00:00Z') }
   const autumn = { start: at('2026-10-24T22:00:00Z'), end: at('2026-10-25T23:00:00Z') }
@@ -179,7 +179,7 @@ test('the hours of a day with 23 and of one with 25 are all counted, in their we
   }
 })
 
-test('time by days, weeks or months sums to the whole time', () => {
+test('times by day, week or month add up to the whole time', () => {
   const interval = fc
     .tuple(instant, fc.integer({ min: 0, max: 90 * 24 * HOUR }))
     .map(([start, long]) => ({ start, end: start + long }))
@@ -195,7 +195,7 @@ test('time by days, weeks or months sums to the whole time', () => {
   )
 })
 
-test('what lies outside the periods counts nowhere', () => {
+test('what is outside the periods is not counted', () => {
   const week = periodsBetween('week', at('2026-03-18T12:00:00Z'), at('2026-03-18T12:00:00Z'), 'UTC')
   const [monday = 0, next = 0] = week
   assert.equal(dayAt(monday, 'UTC'), '2026-03-16')
@@ -262,7 +262,7 @@ const sessions = (from: number, days: number) =>
     { maxLength: 40 },
   )
 
-test('weekly and monthly sums of sessions sum to the whole', () => {
+test('weekly and monthly sums of sessions add up to the total', () => {
   const from = at('2026-02-20T00:00:00Z')
   const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
   fc.assert(
@@ -277,7 +277,7 @@ test('weekly and monthly sums of sessions sum to the whole', () => {
   )
 })
 
-test('a week is compared with the mean of the four before it, and with nothing where nothing is older', () => {
+test('a week is compared with the mean of the four before it, and with nothing if there are none', () => {
   // A Wednesday.
   const now = at('2026-03-18T12:00:00Z')
   const day = 24 * HOUR
@@ -297,7 +297,7 @@ test('a week is compared with the mean of the four before it, and with nothing w
   assert.equal(compareWeeks(history.slice(0, 2), now, 'UTC').before, null)
 })
 
-test('a mean is rounded half up, and of nothing there is none', () => {
+test('a mean is rounded half up, and the mean of no values is null', () => {
   const grades = (...grades: (number | null)[]) => totalsOf(grades.map((grade, id) => session(id, 0, { grade }))).grade
   assert.equal(grades(80, 81), 81)
   assert.equal(grades(80, 80, 81), 80)
@@ -308,7 +308,7 @@ test('a mean is rounded half up, and of nothing there is none', () => {
   assert.equal(gradeOfKind(two, 'warmup'), null)
 })
 
-test('the moving average is the mean of up to seven known values, the newest of them its own', () => {
+test('the moving average is the mean of a value and up to six known values before it', () => {
   const value = fc.option(fc.integer({ min: 0, max: 100 }))
   fc.assert(
     fc.property(fc.array(value, { maxLength: 60 }), values => {
@@ -324,7 +324,7 @@ test('the moving average is the mean of up to seven known values, the newest of 
   )
 })
 
-test('statistics by kind count segments, and a kind keeps the sessions that have any', () => {
+test('statistics by kind count segments, and a filter by kind keeps the sessions that have such segments', () => {
   const first = session(1, 0, {
     kinds: [kindOf('warmup', [100], 1), kindOf('training', [60, 60, 80], 1)],
   })
@@ -363,7 +363,7 @@ test('the calendar has every day of 26 weeks up to today once, with all that hap
   )
 })
 
-test('the last weeks of a zone end with the one that holds now', () => {
+test('the last weeks end with the current week of the zone', () => {
   fc.assert(
     fc.property(instant, zone, fc.integer({ min: 1, max: 60 }), (now, zone, count) => {
       const weeks = lastPeriods('week', count, now, zone)

@@ -11,7 +11,7 @@ import {
 
 const YEARS = [2016, 2026] as const
 
-test('in every zone buckets fill ten years without a gap, and hold what a count by minute finds', () => {
+test('in every zone buckets cover ten years without a gap, and count what a count by minute finds', () => {
   // Zones whose clocks showed the same all the time are counted once.
   const counted = new Set<string>()
   for (const [index, zone] of Intl.supportedValuesOf('timeZone').entries()) {

@@ -140,7 +140,7 @@ testOnPostgres('PostgreSQL gives the same responses as SQLite, byte for byte, wi
   const other = await serveAll(await open(empty.url, { busyTimeoutMs: 5000 }), () => empty.remove())
   try {
     await t.test('every endpoint with every parameter', () => compareAnswers(other, everyNth(1), ['edge']))
-    await t.test('some of them for everybody', () => compareAnswers(other, everyNth(5)))
+    await t.test('some of them for every caller', () => compareAnswers(other, everyNth(5)))
     await t.test('exports, of everything and of one account', async () => {
       const whole = await exported(reference.store)
       assert.ok(whole.length > 100_000)
@@ -152,7 +152,7 @@ testOnPostgres('PostgreSQL gives the same responses as SQLite, byte for byte, wi
   }
 })
 
-test('identifiers beyond 32 bits, and beyond all integers, are not found', async () => {
+test('identifiers beyond 32 bits, and beyond exact integers, are not found', async () => {
   for (const id of ['3000000000', String(LARGEST - 1), '9007199254740992', '99999999999999999999']) {
     const { status, text } = await answer(reference, `/api/v1/dtt/sessions/${id}`, 'sam')
     assert.equal(status, 404, text)

@@ -104,7 +104,7 @@ for (const { title, spoil, says } of unfit) {
   })
 }
 
-testOnBoth('a first step that fails leaves nothing behind, and works once its way is clear', async ({ url }) => {
+testOnBoth('a first step that fails changes nothing, and works once its cause is removed', async ({ url }) => {
   await change(url, 'create table lock_session (id integer)', 'any')
   await assert.rejects(opened(url), /already exists/)
   assert.deepEqual(await tables(url), ['lock_session'])
@@ -269,7 +269,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   await ask(service, 'select * from later')
 })
 
-testOnBoth('columns that a step adds are filled from the records that are there', async ({ url }) => {
+testOnBoth('columns that a step adds are filled from stored records', async ({ url }) => {
   const store = await opened(url)
   const practice = lockTemplate(11, 1, { isTestLock: true, isTimeDisplayed: false })
   const sessions = Array.from({ length: 450 }, (_, index) => trainingSession(100 + index, 1 + (index % 3)))

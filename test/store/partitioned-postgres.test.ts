@@ -30,7 +30,7 @@ testOnEmptyPostgres('tables partitioned by owner give the same responses and the
 })
 
 testOnEmptyPostgres(
-  'with tables in parts by owner imports find the record of an identifier in any part',
+  'with tables partitioned by owner, imports find the record of an identifier in any partition',
   async ({ url }) => {
     const store = await open(url, { busyTimeoutMs: 4000 })
     await spread(store)
@@ -65,7 +65,7 @@ testOnEmptyPostgres(
 )
 
 testOnEmptyPostgres(
-  'a read goes to no more parts than it has owners, but for a public template of anybody',
+  'a read uses no more partitions than it has owners, except for a public template of any owner',
   async ({ url }) => {
     const store = await open(url, { busyTimeoutMs: 4000 })
     await importArchive(store, archiveOf(records))
@@ -114,7 +114,7 @@ const [, staying = ''] = /reference tables:[^.]*\.([^.]*) stay tables of the\s+c
 const local = [...staying.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
 
 testOnEmptyPostgres(
-  'the docs say of each table whether it is distributed, copied or local; distributed ones refer to copied ones alone',
+  'the docs say whether each table is distributed, a reference or local; distributed ones refer to reference tables alone',
   async ({ url }) => {
     const store = await open(url, { busyTimeoutMs: 4000 })
     const { rows: tables } = await sql<{ name: string }>`

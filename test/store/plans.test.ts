@@ -14,10 +14,10 @@ const ROWS = 12_000
 const ACCOUNTS = 400
 
 /** The most owners whose rows are merged from an index; see the end of this file for more. */
-const MOST_MERGED = 100
+const MAX_MERGED_OWNERS = 100
 
 /** How many accounts each caller reads, itself included: the caller and all of a lower id. */
-const widths = [1, 2, 5, MOST_MERGED]
+const ownerCounts = [1, 2, 5, MAX_MERGED_OWNERS]
 
 const service = await startService([], unlimited)
 after(() => service[Symbol.asyncDispose]())
@@ -79,10 +79,10 @@ for (const analyzed of [false, true]) {
   test(`every query finds its rows by an index and in order, without a scan or a sort${given}`, async () => {
     if (analyzed) await sql`analyze`.execute(store.db)
     const queries = new Map<Query<never, unknown>, object>()
-    for (const width of widths) {
-      const token = await tokenOf(width)
+    for (const owners of ownerCounts) {
+      const token = await tokenOf(owners)
       // Which query is run is decided by two of them at most.
-      for (const address of addresses(width === 1 ? Infinity : 2)) {
+      for (const address of addresses(owners === 1 ? Infinity : 2)) {
         asked.length = 0
         const { status, text, headers } = await service.fetch(address, token)
         assert.equal(status, 200, `${address}: ${text}`)
@@ -162,8 +162,8 @@ const byIndex: readonly { address: string; step: string }[] = [
 ]
 
 test('filters are conditions on an index, once for each account', async () => {
-  for (const width of [1, 5]) {
-    const token = await tokenOf(width)
+  for (const owners of [1, 5]) {
+    const token = await tokenOf(owners)
     for (const { address, step } of byIndex) {
       asked.length = 0
       await service.fetch(`/api/v1${address}`, token)
@@ -172,16 +172,16 @@ test('filters are conditions on an index, once for each account', async () => {
       const isList = /^\/(?:lkbx|dtt)(?:\/templates|\/sessions)(?:\?|$)/.test(address)
       // One account's stretch is read as it is; several are merged by what the index has of them.
       const expected =
-        isList && width === 1
+        isList && owners === 1
           ? step.replace(/SEARCH (\w+_(?:session|template)) USING COVERING/, 'SEARCH record USING')
           : step
-      assert.equal(steps.filter(one => one === expected).length, isList ? width : 1, `${address}\n${steps.join('\n')}`)
+      assert.equal(steps.filter(one => one === expected).length, isList ? owners : 1, `${address}\n${steps.join('\n')}`)
     }
   }
 })
 
 test('for more accounts than are merged, lists sort what the index finds, and nothing is scanned', async () => {
-  const token = await tokenOf(MOST_MERGED + 1)
+  const token = await tokenOf(MAX_MERGED_OWNERS + 1)
   for (const address of ['/lkbx/templates', '/lkbx', '/dtt/sessions?passed=true', '/dtt/sessions/1', '/users']) {
     asked.length = 0
     assert.equal((await service.fetch(`/api/v1${address}`, token)).status, 200)
@@ -201,10 +201,10 @@ async function planOf(query: Query<never, unknown>, values: object) {
 }
 
 /** A token of the account that reads as many. */
-function tokenOf(width: number): Promise<string> {
-  const known = tokens.get(width)
-  const token = known ?? service.token(`user-${width}`)
-  tokens.set(width, token)
+function tokenOf(owners: number): Promise<string> {
+  const known = tokens.get(owners)
+  const token = known ?? service.token(`user-${owners}`)
+  tokens.set(owners, token)
   return token
 }
 
@@ -224,9 +224,9 @@ async function fill() {
   const at = 'n % 20000'
   const statements = [
     `${await copies('account', { id, username: "'user-' || n" })} where n <= ${ACCOUNTS}`,
-    ...[...widths, MOST_MERGED + 1].map(
-      width => `insert into partnership (owner_id, partner_id)
-        select n, ${width} from numbers where n <= ${width} and n <> ${width}`,
+    ...[...ownerCounts, MAX_MERGED_OWNERS + 1].map(
+      owners => `insert into partnership (owner_id, partner_id)
+        select n, ${owners} from numbers where n <= ${owners} and n <> ${owners}`,
     ),
     await copies('lock_template', { id, owner_id, at }),
     await copies('lock_device', { id, owner_id }),

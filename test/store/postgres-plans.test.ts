@@ -39,10 +39,10 @@ const ROWS = 100_000
 const ACCOUNTS = 500
 
 /** The most owners whose rows are merged from an index. */
-const MOST_MERGED = 100
+const MAX_MERGED_OWNERS = 100
 
 /** How many accounts each caller reads, itself included: the caller and all of a lower id. */
-const widths = [1, 2, 5, MOST_MERGED]
+const ownerCounts = [1, 2, 5, MAX_MERGED_OWNERS]
 
 const OFFSET = 10
 const LIMIT = 20
@@ -63,14 +63,14 @@ let started: ReturnType<typeof startAll> | undefined
 const everything = () => (started ??= startAll())
 after(async () => (await started)?.end())
 
-testOnPostgres('before the engine knows what its tables hold, every query finds its rows by an index', () =>
-  explainAll(widths),
+testOnPostgres('without statistics of the engine, every query finds its rows by an index', () =>
+  explainAll(ownerCounts),
 )
 
-testOnPostgres('once it knows, too: a page costs what it shows, and nothing is sorted but a page', async () => {
+testOnPostgres('with statistics, too: a page reads only the rows it shows, and only a page is sorted', async () => {
   const { store } = await everything()
   await sql`analyze`.execute(store.db)
-  await explainAll(widths)
+  await explainAll(ownerCounts)
 })
 
 testOnPostgres(
@@ -79,7 +79,7 @@ testOnPostgres(
     const { token, asked, ask, plan } = await everything()
     for (const path of ['/lkbx/templates', '/lkbx', '/dtt/sessions?passed=true', '/dtt/sessions/1', '/users']) {
       asked.length = 0
-      assert.equal((await ask(`/api/v1${path}`, await token(MOST_MERGED + 1))).status, 200)
+      assert.equal((await ask(`/api/v1${path}`, await token(MAX_MERGED_OWNERS + 1))).status, 200)
       for (const one of asked) {
         for (const node of nodesOf(await plan(one))) assert.notEqual(node['Node Type'], 'Seq Scan', path)
       }
@@ -172,9 +172,9 @@ function isOfRecords(address: string): boolean {
 }
 
 /** Explains every query of every endpoint for records as the service has it planned. */
-async function explainAll(widths: readonly number[]) {
+async function explainAll(ownerCounts: readonly number[]) {
   const { ask, asked, token, plan } = await everything()
-  for (const width of widths) {
+  for (const owners of ownerCounts) {
     const queries = new Map<Query<never, unknown>, { values: object; address: string }>()
     for (const address of addresses(values, ['1'])) {
       if (!isOfRecords(address) || (address.includes('offset') && address.includes('cursor'))) continue
@@ -182,26 +182,26 @@ async function explainAll(widths: readonly number[]) {
       const limited = /[?]/.test(address) ? `${address}&limit=${LIMIT}` : address
       const { status, text } = await ask(
         /offset|cursor|from|to|passed|lockState/.test(address) ? limited : address,
-        await token(width),
+        await token(owners),
       )
       assert.equal(status, 200, `${address}: ${text}`)
       for (const { query, values } of asked) queries.set(query, { values, address })
     }
     assert.ok(queries.size >= 25, `${queries.size} queries`)
     for (const [query, { values, address }] of queries) {
-      assertFrugal(await plan({ query, values }), width, `${address} for ${width} accounts`)
+      assertFrugal(await plan({ query, values }), owners, `${address} for ${owners} accounts`)
     }
   }
 }
 
-function assertFrugal(plan: Plan, width: number, what: string) {
+function assertFrugal(plan: Plan, owners: number, what: string) {
   // One row more tells whether a page follows; of each account one is looked at that is not shown.
-  const most = width + OFFSET + 51
+  const most = owners + OFFSET + 51
   for (const node of nodesOf(plan)) {
     const shown = `${what}: ${JSON.stringify(node, undefined, 1)}`
     assert.notEqual(node['Node Type'], 'Seq Scan', shown)
     assert.ok(node['Actual Rows'] * node['Actual Loops'] <= most, shown)
-    assert.ok((node['Rows Removed by Filter'] ?? 0) * node['Actual Loops'] <= width, shown)
+    assert.ok((node['Rows Removed by Filter'] ?? 0) * node['Actual Loops'] <= owners, shown)
   }
 }
 
@@ -224,9 +224,9 @@ async function startAll() {
     watched,
     newToken,
     /** A token of the account that reads so many. */
-    token(width: number): Promise<string> {
-      const known = tokens.get(width) ?? newToken(width)
-      tokens.set(width, known)
+    token(owners: number): Promise<string> {
+      const known = tokens.get(owners) ?? newToken(owners)
+      tokens.set(owners, known)
       return known
     },
     async ask(path: string, token: string) {
@@ -273,9 +273,9 @@ async function fill(store: Store) {
   const all = { id, owner_id, document }
   const statements = [
     await copies('account', { id, username: `'user-' || n`, document }),
-    ...[...widths, MOST_MERGED + 1].map(
-      width => `insert into partnership (owner_id, partner_id)
-        select n, ${width} from generate_series(1, ${width - 1}) as n`,
+    ...[...ownerCounts, MAX_MERGED_OWNERS + 1].map(
+      owners => `insert into partnership (owner_id, partner_id)
+        select n, ${owners} from generate_series(1, ${owners - 1}) as n`,
     ),
     await copies('lock_template', { ...all, at }),
     await copies('lock_device', all),

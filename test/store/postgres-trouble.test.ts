@@ -71,7 +71,7 @@ for (const how of ['fast', 'immediate'] as const) {
 }
 
 testOnPostgres(
-  'while a table is locked, readers of it are told to come back, and nothing is left waiting',
+  'while a table is locked, its readers are told to try again, and no connection keeps waiting',
   async () => {
     const { url, token, backends } = await everything()
     await withLock(async () => {
@@ -85,26 +85,23 @@ testOnPostgres(
   },
 )
 
-testOnPostgres(
-  'with all connections in use, the others are told to come back, and so is everybody in time',
-  async () => {
-    const { url, token } = await everything()
-    await withLock(async () => {
-      const many = await Promise.all([
-        ...Array.from({ length: 30 }, () => ask(url + SESSION, token)),
-        ...Array.from({ length: 5 }, () => sleep(500).then(() => ask(url + TEMPLATE, token))),
-      ])
-      assertAnswered(many)
-      assert.deepEqual(
-        many.filter(({ status }) => status !== 503),
-        [],
-      )
-      // Most need not wait for those that were first.
-      assert.ok(many.filter(({ took }) => took < 3500).length >= 20)
-    })
-    await assertWell()
-  },
-)
+testOnPostgres('with all connections in use, the other requests are told to try again, in time', async () => {
+  const { url, token } = await everything()
+  await withLock(async () => {
+    const many = await Promise.all([
+      ...Array.from({ length: 30 }, () => ask(url + SESSION, token)),
+      ...Array.from({ length: 5 }, () => sleep(500).then(() => ask(url + TEMPLATE, token))),
+    ])
+    assertAnswered(many)
+    assert.deepEqual(
+      many.filter(({ status }) => status !== 503),
+      [],
+    )
+    // Most need not wait for those that were first.
+    assert.ok(many.filter(({ took }) => took < 3500).length >= 20)
+  })
+  await assertWell()
+})
 
 testOnPostgres('a silent network blocks no request for long, and the service recovers', async () => {
   const { proxy, url, token } = await everything()
@@ -153,7 +150,7 @@ const refusals: readonly Trouble[] = [
 ]
 
 for (const { what, begin, end, says } of refusals) {
-  testOnPostgres(`${what}: told to come back, and well when it is over`, async () => {
+  testOnPostgres(`${what}: clients are told to try again, and are served when it is over`, async () => {
     const { admin, url, token, database } = await everything()
     const endConnections = () => admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
     await endConnections()

@@ -32,7 +32,7 @@ testOnPostgres('records are read from the replica, and tokens from the primary',
   assert.equal(replica.proxy.roundTrips, before + 20)
 })
 
-testOnPostgres('a replica more than five seconds behind is not read, and is again once it caught up', async () => {
+testOnPostgres('a replica more than five seconds behind is not read until it has caught up', async () => {
   const { replica, addSession } = await everything()
   await replica.ask('select pg_wal_replay_pause()')
   const at = performance.now()
@@ -121,7 +121,7 @@ testOnPostgres('a silent primary delays known callers once and fails none of the
   assert.ok(slow.length <= 4, `${slow.length} waited`)
 })
 
-testOnPostgres('a revocation holds within a second, also when records come from a replica', async () => {
+testOnPostgres('a revocation takes effect within a second, even when records come from a replica', async () => {
   const { url, primary } = await everything()
   const store = await open(primary.url, { busyTimeoutMs: 5000 })
   const token = await newToken(store)
@@ -133,7 +133,7 @@ testOnPostgres('a revocation holds within a second, also when records come from 
   assert.equal((await ask(url + NEWEST, token)).status, 401)
 })
 
-testOnPostgres('a revocation holds within a second, also when the primary is slow', async () => {
+testOnPostgres('a revocation takes effect within a second, even when the primary is slow', async () => {
   const { url, primary } = await everything()
   const store = await open(primary.url, { busyTimeoutMs: 5000 })
   const token = await newToken(store)

@@ -56,7 +56,7 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
   })
 
   const listed = isMixed ? "the caller's own and those of the accounts that gave access" : "the caller's own alone"
-  test(`a list of ${name}s holds ${listed}`, async () => {
+  test(`a list of ${name}s has ${listed}`, async () => {
     await using service = await startService(lines, unlimited)
     for (const [index, [username, owned]] of Object.entries(readable).entries()) {
       const ids = idsOf(await service.fetch(path, await service.token(username)))

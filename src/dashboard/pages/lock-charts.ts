@@ -83,9 +83,9 @@ function monthsOf({ timeZone }: Viewer, history: readonly LockStats[], { now, un
   )
   const to = addBuckets('month', from, MONTHS) - 1
   const buckets = bucketsOf({ unit: 'month', weekStart: 'monday', from, to }, clock, now)
-  const { buckets: figures } = lockStatistics(history, buckets, until)
+  const { buckets: sums } = lockStatistics(history, buckets, until)
   return buckets.map(({ start, end, partial }, index) => {
-    const { lockedSeconds = 0, breakSeconds = 0 } = figures[index] ?? {}
+    const { lockedSeconds = 0, breakSeconds = 0 } = sums[index] ?? {}
     return { start, end, locked: lockedSeconds * 1000, open: breakSeconds * 1000, isCurrent: partial }
   })
 }
