@@ -1,7 +1,8 @@
 import { confirmSession } from '../accounts/browser-sessions.ts'
 import { MAX_PASSWORD_LENGTH } from '../accounts/passwords.ts'
+import { formPage } from './form-page.ts'
 import { html, type Html, nothing } from './html.ts'
-import { type Page, type PageResult, redirect, type Section, sections, view, type Visit } from './page.ts'
+import { type Page, type PageResult, redirect, type Section, sections, type Visit } from './page.ts'
 import { checkPassword } from './password-check.ts'
 import { safePath } from './paths.ts'
 
@@ -65,35 +66,26 @@ interface PasswordForm {
 }
 
 function ask({ viewer }: Visit, section: Section, { action, fields, problem }: PasswordForm): PageResult {
-  const { path, title } = sections[section]
   const { discreet, session } = viewer
   const kept: readonly Html[] = fields.map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )
-  return view({
+  return formPage({
     section,
     title: 'Confirm',
-    back: { path, title },
+    action,
+    problem,
     status: 403,
+    button: 'Go on',
     body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">Confirm</h2>
-        <form class="stack" method="post" action="${action}">
-          <p>You signed in more than ten minutes ago. Enter your password to go on.</p>
-          ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-          ${kept}
-          ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
-          <label>Password
-            <input type="password" name="${FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
-              problem === undefined ? nothing : html` aria-describedby="problem"`
-            }>
-          </label>
-          <div class="buttons">
-            <button class="primary">Go on</button>
-            <a class="button" href="${path}" data-close>Cancel</a>
-          </div>
-        </form>
-      </div>
+      <p>You signed in more than ten minutes ago. Enter your password to go on.</p>
+      ${kept}
+      ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
+      <label>Password
+        <input type="password" name="${FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+      </label>
     `,
   })
 }

@@ -3,9 +3,10 @@ import { defaultScopes, scopes } from '../../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
+import { formPage } from '../form-page.ts'
 import { html, nothing } from '../html.ts'
 import { scopeLabels, scopeTexts } from '../labels.ts'
-import { redirect, view, type Visit } from '../page.ts'
+import { redirect, type Visit } from '../page.ts'
 import { keysOf } from './own-keys.ts'
 
 export interface KeyForm {
@@ -63,47 +64,38 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
   if (full || !entitled) return redirect('/keys')
   const { name = '', chosen = defaultScopes, expires = DEFAULT_EXPIRY, date = '' } = entered
   const { timeZone } = visit.viewer
-  return view({
+  return formPage({
     section: 'keys',
     title: 'Create key',
-    back: { path: '/keys', title: 'API keys' },
-    status: problem === undefined ? 200 : 422,
+    action: '/keys',
+    problem,
+    button: 'Create key',
     body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">Create key</h2>
-        <form class="stack" method="post" action="/keys">
-          ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-          <div>
-            <label for="name">Name <span class="muted">what it is for</span></label>
-            <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}" autofocus${
-              problem === undefined ? nothing : html` aria-describedby="problem"`
-            }>
-            <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>
-            <div class="suggestions needs-script">${SUGGESTIONS.map(
-              text => html`<button type="button" class="small" data-fill="name">${text}</button>`,
-            )}</div>
-          </div>
-          <fieldset>
-            <legend>May read</legend>
-            ${scopes.map(
-              scope =>
-                html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}><span>${scopeLabels[scope]} <code class="muted">${scope}</code><br><small class="muted">${scopeTexts[scope]}</small></span></label>`,
-            )}
-          </fieldset>
-          <div class="expiry">
-            <label for="expires">Expires</label>
-            <select id="expires" name="expires">${expiries.map(
-              ([value, title]) =>
-                html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
-            )}</select>
-            <div class="on-a-day"><label for="date" class="muted small">Last day</label>
-            <input id="date" type="date" name="date" min="${dayAt(visit.now, timeZone)}" value="${date}"></div>
-          </div>
-          <div class="buttons">
-            <button class="primary">Create key</button>
-            <a class="button" href="/keys" data-close>Cancel</a>
-          </div>
-        </form>
+      <div>
+        <label for="name">Name <span class="muted">what it is for</span></label>
+        <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+        <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>
+        <div class="suggestions needs-script">${SUGGESTIONS.map(
+          text => html`<button type="button" class="small" data-fill="name">${text}</button>`,
+        )}</div>
+      </div>
+      <fieldset>
+        <legend>May read</legend>
+        ${scopes.map(
+          scope =>
+            html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}><span>${scopeLabels[scope]} <code class="muted">${scope}</code><br><small class="muted">${scopeTexts[scope]}</small></span></label>`,
+        )}
+      </fieldset>
+      <div class="expiry">
+        <label for="expires">Expires</label>
+        <select id="expires" name="expires">${expiries.map(
+          ([value, title]) =>
+            html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
+        )}</select>
+        <div class="on-a-day"><label for="date" class="muted small">Last day</label>
+        <input id="date" type="date" name="date" min="${dayAt(visit.now, timeZone)}" value="${date}"></div>
       </div>
     `,
   })

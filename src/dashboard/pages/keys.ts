@@ -1,4 +1,3 @@
-import { RefusedError } from '../../accounts/errors.ts'
 import {
   createToken,
   expiryOf,
@@ -8,6 +7,7 @@ import {
   type TokenFacts,
 } from '../../accounts/tokens.ts'
 import { card, emptyState, facts, table } from '../components.ts'
+import { formPage, submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { scopeLabels } from '../labels.ts'
 import { recordName } from '../names.ts'
@@ -32,14 +32,11 @@ export const keyPages: readonly Page[] = [
       const { name, chosen, expiresAt } = form
       const problem = problemOf(form, now)
       if (problem !== undefined || expiresAt === undefined) return showKeyForm(visit, form, problem)
-      try {
-        const { accountId } = viewer.session
-        const token = await createToken(store, { accountId, name, scopes: chosen, expiresAt }, now)
-        return await showCreated(visit, token)
-      } catch (error) {
-        if (error instanceof RefusedError) return showKeyForm(visit, form, `That did not work: ${error.message}.`)
-        throw error
-      }
+      const { accountId } = viewer.session
+      return submit(
+        async () => showCreated(visit, await createToken(store, { accountId, name, scopes: chosen, expiresAt }, now)),
+        refusal => showKeyForm(visit, form, refusal),
+      )
     },
   },
   { path: '/keys/:id/regenerate', handler: async visit => showRegenerating(visit, await ownKey(visit)) },
@@ -49,13 +46,10 @@ export const keyPages: readonly Page[] = [
     confirms: 'keys',
     async handler(visit) {
       const key = await ownKey(visit)
-      try {
-        const token = await replaceToken(visit.store, key.account_id, key.id, visit.now)
-        return await showCreated(visit, token)
-      } catch (error) {
-        if (error instanceof RefusedError) return showRegenerating(visit, key, `That did not work: ${error.message}.`)
-        throw error
-      }
+      return submit(
+        async () => showCreated(visit, await replaceToken(visit.store, key.account_id, key.id, visit.now)),
+        refusal => showRegenerating(visit, key, refusal),
+      )
     },
   },
   { path: '/keys/:id/revoke', handler: async visit => showRevoking(visit, await ownKey(visit)) },
@@ -179,51 +173,37 @@ function expiresSoon(key: TokenFacts, now: number): key is TokenFacts & { expire
 function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: string) {
   const { id, last4, created_at, expires_at } = key
   const days = expires_at === null ? null : Math.round((expires_at - created_at) / DAY_MS)
-  return view({
+  return formPage({
     section: 'keys',
     title: 'Regenerate key',
-    back: { path: '/keys', title: 'API keys' },
-    status: problem === undefined ? 200 : 422,
+    action: `/keys/${id}/regenerate`,
+    problem,
+    button: 'Regenerate key',
+    focusesButton: true,
     body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">Regenerate key</h2>
-        <form class="stack" method="post" action="/keys/${id}/regenerate">
-          ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-          <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? It has the same name and may read the same, and ${
-            days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
-          }.</p>
-          <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that programs can be changed meanwhile.</p>
-          <div class="buttons">
-            <button class="primary" autofocus>Regenerate key</button>
-            <a class="button" href="/keys" data-close>Cancel</a>
-          </div>
-        </form>
-      </div>
+      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? It has the same name and may read the same, and ${
+        days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
+      }.</p>
+      <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that programs can be changed meanwhile.</p>
     `,
   })
 }
 
 function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
   const { id, last4, last_used_at: at } = key
-  return view({
+  return formPage({
     section: 'keys',
     title: 'Revoke key',
-    back: { path: '/keys', title: 'API keys' },
+    action: `/keys/${id}/revoke`,
+    button: 'Revoke key',
+    isDangerous: true,
+    focusesButton: true,
     body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">Revoke key</h2>
-        <form class="stack" method="post" action="/keys/${id}/revoke">
-          <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
-          ${facts([
-            ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
-            ['Created', dateTime(viewer, key.created_at)],
-          ])}
-          <div class="buttons">
-            <button class="danger" autofocus>Revoke key</button>
-            <a class="button" href="/keys" data-close>Keep it</a>
-          </div>
-        </form>
-      </div>
+      <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
+      ${facts([
+        ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
+        ['Created', dateTime(viewer, key.created_at)],
+      ])}
     `,
   })
 }

@@ -5,9 +5,10 @@ import { formatDate } from '../../contract/calendar.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS, parseDay } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
+import { formPage } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { areaLabels } from '../labels.ts'
-import { view, type Viewer, type Visit } from '../page.ts'
+import type { Viewer, Visit } from '../page.ts'
 import { dateText, dateTimeText } from '../text.ts'
 
 /** The forms that give and narrow access, and how its terms are written. */
@@ -73,12 +74,13 @@ export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): Ac
 
 export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?: string) {
   const { username = '', areas: chosen = areas, from = '', last = '' } = entered
-  return showForm({
+  return formPage({
+    section: 'people',
     title: 'Give access',
     action: '/people/give',
     problem,
     button: 'Give access',
-    lead: html`
+    body: html`
       <p>Whoever has exactly this username on this service may read, not change, what you choose. If there is no such account, nothing happens.</p>
       <div>
         <label for="username">Username</label>
@@ -86,8 +88,8 @@ export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?:
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
       </div>
+      ${areaFields(areas, chosen)}${dayFields(visit, { from, last })}
     `,
-    fields: html`${areaFields(areas, chosen)}${dayFields(visit, { from, last })}`,
   })
 }
 
@@ -98,47 +100,18 @@ export function showNarrowForm(
 ) {
   const { recordsFrom, until, handle } = access
   const { timeZone } = visit.viewer
-  return showForm({
+  return formPage({
+    section: 'people',
     title: 'Narrow access',
     action: `/people/${handle}/narrow`,
     problem,
     button: 'Narrow access',
-    lead: html`<p>Here you can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>`,
-    fields: html`${areaFields(access.areas, access.areas)}${dayFields(visit, {
-      from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
-      last: until === null ? '' : dayAt(until - 1, timeZone),
-    })}`,
-  })
-}
-
-interface Form {
-  readonly title: string
-  readonly action: string
-  readonly button: string
-  readonly problem: string | undefined
-  readonly lead: Html
-  readonly fields: Html
-}
-
-function showForm({ title, action, button, problem, lead, fields }: Form) {
-  return view({
-    section: 'people',
-    title,
-    back: { path: '/people', title: 'People' },
-    status: problem === undefined ? 200 : 422,
     body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">${title}</h2>
-        <form class="stack" method="post" action="${action}">
-          ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-          ${lead}
-          ${fields}
-          <div class="buttons">
-            <button class="primary">${button}</button>
-            <a class="button" href="/people" data-close>Cancel</a>
-          </div>
-        </form>
-      </div>
+      <p>Here you can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>
+      ${areaFields(access.areas, access.areas)}${dayFields(visit, {
+        from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
+        last: until === null ? '' : dayAt(until - 1, timeZone),
+      })}
     `,
   })
 }

@@ -1,8 +1,8 @@
-import { RefusedError } from '../../accounts/errors.ts'
 import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../accounts/given-access.ts'
 import { listReceivedAccess, type ReceivedAccess } from '../../accounts/access-lists.ts'
 import { notFound } from '../../contract/errors.ts'
 import { card, type Column, table } from '../components.ts'
+import { formPage, submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type Page, redirect, view, type Visit } from '../page.ts'
 import { dateText, NONE, timeAgo } from '../text.ts'
@@ -33,14 +33,14 @@ export const peoplePages: readonly Page[] = [
       const isOwn = form.username === viewer.session.username
       const problem = isOwn ? 'That is your own account.' : problemOf(form)
       if (problem !== undefined) return showGiveForm(visit, form, problem)
-      try {
-        const { username, recordsFrom = null, until = null, areas } = form
-        await giveByName(store, { ownerId: viewer.session.accountId, username }, { areas, recordsFrom, until }, now)
-      } catch (error) {
-        if (error instanceof RefusedError) return showGiveForm(visit, form, `That did not work: ${error.message}.`)
-        throw error
-      }
-      return redirect('/people?done=given')
+      const { username, recordsFrom = null, until = null, areas } = form
+      return submit(
+        async () => {
+          await giveByName(store, { ownerId: viewer.session.accountId, username }, { areas, recordsFrom, until }, now)
+          return redirect('/people?done=given')
+        },
+        refusal => showGiveForm(visit, form, refusal),
+      )
     },
   },
   { path: '/people/:id/narrow', handler: async visit => showNarrowForm(visit, await ownAccess(visit)) },
@@ -50,15 +50,13 @@ export const peoplePages: readonly Page[] = [
     async handler(visit) {
       const { store, viewer, now } = visit
       const { access, name } = await ownAccess(visit)
-      try {
-        await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now)
-      } catch (error) {
-        if (error instanceof RefusedError) {
-          return showNarrowForm(visit, { access, name }, `That did not work: ${error.message}.`)
-        }
-        throw error
-      }
-      return redirect('/people?done=narrowed')
+      return submit(
+        async () => {
+          await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now)
+          return redirect('/people?done=narrowed')
+        },
+        refusal => showNarrowForm(visit, { access, name }, refusal),
+      )
     },
   },
   { path: '/people/:id/end', handler: async visit => showEnding(visit, await ownAccess(visit)) },
@@ -170,21 +168,13 @@ function termColumns({ viewer }: Visit): Column<Omit<ReceivedAccess, 'accountId'
 }
 
 function showEnding({ viewer }: Visit, { access, name }: { access: NamedAccess; name: string }) {
-  return view({
+  return formPage({
     section: 'people',
     title: 'End access',
-    back: { path: '/people', title: 'People' },
-    body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">End access</h2>
-        <form class="stack" method="post" action="/people/${access.handle}/end">
-          <p>End the access of <strong>${name}</strong> to ${areasOf(access)}, until now ${untilText(viewer, access).toLowerCase()}? It ends within a second. You can give access again.</p>
-          <div class="buttons">
-            <button class="danger" autofocus>End access</button>
-            <a class="button" href="/people" data-close>Keep it</a>
-          </div>
-        </form>
-      </div>
-    `,
+    action: `/people/${access.handle}/end`,
+    button: 'End access',
+    isDangerous: true,
+    focusesButton: true,
+    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access)}, until now ${untilText(viewer, access).toLowerCase()}? It ends within a second. You can give access again.</p>`,
   })
 }
