@@ -5,6 +5,7 @@ import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { Errors, type KindReport, MAX_LISTED, type OnConflict, type Outcome } from './report.ts'
+import { noteChangedRecords } from './revisions.ts'
 import type { SetAside } from './set-aside.ts'
 
 export interface StagingOptions {
@@ -201,10 +202,10 @@ export class ImportStaging {
     const replaced = onConflict === 'replace' ? conflicting : 0
     if (replaced > 0 && isOwned) {
       // A primary key that has the owner cannot change it.
-      await this.#run(
-        `delete from ${table} as stored where exists (select 1 from incoming_${table} as incoming
-          where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`,
-      )
+      const moved = `from ${table} as stored where exists (select 1 from incoming_${table} as incoming
+          where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`
+      await noteChangedRecords(this.#db, sql.raw(`select stored.owner_id ${moved}`))
+      await this.#run(`delete ${moved}`)
     }
     const primaryKey = isOwned && engine === 'postgres' ? ['owner_id', ...key] : key
     const rest = columns.filter(column => !primaryKey.includes(column))
@@ -222,6 +223,7 @@ export class ImportStaging {
             : `update set ${rest.map(column => `${column} = ${newValue(kind, column)}`).join(', ')} where ${updates.join(' or ')}`
         }`,
     )
+    if (written > 0 && isOwned) await noteChangedRecords(this.#db, sql.raw(`select owner_id from incoming_${table}`))
     const added = written - replaced - refreshed
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
   }

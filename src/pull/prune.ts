@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { RefusedError } from '../accounts/errors.ts'
 import { noteDeleted } from '../accounts/removal.ts'
+import { noteChangedRecords } from '../archive/revisions.ts'
 import type { Store } from '../store/index.ts'
 import { sourceLists } from './lists.ts'
 
@@ -41,6 +42,7 @@ export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKi
     let removed = 0
     for (const { kind, table } of sourceLists) {
       const expected = found.filter(one => one.kind === kind).reduce((sum, { count }) => sum + count, 0)
+      await noteChangedRecords(db, sql`select owner_id from ${sql.table(table)} as record where ${prunable(kind)}`)
       const { numAffectedRows } = await sql`delete from ${sql.table(table)} as record where ${prunable(kind)}`.execute(
         db,
       )

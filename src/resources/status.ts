@@ -8,7 +8,7 @@ import { runningLock } from '../stats/lock-queries.ts'
 import { type LockStatus, lockStatus, type TrainingStatus, trainingStatus } from '../stats/status.ts'
 import { allTrainings } from '../stats/training-rows.ts'
 import type { Handlers } from './handler.ts'
-import { made } from './results.ts'
+import { made, type Result } from './results.ts'
 
 export const handlers: Handlers<typeof status> = {
   async getStatus(caller, { ownerId, tz, relative }) {
@@ -25,21 +25,79 @@ export const handlers: Handlers<typeof status> = {
     const { asOf } = known
     const timeZone = tz ?? known.timeZone
     const isOwner = owner === grant.accountId
-    const locks = areas.includes('lkbx') ? lockStatus(lock, { isOwner, asOf, now }) : undefined
-    const data: Status = {
+    const facts: Facts = {
       ownerId: owner,
       timeZone,
-      asOf: hourOf(asOf),
-      ...lockFields(locks),
-      ...(sessions === undefined ? NO_TRAINING : trainingFieldsOf(trainingStatus(sessions, timeZone, now))),
-      ...(relative === undefined ? {} : secondsOf(locks, asOf, now)),
+      asOf: asOf === null ? null : Math.floor(asOf / HOUR_MS),
+      lock: areas.includes('lkbx') ? lockStatus(lock, { isOwner, asOf, now }) : undefined,
+      training: sessions === undefined ? undefined : trainingStatus(sessions, timeZone, now),
     }
-    return { ...made(JSON.stringify(data)), reads: areas.map(area => ({ area, owners: [owner] })) }
+    const result =
+      relative === undefined
+        ? resultOf(facts)
+        : made(JSON.stringify({ ...statusOf(facts), ...secondsOf(facts.lock, asOf, now) }))
+    return { ...result, reads: areas.map(area => ({ area, owners: [owner] })) }
   },
 }
 
+/** All that a status is made of. */
+interface Facts {
+  readonly ownerId: number
+  readonly timeZone: string
+  /** In hours since 1970. */
+  readonly asOf: number | null
+  readonly lock: LockStatus | undefined
+  readonly training: TrainingStatus | undefined
+}
+
+/** The text of a status and its validator: those of the last request with the same training, if nothing else differs. */
+function resultOf(facts: Facts): Result {
+  const { training } = facts
+  const last = training && lastResults.get(training)
+  if (last !== undefined && isSame(last.facts, facts)) return last.result
+  const result = made(JSON.stringify(statusOf(facts)))
+  if (training !== undefined) lastResults.set(training, { facts, result })
+  return result
+}
+
+const lastResults = new WeakMap<TrainingStatus, { readonly facts: Facts; readonly result: Result }>()
+
+function isSame(one: Facts, other: Facts): boolean {
+  return (
+    one.ownerId === other.ownerId &&
+    one.timeZone === other.timeZone &&
+    one.asOf === other.asOf &&
+    isSameLock(one.lock, other.lock)
+  )
+}
+
+function isSameLock(one: LockStatus | undefined, other: LockStatus | undefined): boolean {
+  return one === other || LOCK_FACTS.every(name => one?.[name] === other?.[name])
+}
+
+/** What `lockFields` reads: all but the durations. */
+const LOCK_FACTS = [
+  'locked',
+  'state',
+  'lockedSince',
+  'stateSince',
+  'plannedEnd',
+  'timeHidden',
+  'isPractice',
+] as const satisfies (keyof LockStatus)[]
+
+function statusOf({ ownerId, timeZone, asOf, lock, training }: Facts): Status {
+  return {
+    ownerId,
+    timeZone,
+    asOf: asOf === null ? null : formatTimestamp(asOf * HOUR_MS),
+    ...lockFields(lock),
+    ...trainingFields(training),
+  }
+}
+
 /** All null if the area may not be read. */
-function lockFields(lock: LockStatus | undefined) {
+function lockFields(lock: Pick<LockStatus, (typeof LOCK_FACTS)[number]> | undefined) {
   return {
     locked: lock?.locked ?? null,
     lockState: lock?.state ?? null,
@@ -50,13 +108,6 @@ function lockFields(lock: LockStatus | undefined) {
     practiceLock: lock?.isPractice ?? null,
   }
 }
-
-/** The same status is used for many requests: see trainingStatus. */
-function trainingFieldsOf(status: TrainingStatus) {
-  return trainingFieldsByStatus.getOrInsertComputed(status, trainingFields)
-}
-
-const trainingFieldsByStatus = new WeakMap<TrainingStatus, ReturnType<typeof trainingFields>>()
 
 /** All null without a status. */
 function trainingFields(training: TrainingStatus | undefined) {
@@ -76,8 +127,6 @@ function trainingFields(training: TrainingStatus | undefined) {
     bestGradePercent: training?.bestGrade ?? null,
   }
 }
-
-const NO_TRAINING = trainingFields(undefined)
 
 function secondsOf(lock: LockStatus | undefined, asOf: number | null, now: number) {
   return {

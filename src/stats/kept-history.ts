@@ -8,7 +8,7 @@ import { trainingHistory, trainingsWith } from './training-queries.ts'
 import { allTrainings } from './training-rows.ts'
 import type { SessionStats } from './training.ts'
 
-/** The history of an account as pages read it: kept in memory until the database changes. */
+/** The history of an account as pages read it: kept in memory until its records change. */
 
 /** The training sessions from an instant on, or all of them; the oldest first. */
 export async function keptTrainings(
@@ -20,7 +20,8 @@ export async function keptTrainings(
   if (from === undefined) return allTrainings(store, access, kept)
   // Whole days, so that what is kept serves the requests of a day.
   const day = Math.floor(from / DAY_MS) * DAY_MS
-  const sessions = await kept.get(
+  const sessions = await kept.ofRecords(
+    access.owner,
     `training of ${nameOf(access)} since ${day}`,
     () => trainingHistory(store, access, day),
     ({ length }) => length,
@@ -35,7 +36,8 @@ export async function keptTrainingsWith(
   program: number,
 ): Promise<readonly SessionStats[]> {
   const kept = await keptReads(store)
-  return kept.get(
+  return kept.ofRecords(
+    access.owner,
     `training of ${nameOf(access)} with ${program}`,
     () => trainingsWith(store, access, program),
     ({ length }) => length,
@@ -45,7 +47,8 @@ export async function keptTrainingsWith(
 /** The use of every program of which an account has training sessions. */
 export async function keptProgramUses(store: Store, access: OwnerAccess): Promise<readonly ProgramUse[]> {
   const kept = await keptReads(store)
-  return kept.get(
+  return kept.ofRecords(
+    access.owner,
     `programs of ${nameOf(access)}`,
     () => programUses(store, access),
     ({ length }) => length,
@@ -55,7 +58,8 @@ export async function keptProgramUses(store: Store, access: OwnerAccess): Promis
 /** All lock sessions, the newest first, with little of each. */
 export async function keptLockEntries(store: Store, access: OwnerAccess): Promise<readonly LockEntry[]> {
   const kept = await keptReads(store)
-  return kept.get(
+  return kept.ofRecords(
+    access.owner,
     `locks of ${nameOf(access)}`,
     () => lockEntries(store, access),
     ({ length }) => Math.ceil(length / ENTRIES_OF_SIZE_1),

@@ -3,74 +3,118 @@ import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 
 /**
- * Reads of one request that are kept in memory until the database changes, so that the next request does not repeat them. Only
- * what depends on nothing but the database and the key may be read so: no access and no clock.
+ * Reads of one request that are kept in memory, so that the next request does not repeat them. Only what depends on nothing
+ * but the database and the key may be read so: no access and no clock.
  */
 export interface KeptReads {
-  /** The value that is kept under a key, or else what `read` returns. */
+  /**
+   * The value that is kept under a key since the database changed last, or else what `read` returns. PostgreSQL cannot tell
+   * whether it changed, so nothing is kept of it.
+   */
   get<Value>(key: string, read: () => Promise<Value>, sizeOf: (value: Value) => number): Promise<Value>
+  /** The same for what is made from the records of one account alone: it is kept until one of these changes, on both engines. */
+  ofRecords<Value>(
+    owner: number,
+    key: string,
+    read: () => Promise<Value>,
+    sizeOf: (value: Value) => number,
+  ): Promise<Value>
 }
 
-/** The kept reads of the database as it is now. PostgreSQL cannot tell whether it changed, so nothing is kept of it. */
+/** The kept reads of the database as it is now. */
 export async function keptReads(store: Store): Promise<KeptReads> {
-  if (store.engine !== 'sqlite') return NOTHING_KEPT
-  const [row] = await store.read(dataVersion, {})
   const cache = caches.getOrInsertComputed(store, () => new ReadCache())
-  return cache.at(row?.data_version ?? NaN)
+  const version = store.engine === 'sqlite' ? await cache.versionOf(store) : undefined
+  const get: KeptReads['get'] = (key, read, sizeOf) =>
+    version === undefined ? read() : cache.get(key, version, read, sizeOf)
+  return {
+    get,
+    async ofRecords(owner, key, read, sizeOf) {
+      // Before the records: what is newer than its revision is read again by the next request.
+      const revision = await get(
+        `revision of ${owner}`,
+        () => readRevision(store, owner),
+        () => 0,
+      )
+      return revision === undefined ? read() : cache.get(key, revision, read, sizeOf)
+    },
+  }
 }
-
-const NOTHING_KEPT: KeptReads = { get: (_key, read) => read() }
-
-/** A number that changes with every write of another connection, as all writes are to one that reads. */
-const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
 const caches = new WeakMap<Store, ReadCache>()
 
 interface KeptValue {
   readonly value: unknown
   readonly size: number
+  /** Of the database, or of the records of an account. */
+  readonly version: number
 }
 
-/** What was read of one version of a database, up to a size in all: then what was read first is dropped. */
+/** Values up to a size in all: then what was read first is dropped. */
 class ReadCache {
-  #version = NaN
   #size = 0
+  #version: Promise<number> | undefined
   readonly #values = new Map<string, KeptValue>()
 
-  at(version: number): KeptReads {
-    if (version !== this.#version) {
-      this.#values.clear()
-      this.#size = 0
-      this.#version = version
+  /**
+   * A number that changes with every write of another connection, as all writes are to one that reads. It is read once for
+   * the requests of one turn of the event loop, because it takes a lock of the file.
+   */
+  versionOf(store: Store): Promise<number> {
+    if (this.#version === undefined) {
+      this.#version = readDataVersion(store)
+      setImmediate(() => (this.#version = undefined))
     }
-    return {
-      get: async (key, read, sizeOf) => {
-        const known = this.#find(key, version)
-        // A key is used for values of one type.
-        if (known !== undefined) return known.value as Awaited<ReturnType<typeof read>>
-        const value = await read()
-        this.#keep(key, version, { value, size: 1 + sizeOf(value) })
-        return value
-      },
-    }
+    return this.#version
   }
 
-  #find(key: string, version: number): KeptValue | undefined {
-    return version === this.#version ? this.#values.get(key) : undefined
+  async get<Value>(
+    key: string,
+    version: number,
+    read: () => Promise<Value>,
+    sizeOf: (value: Value) => number,
+  ): Promise<Value> {
+    const known = this.#values.get(key)
+    // A key is used for values of one type.
+    if (known?.version === version) return known.value as Value
+    const value = await read()
+    this.#keep(key, { value, version, size: 1 + sizeOf(value) })
+    return value
   }
 
-  /** What is newer than its version is dropped with it: the next request sees another one. */
-  #keep(key: string, version: number, kept: KeptValue) {
-    if (version !== this.#version || kept.size > MAX_SIZE || this.#values.has(key)) return
+  #keep(key: string, kept: KeptValue) {
+    this.#drop(key)
+    if (kept.size > MAX_SIZE) return
     this.#values.set(key, kept)
     this.#size += kept.size
-    for (const [oldest, { size }] of this.#values) {
+    for (const oldest of this.#values.keys()) {
       if (this.#size <= MAX_SIZE) return
-      this.#values.delete(oldest)
-      this.#size -= size
+      this.#drop(oldest)
     }
+  }
+
+  #drop(key: string) {
+    this.#size -= this.#values.get(key)?.size ?? 0
+    this.#values.delete(key)
   }
 }
 
 /** In training sessions, or what takes as much room: about 30 MB. */
 const MAX_SIZE = 50_000
+
+async function readDataVersion(store: Store): Promise<number> {
+  const [row] = await store.read(dataVersion, {})
+  return row?.data_version ?? NaN
+}
+
+/** A number that changes with the records of an account; undefined if there is no such account. */
+async function readRevision(store: Store, owner: number): Promise<number | undefined> {
+  const [row] = await store.read(revision, { owner })
+  return row?.revision
+}
+
+const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
+
+const revision = query<{ owner: number }, { revision: number }>(
+  param => sql`select revision from account where id = ${param('owner')}`,
+)

@@ -88,20 +88,24 @@ export interface TrainingStatus {
 export function trainingStatus(sessions: readonly SessionStats[], timeZone: string, now: number): TrainingStatus {
   const clock = zoneClock(timeZone)
   const today = clock.dayOf(now)
-  const last = computed.get(sessions)
-  if (last?.timeZone === timeZone && last.today === today) return last.status
+  const known = computed.getOrInsertComputed(sessions, () => new Map())
+  const last = known.get(timeZone)
+  if (last?.today === today) return last.status
   const status = computeTrainingStatus(sessions, clock, today)
-  computed.set(sessions, { timeZone, today, status })
+  if (known.size >= MAX_ZONES) known.clear()
+  known.set(timeZone, { today, status })
   return status
 }
 
 interface ComputedStatus {
-  readonly timeZone: string
   readonly today: number
   readonly status: TrainingStatus
 }
 
-const computed = new WeakMap<readonly SessionStats[], ComputedStatus>()
+/** By time zone: the same history may be read from several. */
+const computed = new WeakMap<readonly SessionStats[], Map<string, ComputedStatus>>()
+
+const MAX_ZONES = 10
 
 function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClock, today: number): TrainingStatus {
   const monday = bucketStart('week', 'monday', today)

@@ -11,7 +11,8 @@ export async function allTrainings(
   kept?: KeptReads,
 ): Promise<readonly SessionStats[]> {
   const reads = kept ?? (await keptReads(store))
-  const all = await reads.get(
+  const all = await reads.ofRecords(
+    owner,
     `training of ${owner}`,
     () => trainingHistory(store, { owner, start: Number.MIN_SAFE_INTEGER }),
     ({ length }) => length,

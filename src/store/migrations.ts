@@ -286,6 +286,10 @@ const migrations: readonly Migration[] = [
     name: 'access given by name',
     statements: ['alter table partnership add column by_name integer not null default 0'],
   },
+  {
+    name: 'revisions of records',
+    statements: ['alter table account add column revision integer not null default 0'],
+  },
 ]
 
 /** The schema version of this program. */

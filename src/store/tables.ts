@@ -40,6 +40,8 @@ interface AccountTable {
   extra: Generated<string | null>
   /** The time up to which its records are known; null if unknown. */
   as_of: Generated<number | null>
+  /** Changes with every write of its records. */
+  revision: Generated<number>
 }
 
 /** `owner_id` lets `partner_id` read, or did so until `ended_at`. */

@@ -54,6 +54,7 @@ const CHECKSUMS: readonly string[] = [
   '389359f88c22272889d204f39a8565934a66a42d4078a2189a01ddae6ca61710',
   '77b2ffd47fa36a056ec88474df13aa1641b654b582252dd7f7d7ad92722bd521',
   'edb380300937f62ac489e3765b8827915535982940b90d7483b1253197a30b6b',
+  'e6c352aeaa0eee541256d86bfc649a90b7421852865236051367e0073c22c8f5',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -373,6 +374,7 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
 
 /** Makes the database as the program left it before there was a sixth step. */
 async function toFifthVersion(url: string) {
+  await change(url, 'alter table account drop column revision', 'any')
   await change(url, 'alter table browser_session drop column confirmed_at', 'any')
   await change(url, 'alter table token drop column replaced_at', 'any')
   await change(url, 'alter table preference drop column weekly_goal', 'any')

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { sql } from 'kysely'
+import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import { api } from '../../src/contract/index.ts'
 import { formatTimestamp } from '../../src/contract/time.ts'
 import {
@@ -108,6 +110,7 @@ export async function replaceRecords({ store, ...service }: TestService, lines: 
   for (const table of ['lock_template', 'lock_session', 'training_session'] as const) {
     await store.db.deleteFrom(table).execute()
   }
+  await noteChangedRecords(store.db, sql`select id from account`)
   await service.import(lines)
   await store.db.updateTable('account').set({ as_of: Date.now() }).execute()
 }

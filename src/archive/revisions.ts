@@ -1,0 +1,12 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Tables } from '../store/tables.ts'
+
+/**
+ * Notes, in the transaction that writes or removes records, that those of some accounts have changed. Revisions are times at
+ * least, so that an account that was removed and came back does not repeat one.
+ */
+export async function noteChangedRecords(db: Kysely<Tables>, owners: RawBuilder<unknown>): Promise<void> {
+  const now = sql`cast(${Date.now()} as bigint)`
+  await sql`update account set revision = case when revision < ${now} then ${now} else revision + 1 end
+    where id in (${owners})`.execute(db)
+}
