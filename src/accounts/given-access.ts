@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
@@ -48,9 +48,11 @@ export async function giveByName(
       .select('given_at')
       .where('owner_id', '=', ownerId)
       .where('username', '=', username)
+      .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
       .executeTakeFirst()
+    const since = earlier?.given_at ?? now
     await removeUnmatched(db, ownerId, username)
-    if (account !== undefined) return writeAccess(db, pair, terms, now, { byName: true })
+    if (account !== undefined) return writeAccess(db, pair, terms, now, { byName: true, since })
     const { recordsFrom: records_from, until: expires_at } = terms
     await db
       .insertInto('unmatched_access')
@@ -60,7 +62,7 @@ export async function giveByName(
         areas: areasText(terms),
         records_from,
         expires_at,
-        given_at: earlier?.given_at ?? now,
+        given_at: since,
       })
       .execute()
   })
@@ -94,6 +96,20 @@ export async function narrowGiven(
     .where('username', '=', access.username)
     .execute()
   noteGrantChange()
+}
+
+/**
+ * Keeps the name of an account that is about to be removed wherever it was given access by that name and has not read, so
+ * that the names of accounts do not disappear while those that nobody has stay.
+ */
+export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Promise<void> {
+  await sql`insert into unmatched_access (owner_id, username, areas, records_from, expires_at, given_at)
+    select owner_id, username, areas, records_from, expires_at, given_at
+    from partnership join account on account.id = partnership.partner_id
+    where partnership.partner_id = ${accountId} and by_name = 1 and ended_at is null and given_at is not null
+      and not exists (select 1 from read_log
+        where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id)
+    on conflict (owner_id, username) do nothing`.execute(db)
 }
 
 /** Ends access within a second in every process. Throws RefusedError if there is none. */

@@ -5,6 +5,7 @@ import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
+import { keepUnreadName } from './given-access.ts'
 
 /** Removing accounts, so that nothing of them is left but a mark with their identifier. */
 
@@ -21,6 +22,7 @@ export async function removeAccount(store: Store, id: number, now: number): Prom
       .values({ id, removed_at: now })
       .onConflict(conflict => conflict.column('id').doUpdateSet({ removed_at: now }))
       .execute()
+    await keepUnreadName(db, id)
     if (store.engine === 'sqlite') await deleteInParts(db, id)
     // Rows of other accounts' pulls, and rows set aside before the account was here, have no reference to it.
     await db.deleteFrom('pull_row').where('owner_id', '=', id).execute()

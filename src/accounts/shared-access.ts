@@ -153,13 +153,16 @@ async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredA
   return row && { ...termsOf(row), endedAt: row.ended_at }
 }
 
-/** Stores access within a transaction; its terms must be checked. Stored access keeps its `by_name`. */
+/**
+ * Stores access within a transaction; its terms must be checked. Stored access keeps its `by_name`, and while it is open the time
+ * since when it is given; else that is `since`.
+ */
 export async function writeAccess(
   db: Kysely<Tables>,
   { ownerId, partnerId }: AccessPair,
   terms: AccessTerms,
   now: number,
-  { byName = false } = {},
+  { byName = false, since = now } = {},
 ): Promise<void> {
   const columns = {
     areas: areasText(terms),
@@ -168,7 +171,7 @@ export async function writeAccess(
   }
   await db
     .insertInto('partnership')
-    .values({ owner_id: ownerId, partner_id: partnerId, ...columns, given_at: now, by_name: byName ? 1 : 0 })
+    .values({ owner_id: ownerId, partner_id: partnerId, ...columns, given_at: since, by_name: byName ? 1 : 0 })
     .onConflict(conflict =>
       conflict.columns(['partner_id', 'owner_id']).doUpdateSet({
         ...columns,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { addAccount } from '../../src/accounts/accounts.ts'
 import { giveByName, listGiven } from '../../src/accounts/given-access.ts'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
+import { removeAccount } from '../../src/accounts/removal.ts'
 import { allowSignIn, PASSWORD, type Seen, visitor } from '../support/dashboard.ts'
 import { lockSession, trainingSession, world } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -246,6 +247,48 @@ test('an owner is shown the account that was given access by name once it has re
   log.record({ accountId: 3, via: 'dashboard', tokenId: 0, tokenName: '' }, 1, 'dtt', 'list', Date.now())
   await log.close()
   assert.deepEqual(await seen(), { given: [known, [3, 'cas'], [null, 'quinby']], users: [1, 2, 3], user: 200 })
+})
+
+test('the name of an account that is removed before it has read stays as that of nobody does, and gives nothing', async () => {
+  await using it = await signedIn()
+  const { store } = it.service
+  const names = async () => rowsOf((await it.ann.get('/people')).text, 'Who may read mine').map(row => row.slice(0, 6))
+  for (const username of ['quinby', 'cas']) await give(it, username, [['last', '9990-01-01']])
+  const before = await names()
+  assert.deepEqual(
+    before.map(([name]) => name),
+    ['ben', 'cas', 'quinby'],
+  )
+  await removeAccount(store, 3, Date.now())
+  assert.deepEqual(await names(), before)
+  await addAccount(store, { username: 'cas', tier: 'ultra' })
+  assert.equal(await it.status('cas'), 404)
+  assert.deepEqual(await names(), before)
+  // Ben's access was not given by name, so Ann knows that the account was there.
+  await removeAccount(store, 2, Date.now())
+  assert.deepEqual(await names(), before.slice(1))
+})
+
+test('since when a name has access is the same with and without an account, also when it is given again', async () => {
+  await using it = await signedIn()
+  const { store } = it.service
+  const terms = { areas: ['dtt'], recordsFrom: null } as const
+  const dayOf = (day: number) => Date.UTC(2026, 1, day)
+  const [start, end, later, latest] = [dayOf(1), dayOf(2), dayOf(3), dayOf(4)]
+  const sinceOf = async (username: string) => {
+    const given = await listGiven(store, 1, latest)
+    return given.find(one => one.username === username)?.since
+  }
+  for (const username of ['cas', 'quinby']) {
+    await giveByName(store, { ownerId: 1, username }, { ...terms, until: end }, start)
+    await giveByName(store, { ownerId: 1, username }, { ...terms, until: null }, later)
+    assert.equal(await sinceOf(username), later, 'the first access had ended')
+  }
+  await addAccount(store, { username: 'quinby', tier: 'ultra' })
+  for (const username of ['cas', 'quinby']) {
+    await giveByName(store, { ownerId: 1, username }, { ...terms, until: null }, latest)
+    assert.equal(await sinceOf(username), later, 'the second access was open')
+  }
 })
 
 test('giving access to an unknown name runs as many statements as to an account', async () => {
