@@ -249,7 +249,8 @@ async function writeReads(db: Kysely<Tables>, rows: readonly NewRead[]) {
 /** Removes rows that are too old, once an hour. Returns the time of the last removal. */
 async function clean({ db }: Store, days: number, cleanedAt: number): Promise<number> {
   const now = Date.now()
-  if (now - cleanedAt < HOUR_MS) return cleanedAt
+  // The clock may have been set back.
+  if (Math.abs(now - cleanedAt) < HOUR_MS) return cleanedAt
   await db
     .deleteFrom('read_log')
     .where('hour', '<', now - days * DAY_MS)

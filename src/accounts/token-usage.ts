@@ -30,7 +30,8 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
 
   return {
     recordUse(tokenId, now) {
-      if (now - (recorded.get(tokenId) ?? 0) < USAGE_INTERVAL_MS) return
+      // The clock may have been set back.
+      if (Math.abs(now - (recorded.get(tokenId) ?? 0)) < USAGE_INTERVAL_MS) return
       if (recorded.size >= MAX_TOKENS) {
         recorded.clear()
         pending.clear()
@@ -47,7 +48,7 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
 
 /**
  * Stores when tokens were last used (milliseconds since 1970, by token id). A stored time that is less than a minute
- * older stays, so that several processes together do not write more often than one.
+ * older or newer stays, so that several processes together do not write more often than one.
  */
 export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, number>): Promise<void> {
   // The same order in every process, so that two of them cannot deadlock.
@@ -58,7 +59,13 @@ export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, num
         .updateTable('token')
         .set({ last_used_at: at })
         .where('id', '=', id)
-        .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', at - USAGE_INTERVAL_MS)]))
+        .where(({ or, eb }) =>
+          or([
+            eb('last_used_at', 'is', null),
+            eb('last_used_at', '<=', at - USAGE_INTERVAL_MS),
+            eb('last_used_at', '>', at + USAGE_INTERVAL_MS),
+          ]),
+        )
         .execute()
     }
   })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { exportArchive } from '../archive/export.ts'
 import { createDatabaseFile, open, type Store, StoreError } from '../store/index.ts'
@@ -39,7 +39,7 @@ export async function writeBackup(store: Store, path: string, options: BackupOpt
       if (recipients.length === 0) madeAt = await fillBackup(store, unfinished, options)
       else {
         const { databaseUrl, signal } = options
-        madeAt = await withWorkFolder({ databaseUrl, purpose: `backup ${path}` }, async folder => {
+        madeAt = await withWorkFolder({ databaseUrl, purpose: `backup ${resolve(path)}` }, async folder => {
           const plain = join(folder, 'backup.db')
           const moment = await fillBackup(store, plain, options)
           await encryptFile(plain, unfinished, recipients, signal)

@@ -10,12 +10,11 @@ interface BackupFacts {
 }
 
 export async function recordBackup(store: Store, { madeAt, bytes }: { madeAt: number; bytes: number }) {
-  await writeNote(store, MADE_AT, madeAt)
-  await writeNote(store, BYTES, bytes)
+  await writeNotes(store, { [MADE_AT]: madeAt, [BYTES]: bytes })
 }
 
 export async function recordCheck(store: Store, checkedAt: number) {
-  await writeNote(store, CHECKED_AT, checkedAt)
+  await writeNotes(store, { [CHECKED_AT]: checkedAt })
 }
 
 export async function readBackupFacts({ db }: Store): Promise<BackupFacts> {
@@ -31,11 +30,10 @@ const MADE_AT = 'backup made at'
 const BYTES = 'backup bytes'
 const CHECKED_AT = 'backup checked at'
 
-async function writeNote({ db }: Store, name: string, number: number) {
-  const value = String(number)
+async function writeNotes({ db }: Store, numbers: Readonly<Record<string, number>>) {
   await db
     .insertInto('note')
-    .values({ name, value })
-    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .values(Object.entries(numbers).map(([name, number]) => ({ name, value: String(number) })))
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value: eb => eb.ref('excluded.value') }))
     .execute()
 }

@@ -84,7 +84,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
     flags,
     async store => {
       for (const [index, file] of files.entries()) {
-        const source = await openArchive(file, signal)
+        await using source = await openArchive(file, signal)
         const bar = startBar(file, source.size)
         try {
           const report = await importArchive(store, decryptIfEncrypted(source.chunks, identities), {
@@ -142,12 +142,17 @@ function checkNames(files: readonly string[]) {
   }
 }
 
-async function openArchive(
-  file: string,
-  signal: AbortSignal,
-): Promise<{ chunks: AsyncIterable<Buffer>; size: number | undefined }> {
-  // A pipe may never deliver a byte, so the signal must end the wait itself.
-  if (file === STDIN) return { chunks: addAbortSignal(signal, process.stdin), size: undefined }
+interface OpenArchive extends AsyncDisposable {
+  readonly chunks: AsyncIterable<Buffer>
+  /** Undefined if it is not known. */
+  readonly size: number | undefined
+}
+
+async function openArchive(file: string, signal: AbortSignal): Promise<OpenArchive> {
+  if (file === STDIN) {
+    // A pipe may never deliver a byte, so the signal must end the wait itself.
+    return { chunks: addAbortSignal(signal, process.stdin), size: undefined, [Symbol.asyncDispose]: async () => {} }
+  }
   const handle = await openFile(file)
   const stats = await handle.stat()
   const stream = createReadStream(file, { fd: handle, highWaterMark: CHUNK_BYTES })
@@ -155,6 +160,11 @@ async function openArchive(
   return {
     chunks: addAbortSignal(signal, stream) as AsyncIterable<Buffer>,
     size: stats.isFile() ? stats.size : undefined,
+    // An import that fails does not read to the end.
+    async [Symbol.asyncDispose]() {
+      stream.destroy()
+      if (!stream.closed) await new Promise(resolve => stream.once('close', resolve))
+    },
   }
 }
 

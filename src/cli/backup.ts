@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { checkDigest, openVerified } from '../backup/verify.ts'
@@ -176,7 +176,7 @@ async function check(file: string, flags: CheckFlags) {
   }
   const progress = startRowProgress('Checking')
   try {
-    await withWorkFolder({ purpose: `check ${file}` }, async workFolder => {
+    await withWorkFolder({ purpose: `check ${resolve(file)}` }, async workFolder => {
       const backup = await openVerified(file, { identities, workFolder, signal, progress: progress?.show })
       try {
         if (flags.full === true) await restoreFully(backup, join(workFolder, 'restored.db'), { signal })

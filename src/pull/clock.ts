@@ -4,11 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Milliseconds since any moment, by a clock that nobody sets. */
+  elapsed(): number
   /** Resolves after this time; rejects when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 
 export const systemClock: Clock = {
   now: Date.now,
+  elapsed: () => performance.now(),
   wait: (ms, signal) => sleep(ms, undefined, { signal }),
 }

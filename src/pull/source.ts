@@ -152,8 +152,8 @@ export class Source {
     const { rate, clock } = this.#options
     if (rate === 0) return
     const oldest = this.#sent.length < rate ? undefined : this.#sent.shift()
-    if (oldest !== undefined) await this.wait(oldest + MINUTE_MS - clock.now())
-    this.#sent.push(clock.now())
+    if (oldest !== undefined) await this.wait(oldest + MINUTE_MS - clock.elapsed())
+    this.#sent.push(clock.elapsed())
   }
 
   /** Throws StoppedError when the pull should stop. */

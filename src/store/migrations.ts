@@ -12,6 +12,8 @@ interface Migration {
   readonly statements: readonly string[]
   /** Tables with new columns to fill from their records. */
   readonly fills?: readonly RecordName[]
+  /** Checksums of the step as it was first released, where the same schema came of it. */
+  readonly earlierChecksums?: readonly string[]
   /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
   /** Runs after the statements and does what SQL cannot. */
@@ -129,6 +131,8 @@ const migrations: readonly Migration[] = [
     // Keys that begin with the owner allow tables to be distributed by owner.
     name: 'records keyed by owner',
     only: 'postgres',
+    // It did not remove an index that an installation had created.
+    earlierChecksums: ['e9868a13627401436b69196c7f9713d8836d8dd067d295d0aa52d1151aa1a658'],
     statements: [
       ...RECORDS.flatMap(name => [
         `alter table ${name} drop constraint ${name}_pkey, add primary key (owner_id, id)`,
@@ -311,7 +315,7 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
   }
   for (const [index, { version, checksum }] of applied.entries()) {
     const known = migrations[index]
-    if (version !== index + 1 || known === undefined || checksum !== checksumOf(known)) {
+    if (version !== index + 1 || known === undefined || !checksumsOf(known).includes(checksum)) {
       throw new SchemaError(`schema version ${version} of the database is not the one this program knows`)
     }
   }
@@ -446,6 +450,11 @@ async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolea
       : // Only in the search path: other schemas may belong to other programs.
         await sql`select 1 from pg_class where relname = 'migration' and pg_table_is_visible(oid)`.execute(db)
   return rows.length > 0
+}
+
+/** Those that a database may have. */
+function checksumsOf(migration: Migration): readonly string[] {
+  return [checksumOf(migration), ...(migration.earlierChecksums ?? [])]
 }
 
 function checksumOf({ name, statements }: Migration): string {

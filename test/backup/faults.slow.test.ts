@@ -4,9 +4,14 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
-import { type Folder, makeFolder } from '../support/command.ts'
-import { testOn } from '../support/databases.ts'
+import pg from 'pg'
+import { type Folder, launcher, makeFolder } from '../support/command.ts'
+import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
+import { ask, newPostgres, postgresUrl, testOn } from '../support/databases.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
+import { ask as askService } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
 
 // Commands that are killed or run out of disk: what was there is there, or what should come, and never a part.
 
@@ -82,15 +87,66 @@ testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all'
   }
 })
 
+testOn('postgres', 'migrate, killed between any statements, is applied whole or not at all', async () => {
+  await using folder = await makeFolder()
+  const whole = await newPostgres(postgresUrl ?? '')
+  assert.equal((await folder.run(['migrate', '--database', whole.url])).code, 0)
+  const expected = await schemaOf(whole.url)
+  await whole.remove()
+  for (const command of [1, 10, 40, 80]) {
+    const database = await newPostgres(postgresUrl ?? '')
+    await using client = await connect(database.url)
+    // The server stops at this command that changes the schema, until the test releases the lock.
+    await client.query(`select pg_advisory_lock(1);
+      create sequence commands;
+      create function stop() returns event_trigger language plpgsql as $$
+        begin if nextval('commands') = ${command} then perform pg_advisory_xact_lock(1); end if; end $$;
+      create event trigger stop on ddl_command_end execute function stop()`)
+    await using running = folder.start(['migrate', '--database', database.url])
+    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'"
+    await until(async () => (await client.query(waiting)).rows.length > 0)
+    running.process.kill('SIGKILL')
+    await running.ended
+    await client.query('select pg_advisory_unlock(1)')
+    const others = 'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    await until(async () => (await client.query(others)).rows.length === 0)
+    await client.query('drop event trigger stop; drop function stop(); drop sequence commands')
+    const again = await folder.run(['migrate', '--database', database.url])
+    assert.equal(again.code, 0, again.stderr)
+    assert.deepEqual(await schemaOf(database.url), expected, `killed at command ${command}`)
+    await client.end()
+    await database.remove()
+  }
+})
+
+async function connect(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
+/** Columns, indexes and steps of a database. */
+async function schemaOf(url: string) {
+  await using client = await connect(url)
+  const columns = await client.query(
+    "select table_name, column_name, data_type from information_schema.columns where table_schema = 'public' order by 1, 2",
+  )
+  const indexes = await client.query("select indexdef from pg_indexes where schemaname = 'public' order by 1")
+  const steps = await client.query('select version, name, checksum from migration order by 1')
+  return [columns.rows, indexes.rows, steps.rows]
+}
+
 const canMount =
   spawnSync('sh', [
     '-c',
     'd=$(mktemp -d) && mount -t tmpfs -o size=64k tmpfs "$d" && umount "$d"; s=$?; rmdir "$d"; exit $s',
   ]).status === 0
 
+const CANNOT_MOUNT = 'this machine cannot mount a file system of fixed size'
+
 test(
   'on a full disk backup, restore, move and import say so and change nothing',
-  { skip: !canMount && 'this machine cannot mount a file system of fixed size' },
+  { skip: !canMount && CANNOT_MOUNT },
   async () => {
     await using folder = await prepared()
     const small = folder.file('small')
@@ -135,6 +191,162 @@ test(
     }
   },
 )
+
+testOn(
+  'sqlite',
+  'on a full disk a service goes on reading, refuses what it cannot write with 503, and says why',
+  async t => {
+    if (!canMount) return t.skip(CANNOT_MOUNT)
+    await using folder = await makeFolder()
+    await using disk = mountSmall(folder, '4m')
+    const url = `sqlite:${disk.path}/own.db`
+    const { tokens } = await serviceDatabase(folder, url)
+    await using running = folder.start(['serve', '--port', '0', '--database', url])
+    const [, address = ''] = await running.says(/Listening on (\S+)/)
+    // Its access log is on the same disk.
+    await using logging = folder.spawn('/bin/sh', [
+      '-c',
+      'exec "$0" serve --port 0 --database "$1" 2>small/log',
+      launcher,
+      url,
+    ])
+    const [, other = ''] = await logging.says(/Listening on (\S+)/)
+    const ann = visitor(address)
+    assert.equal((await ann.signIn('ann')).status, 303)
+    disk.fill()
+
+    await assertReads([address, other], tokens, ann)
+    const refused = await Promise.all(writes(ann).map(([, write]) => write()))
+    assert.deepEqual(
+      refused.map(({ status }) => status),
+      refused.map(() => 503),
+    )
+    await until(async () => running.said.stderr.includes('database or disk is full'))
+    assert.doesNotMatch(running.said.stderr, /cannot rollback/)
+    for (const args of [
+      ['account', 'add', '--username', 'zed'],
+      ['import', 'more.ndjson'],
+    ]) {
+      const { code, stderr } = await folder.run([...args, '--database', url])
+      assert.equal(code, 3)
+      assert.match(stderr, /database or disk is full/)
+    }
+    const exported = await folder.shell(`"$0" export --database ${url} >small/out.ndjson`)
+    assert.equal(exported.code, 3)
+    assert.match(exported.stderr, /^lockstep: the output cannot be written: ENOSPC/m)
+
+    disk.empty()
+    for (const [name, write] of writes(ann)) assert.ok((await write()).status < 400, `${name}, with room again`)
+    await assertReads([address, other], tokens, ann)
+    for (const one of [running, logging]) {
+      one.process.kill('SIGTERM')
+      assert.equal((await one.ended).code, 0)
+    }
+    assert.match((await folder.run(['link', 'reads', '--owner', 'ann', '--database', url])).stdout, /ben/)
+  },
+)
+
+testOn(
+  'postgres',
+  'a server whose disk is full is named as the cause, reads go on, and no response is 500',
+  async t => {
+    if (!canMount) return t.skip(CANNOT_MOUNT)
+    await using folder = await makeFolder()
+    await using disk = mountSmall(folder, '24m')
+    // The server runs as another user.
+    spawnSync('chown', ['postgres', disk.path])
+    spawnSync('chmod', ['a+x', folder.path])
+    const server = await startPostgres()
+    try {
+      await ask(server.url, `create tablespace small location '${disk.path}'`)
+      await ask(server.url, 'create database small tablespace small')
+      const url = server.url.replace(/postgres$/, 'small')
+      const { tokens } = await serviceDatabase(folder, url)
+      await using running = folder.start(['serve', '--port', '0', '--database', url])
+      const [, address = ''] = await running.says(/Listening on (\S+)/)
+      const ann = visitor(address)
+      assert.equal((await ann.signIn('ann')).status, 303)
+      disk.fill()
+      const before = (await folder.run(['export', '--database', url])).stdout
+      const { code, stderr } = await folder.run(['import', 'more.ndjson', '--database', url])
+      assert.equal(code, 3)
+      assert.match(stderr, /No space left on device/)
+      assert.equal((await folder.run(['export', '--database', url])).stdout, before)
+      await assertReads([address], tokens, ann)
+      // What still fits into pages that the server has is written.
+      for (const [name, write] of writes(ann)) {
+        const { status } = await write()
+        assert.ok(status < 400 || status === 503, `${name}: ${status}`)
+      }
+    } finally {
+      server.remove()
+    }
+  },
+)
+
+/** A file system of fixed size in a folder. */
+function mountSmall(folder: Folder, size: string) {
+  const path = folder.file('small')
+  mkdirSync(path)
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status, 0)
+  const ballast = join(path, 'ballast')
+  return {
+    path,
+    /** Leaves no room. */
+    fill() {
+      const { bavail, bsize } = statfsSync(path)
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+    },
+    empty: () => rmSync(ballast),
+    [Symbol.asyncDispose]: async () => void spawnSync('umount', ['--lazy', path]),
+  }
+}
+
+/** Fills a database that a service can be started on: ann can sign in, and ben may read her records. */
+async function serviceDatabase(folder: Folder, url: string) {
+  const archive = [account(1, 'ann'), account(2, 'ben'), ...sessions(1, 3)].map(line => JSON.stringify(line)).join('\n')
+  writeFileSync(
+    folder.file('more.ndjson'),
+    sessions(10, 2000)
+      .map(line => JSON.stringify(line))
+      .join('\n'),
+  )
+  const run = async (args: readonly string[], input = '') => {
+    const { code, stdout, stderr } = await folder.run([...args, '--database', url], { input })
+    assert.equal(code, 0, stderr)
+    return stdout.trim()
+  }
+  await run(['migrate'])
+  await run(['import', '-'], archive)
+  await run(['account', 'set-password', '--account', 'ann'], `${PASSWORD}\n`)
+  await run(['link', 'add', '--owner', 'ann', '--partner', 'ben'])
+  const create = (username: string) => run(['token', 'create', '--account', username, '--name', 'Script'])
+  const tokens = [await create('ann'), await create('ben')]
+  // To be revoked.
+  await create('ann')
+  return { tokens }
+}
+
+async function assertReads(urls: readonly string[], tokens: readonly string[], ann: Visitor) {
+  for (const url of urls) {
+    for (const token of tokens)
+      assert.equal((await askService(`${url}/api/v1/dtt/sessions?ownerId=1`, token)).status, 200)
+  }
+  for (const path of ['/', '/training', '/keys', '/people', '/settings', '/readyz']) {
+    assert.equal((await ann.get(path)).status, 200, path)
+  }
+}
+
+/** What somebody who has signed in writes. */
+function writes(ann: Visitor): readonly (readonly [name: string, () => Promise<Seen>])[] {
+  const NEXT = 'another long password'
+  return [
+    ['a sign-in', () => ann.signIn('ann')],
+    ['a key', () => ann.post('/keys', { name: 'Another', scope: 'dtt:read', expires: '30d' })],
+    ['a revocation', () => ann.post('/keys/3/revoke')],
+    ['a password', () => ann.post('/settings/password', { current: PASSWORD, next: NEXT, again: NEXT })],
+  ]
+}
 
 function sessions(from: number, count: number) {
   return Array.from({ length: count }, (_, index) => trainingSession(from + index, 1))

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,
   mkdirSync,
@@ -11,6 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import { compileLibrary } from './preload.ts'
 
 /**
  * What a disk holds after a power cut: the bytes that processes have synced, under the names of folders that they have synced.
@@ -48,9 +48,8 @@ interface Entry extends Found {
 /** Keeps what is synced below a folder from now on; needs a C compiler, undefined where there is none. */
 export function makePowerCut(root: string): PowerCut | undefined {
   const kept = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  const library = join(kept, 'power-cut.so')
-  const source = join(import.meta.dirname, 'power-cut.c')
-  if (spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, source]).status !== 0) return undefined
+  const library = compileLibrary('power-cut', kept)
+  if (library === undefined) return undefined
   const atStart = treeOf(root)
   for (const { id, isFolder, path } of atStart) if (!isFolder) copyFileSync(join(root, path), join(kept, id))
   const log = join(kept, 'log')

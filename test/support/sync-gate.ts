@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { compileLibrary } from './preload.ts'
 import { until } from './waiting.ts'
 
 /** Stops every sync of the disk by a process while it is closed, as a disk does that is slow without end. */
@@ -15,9 +15,8 @@ export interface SyncGate {
 
 /** Needs a C compiler; undefined where there is none. */
 export function makeSyncGate(folder: string): SyncGate | undefined {
-  const library = join(folder, 'sync-gate.so')
-  const source = join(import.meta.dirname, 'sync-gate.c')
-  if (spawnSync('gcc', ['-shared', '-fPIC', '-O1', '-o', library, source]).status !== 0) return undefined
+  const library = compileLibrary('sync-gate', folder)
+  if (library === undefined) return undefined
   const gate = join(folder, 'gate')
   const mark = `${gate}.reached`
   return {
