@@ -28,6 +28,7 @@ const files = {
   'chart-draw.js': ownFile('chart-draw.js'),
   'chart-format.js': ownFile('chart-format.js'),
   'chart-grade.js': ownFile('chart-grade.js'),
+  'chart-print.js': ownFile('chart-print.js'),
   'chart-rates.js': ownFile('chart-rates.js'),
   'chart-segments.js': ownFile('chart-segments.js'),
   'chart-spread.js': ownFile('chart-spread.js'),

@@ -41,7 +41,7 @@ type ChartType =
   | 'rates'
   /** `label`, `seconds`, `seconds-target`, `reps`, `reps-target`, `passed` (0 or 1) */
   | 'targets'
-  /** `label`, `seconds` or `reps`, `repeat`, `graded` (0 or 1) */
+  /** `label`, `text`, `width`, `repeat`, `graded` (0 or 1) */
   | 'segments'
   /** `start`, `end`, `locked` (0 or 1), `label`; `ticks` are events */
   | 'timeline'

@@ -1,6 +1,6 @@
 import { html, type Html, nothing, type Part } from './html.ts'
 import { download, type Download, type Visit } from './page.ts'
-import { numberText } from './text.ts'
+import { dateTimeText, numberText } from './text.ts'
 
 /** The components of pages. */
 
@@ -74,6 +74,16 @@ export function table<Row>(
       </table>
     </div>
   `
+}
+
+/** A link to a record by its time. The year of today is left out on narrow screens. */
+export function recordLink({ viewer, now }: Pick<Visit, 'viewer' | 'now'>, address: string, at: number): Html {
+  const text = dateTimeText(viewer, at)
+  const year = / \d{4}(?=, )/.exec(dateTimeText(viewer, now))?.[0] ?? ''
+  const [day = '', time] = text.split(year)
+  return html`<a class="when" href="${address}">${
+    year === '' || time === undefined ? text : html`${day}<span class="this-year">${year}</span>${time}`
+  }</a>`
 }
 
 /** A filled mark for passed, a hollow one for not passed, with the word. */

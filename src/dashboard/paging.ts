@@ -22,10 +22,27 @@ export function readPage(query: URLSearchParams): number {
 
 /** One page of the items; the last one if there are fewer pages. */
 export function paginate<Item>(items: readonly Item[], wanted: number, size = PAGE_SIZE): Paged<Item> {
-  const pages = Math.max(1, Math.ceil(items.length / size))
-  const page = Math.min(wanted, pages)
-  const start = (page - 1) * size
-  return { rows: items.slice(start, start + size), page, pages, first: start + 1, total: items.length }
+  const { limit, offset } = rowsOfPage(items.length, wanted, size)
+  return paged(items.slice(offset, offset + limit), items.length, { limit, offset })
+}
+
+/** Which of all rows a page has, for a query; the last page if there are fewer. */
+export function rowsOfPage(total: number, wanted: number, size = PAGE_SIZE): Rows {
+  return { limit: size, offset: (Math.min(wanted, pagesOf(total, size)) - 1) * size }
+}
+
+/** A page whose rows a query has read. */
+export function paged<Item>(rows: readonly Item[], total: number, { limit, offset }: Rows): Paged<Item> {
+  return { rows, page: offset / limit + 1, pages: pagesOf(total, limit), first: offset + 1, total }
+}
+
+interface Rows {
+  readonly limit: number
+  readonly offset: number
+}
+
+function pagesOf(total: number, size: number): number {
+  return Math.max(1, Math.ceil(total / size))
 }
 
 /** The texts of the links to the previous and the next page. */

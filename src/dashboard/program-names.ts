@@ -4,7 +4,8 @@ import type { Visit } from './page.ts'
 
 /** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
 export interface Programs {
-  readonly all: readonly ListedProgram[]
+  /** The newest first. */
+  readonly all: readonly { readonly id: number; readonly ownerId: number }[]
   readonly find: (id: number) => ListedProgram | undefined
   readonly nameOf: (id: number) => string
 }
@@ -12,11 +13,14 @@ export interface Programs {
 export async function readPrograms({ store, viewer, reading }: Visit): Promise<Programs> {
   const all = await programsOf(store, reading.ofAll('training_template'))
   const byId = new Map(all.map(program => [program.id, program]))
-  const find = (id: number) => {
-    const program = byId.get(id)
-    if (program !== undefined) reading.note('dtt', program.ownerId)
-    return program
-  }
+  // A page names few of them, but often.
+  const parsed = new Map<number, ListedProgram | undefined>()
+  const find = (id: number) =>
+    parsed.getOrInsertComputed(id, () => {
+      const program = byId.get(id)
+      if (program !== undefined) reading.note('dtt', program.ownerId)
+      return program?.parse()
+    })
   return {
     all,
     find,

@@ -54,7 +54,7 @@ export function inTime(instant: number, now: number): string {
   return instant >= now ? `in ${text}` : `${text} ago`
 }
 
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units that are not zero. */
+/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units that are not zero. No line breaks before a unit. */
 export function durationText(seconds: number): string {
   const whole = Math.round(Math.abs(seconds))
   const parts = [
@@ -64,11 +64,11 @@ export function durationText(seconds: number): string {
     [whole % 60, 's'],
   ] as const
   const first = parts.findIndex(([count]) => count > 0)
-  if (first === -1) return '0 s'
+  if (first === -1) return '0\u00a0s'
   const text = parts
     .slice(first, first + 2)
     .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count} ${unit}`)
+    .map(([count, unit]) => `${count}\u00a0${unit}`)
     .join(' ')
   return seconds < 0 ? `−${text}` : text
 }
@@ -76,7 +76,7 @@ export function durationText(seconds: number): string {
 /** Metres or feet of a distance in micrometres. */
 export function distanceText({ units }: { readonly units: Units }, micrometres: number): string {
   const [value, unit] = distanceIn(units, micrometres)
-  return `${NUMBER.format(value)} ${unit}`
+  return `${NUMBER.format(value)}\u00a0${unit}`
 }
 
 /** A distance as a number to draw, and its unit. */

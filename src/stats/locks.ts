@@ -84,9 +84,23 @@ export interface TemplateUse {
   readonly last: number | null
 }
 
-/** The lock templates of some accounts, the newest first, with their use in sessions that may be read. */
-export async function lockTemplates(store: Store, templates: Access, sessions: Access): Promise<TemplateUse[]> {
-  const [rows, uses] = await Promise.all([store.read(templatesOf, templates), store.read(usesByTemplate, sessions)])
+/** How many lock templates some accounts have. */
+export async function countLockTemplates(store: Store, access: Access): Promise<number> {
+  const [row] = await store.read(templateCount, access)
+  return row?.count ?? 0
+}
+
+/** The lock templates of some accounts, or a part of them, the newest first, with their use in sessions that may be read. */
+export async function lockTemplates(
+  store: Store,
+  templates: Access,
+  sessions: Access,
+  part = { limit: Number.MAX_SAFE_INTEGER, offset: 0 },
+): Promise<TemplateUse[]> {
+  const [rows, uses] = await Promise.all([
+    store.read(templatesOf, { ...templates, ...part }),
+    store.read(usesByTemplate, sessions),
+  ])
   const byTemplate = new Map(uses.map(use => [use.template, use]))
   return rows.map(({ id, owner_id, document }) => {
     const use = byTemplate.get(id)
@@ -146,11 +160,18 @@ const sessionRecords = query<OwnerAccess & { ids: readonly number[] }, { id: num
     where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
-const templatesOf = query<Access, { id: number; owner_id: number; document: string }>(
+const templatesOf = query<
+  Access & { limit: number; offset: number },
+  { id: number; owner_id: number; document: string }
+>(
   param => sql`
     select id, owner_id, document from lock_template
     where ${isReadable(param, ANY_OWNERS)}
-    order by at desc, id desc`,
+    order by at desc, id desc limit ${param('limit')} offset ${param('offset')}`,
+)
+
+const templateCount = query<Access, { count: number }>(
+  param => sql`select count(*) as count from lock_template where ${isReadable(param, ANY_OWNERS)}`,
 )
 
 const templateById = query<Access & { id: number }, { owner_id: number; document: string }>(

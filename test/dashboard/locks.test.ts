@@ -44,9 +44,9 @@ test('a lock session shows its totals, its longest stretch, and each event with 
   const { text, status } = await it.viewer.get('/locks/51')
   assert.equal(status, 200)
   assert.match(text, /<title>Lockstep – Weekend<\/title>/)
-  assert.match(text, /Locked<\/dt><dd>1 d 23 h/)
-  assert.match(text, /Open<\/dt><dd>30 min/)
-  assert.match(text, /Longest locked stretch<\/dt><dd>1 d 11 h/)
+  assert.match(text, /Locked<\/dt><dd>1\sd 23\sh/)
+  assert.match(text, /Open<\/dt><dd>30\smin/)
+  assert.match(text, /Longest locked stretch<\/dt><dd>1\sd 11\sh/)
   assert.match(text, /Locked again/)
   assert.match(text, /href="\/lock-templates\/41"/)
 })
@@ -115,9 +115,9 @@ test('the rules of a template are sentences that state its fields and nothing el
     isTestLock: true,
   })
   assert.deepEqual(rulesOf(data), [
-    'The length is random, from 1 h to 1 d 1 h.',
+    'The length is random, from 1\u00a0h to 1\u00a0d 1\u00a0h.',
     'Breaks: yes.',
-    'Of breaks, the regularity is 1 d, the maximum 30 min and the penalty 10 min.',
+    'Of breaks, the regularity is 1\u00a0d, the maximum 30\u00a0min and the penalty 10\u00a0min.',
     'Breaks for the keyholder only: no.',
     'Task credit: yes, with a time reduction of 1,800.',
     'Penalty votes: yes, with a time addition of 900.',
@@ -202,7 +202,7 @@ const running = (template: object) => {
 }
 
 /** What tells how long the running lock lasts: its length in words and seconds, and its end. */
-const TIME = /9 d 7 h|802801|endDate|in 1 d 23 h|in 2 d/
+const TIME = /9\sd 7\sh|802801|endDate|in 1\sd 23\sh|in 2\sd/
 
 const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=json', '/locks.csv', '/locks.ndjson']
 
@@ -228,7 +228,7 @@ test('a partner sees the time that the template hides, and so does its owner whe
   for (const it of [ben, ann]) await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   await ben.viewer.post('/subject', { subject: '1', back: '/locks' })
   for (const it of [ben, ann]) {
-    assert.match((await it.viewer.get('/locks')).text, /in 1 d 23 h|in 2 d/)
+    assert.match((await it.viewer.get('/locks')).text, /in 1\sd 23\sh|in 2\sd/)
     assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
     assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
     assert.match((await it.viewer.get('/locks/54?view=json')).text, /802801/)
@@ -245,7 +245,7 @@ test('a practice lock is marked, and not counted', async () => {
     }
     sums.push(/sessions in all, (.*) under lock/.exec((await it.viewer.get('/locks')).text)?.[1])
   }
-  assert.deepEqual(sums, ['2 d', '5 d'])
+  assert.deepEqual(sums, ['2\u00a0d', '5\u00a0d'])
 })
 
 test('pages show the statistics that the endpoints return', async () => {

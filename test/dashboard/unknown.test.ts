@@ -60,6 +60,18 @@ describe('pages say no more than is known', () => {
     assert.deepEqual(cells.slice(4), ['–', '–', '–'])
   })
 
+  test('an unknown distance is in no average, and an unknown lock is empty in a file', async () => {
+    const { text } = await ann.get('/training?range=12w')
+    const [card = ''] = /<section[^>]* id="distance"[^]*?<\/section>/.exec(text) ?? []
+    assert.match(card, /No distance is known in this time\./)
+    assert.doesNotMatch(card, /average/)
+    assert.ok(drawnValues(text, 'distance', 'measured').includes(0), 'a week without sessions has no distance')
+    assert.ok(drawnValues(text, 'distance', 'measured').some(value => value === null))
+    const lines = (await ann.get('/locks.csv')).text.split('\r\n')
+    assert.match(lines.find(line => line.includes('Without events')) ?? '', /,,,$/)
+    assert.match(lines.find(line => line.includes('Planned,')) ?? '', /,259\d{3},0,0$/)
+  })
+
   test('an active lock with an end in the future runs until then', async () => {
     await isKnownUpTo(now)
     assert.match((await ann.get('/locks/52')).text, / – now/)
@@ -74,8 +86,8 @@ describe('pages say no more than is known', () => {
     const ticks = / data-(since|until)=/
     for (const path of ['/', '/locks']) {
       const { text } = await ann.get(path)
-      assert.match(text, /<dt>Elapsed<\/dt><dd><span>1 d<\/span>/, path)
-      assert.match(text, /<span>5 d<\/span> left/, path)
+      assert.match(text, /<dt>Elapsed<\/dt><dd><span>1\sd<\/span>/, path)
+      assert.match(text, /<span>5\sd<\/span> left/, path)
       assert.doesNotMatch(text, ticks, path)
     }
     await isKnownUpTo(now)

@@ -1,4 +1,5 @@
 import { bars } from './chart-bars.js'
+import { printTable } from './chart-print.js'
 import { addPanels } from './chart-draw.js'
 import { readData } from './chart-data.js'
 import { grade, gradeByKind } from './chart-grade.js'
@@ -197,10 +198,11 @@ let loaded
 /** @type {WeakSet<Element>} */
 const drawn = new WeakSet()
 
+// What is printed must be there at once. Until Plot is loaded, which the first chart in view starts, that is the tables.
 addEventListener('beforeprint', () => {
-  // What is printed must be drawn at once; the first chart that came into view has loaded Plot.
   for (const chart of mounted.values()) {
     if (loaded !== undefined) draw(chart, loaded)
+    else if (!drawn.has(chart.section)) printTable(chart)
   }
 })
 

@@ -52,6 +52,13 @@ async function showBests(visit: Visit) {
   })
 }
 
+/** Those of training that the overview shows. */
+export function bestsCard(bests: TrainingBests): Html {
+  const rows = trainingRows(bests)
+  if (rows.length === 0) return nothing
+  return card('Bests', facts(rows), { actions: html`<a href="/bests">All bests</a>` })
+}
+
 function trainingRows({ week, current, longest }: TrainingBests): (readonly [string, Html])[] {
   const days = ({ from, to }: { from: string; to: string }) => `/training?from=${from}&to=${to}`
   return [

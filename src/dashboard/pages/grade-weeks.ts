@@ -6,11 +6,15 @@ import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, dateText, NONE, numberText, round1 } from '../text.ts'
+import { constantGrades, constantText } from './grade-kinds.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
 import { kindSummary, NO_SESSIONS } from './training-summaries.ts'
 
 /** Charts of grades by week, where there are too many sessions for a mark each. */
+
+/** Where more sessions have a grade, weeks are drawn. */
+export const MAX_DRAWN_SESSIONS = 400
 
 /** Sessions, the oldest first, and the time that the charts show. */
 export interface Shown {
@@ -27,7 +31,10 @@ export interface Shown {
 
 /** Grades over time, and those of each kind. */
 export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
-  const grades = weeksOf(viewer, shown, kinds).flatMap(({ kinds }) => gradesIn(kinds))
+  const constant = constantGrades(shown.sessions, kinds)
+  const grades = weeksOf(viewer, shown, kinds).flatMap(({ kinds: spreads }) =>
+    gradesIn(spreads.filter((_, place) => !constant.has(kinds[place] ?? ''))),
+  )
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
   return [
     weeklyGrades(viewer, shown, kinds),
@@ -35,7 +42,7 @@ export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly strin
       id: 'grades-by-kind',
       chartType: 'spread-by-kind',
       title: 'Grade by kind',
-      summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has a chart of its own. <a href="#grades">The table</a> is the one above.`,
+      summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has a chart of its own. <a href="#grades">The table</a> is the one above.${constantText(viewer, constant)}`,
       empty: NO_SESSIONS,
       wide: true,
       data: axes(viewer, shown, grades),
@@ -57,6 +64,7 @@ interface Week {
 /** The spread of the grades of each week; its table also has those of some kinds. */
 export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const weeks = weeksOf(viewer, shown, kinds)
+  const constant = constantGrades(shown.sessions, kinds)
   return chart<Week>({
     id: 'grades',
     chartType: 'spread',
@@ -66,7 +74,7 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
     wide: true,
     data: axes(viewer, shown, gradesIn(weeks.map(({ all }) => all))),
     actions: scaleSwitch(shown),
-    overlay: comparedAverage(viewer, shown),
+    overlay: comparedGrades(viewer, shown),
     legend: [...LEGEND, ...comparedLegend(shown)],
     columns: [
       {
@@ -82,6 +90,7 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
           [`kind-${place}`, `low-${place}`, `high-${place}`],
           kindName(viewer, kind),
           ({ kinds }) => kinds[place] ?? null,
+          !constant.has(kind),
         ),
       ),
     ],
@@ -110,20 +119,47 @@ export function scaleSwitch({ isFullScale = false, addressOf }: Shown): Html | u
   return html`<nav class="choice scale" aria-label="Scale of grades">${link(false, 'Fit')}${link(true, '0 to 100')}</nav>`
 }
 
-/** The average over seven sessions of the compared time, moved to the shown one. */
-export function comparedAverage({ timeZone }: Viewer, { compared }: Shown) {
+/**
+ * The grades of the compared time, moved to the shown one: as the average over seven sessions, or as the median of each week
+ * where weeks are drawn, or where the compared time has too many sessions.
+ */
+export function comparedGrades({ timeZone }: Viewer, shown: Shown) {
+  const { compared } = shown
   if (compared === undefined) return undefined
-  const graded = compared.sessions.filter(({ grade }) => grade !== null)
+  const { sessions, offset, title } = compared
+  const line = (points: readonly { readonly at: number; readonly value: number }[]) => ({
+    title,
+    times: points.map(({ at }) => wallClock(at + offset, timeZone)),
+    values: points.map(({ value }) => round1(value)),
+  })
+  if (isComparedByWeek(shown)) return line(weeklyMedians(sessions, timeZone))
+  const graded = sessions.flatMap(({ at, grade }) => (grade === null ? [] : [{ at, grade }]))
   const averages = movingAverage(graded.map(({ grade }) => grade))
-  return {
-    title: compared.title,
-    times: graded.map(({ at }) => wallClock(at + compared.offset, timeZone)),
-    values: averages.map(average => round1(average ?? 0)),
-  }
+  return line(graded.map(({ at }, index) => ({ at, value: averages[index] ?? 0 })))
 }
 
-export function comparedLegend({ compared }: Shown): LegendItem[] {
-  return compared === undefined ? [] : [['before', `${compared.title}, average over seven sessions`]]
+export function comparedLegend(shown: Shown): LegendItem[] {
+  const { compared } = shown
+  if (compared === undefined) return []
+  return [
+    ['before', `${compared.title}, ${isComparedByWeek(shown) ? 'median of a week' : 'average over seven sessions'}`],
+  ]
+}
+
+function isComparedByWeek({ sessions, compared }: Shown): boolean {
+  return Math.max(sessions.length, compared?.sessions.length ?? 0) > MAX_DRAWN_SESSIONS
+}
+
+/** The median of each week that has grades, in its middle. */
+function weeklyMedians(sessions: readonly SessionStats[], timeZone: string) {
+  const [first] = sessions
+  const last = sessions.at(-1)
+  if (first === undefined || last === undefined) return []
+  const periods = periodsBetween('week', first.at, last.at, timeZone)
+  return gradeSpreads(sessions, periods).flatMap((spread, index) => {
+    const [start = 0, end = 0] = periods.slice(index, index + 2)
+    return spread === null ? [] : [{ at: (start + end) / 2, value: spread.median }]
+  })
 }
 
 function gradesIn(spreads: readonly (GradeSpread | null)[]): number[] {
@@ -155,11 +191,13 @@ function spreadColumns(
   [median, low, high]: readonly [string, string, string],
   title: string,
   of: (week: Week) => GradeSpread | null,
+  isDrawn = true,
 ): Column<Week>[] {
   const cell = (week: Week) => {
     const spread = of(week)
     return spread === null ? NONE : `${spread.median} (${spread.low}–${spread.high})`
   }
+  if (!isDrawn) return [{ title, numeric: true, cell }]
   return [
     { key: median, title, numeric: true, cell, value: week => of(week)?.median ?? null },
     { key: low, title: '', isDrawnOnly: true, cell, value: week => of(week)?.low ?? null },

@@ -3,7 +3,7 @@ import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
 import { type LockEntry, type LockStats, lockHistory, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { type Column, table } from '../components.ts'
+import { type Column, recordLink, table } from '../components.ts'
 import { csv } from '../csv.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -11,15 +11,13 @@ import { label } from '../labels.ts'
 import { recordName } from '../names.ts'
 import { datedFile, download, type Viewer, type Visit } from '../page.ts'
 import { paginate, readPage, tableFoot } from '../paging.ts'
-import { dateTimeText, durationText, NONE, numberText } from '../text.ts'
+import { durationText, NONE, numberText } from '../text.ts'
 import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
-export async function lockTable(
-  { store, viewer, reading, query, now }: Visit,
-  entries: readonly LockEntry[],
-): Promise<Html> {
+export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Promise<Html> {
+  const { store, viewer, reading, query, now } = visit
   const access = reading.sessions('lkbx')
   const state = query.get('state') ?? ''
   const paged = paginate(state === '' ? entries : entries.filter(entry => entry.state === state), readPage(query))
@@ -49,7 +47,7 @@ export async function lockTable(
       ${
         rows.length === 0
           ? html`<p class="muted">No session fits. <a href="/locks#sessions">Show all sessions</a></p>`
-          : html`${table('Sessions', columns(viewer), rows, 'session-table')}${tableFoot('/locks', query, paged)}`
+          : html`${table('Sessions', columns(visit), rows, 'session-table')}${tableFoot('/locks', query, paged)}`
       }
     </section>
   `
@@ -77,12 +75,13 @@ interface LockRow extends LockStats {
   readonly record: LockSession | undefined
 }
 
-function columns(viewer: Viewer): Column<LockRow>[] {
+function columns(visit: Visit): Column<LockRow>[] {
+  const { viewer } = visit
   return [
     {
       title: label('startDate'),
       line: 'first',
-      cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
+      cell: ({ id, at }) => recordLink(visit, `/locks/${id}`, at),
     },
     {
       title: label('name'),
@@ -139,9 +138,10 @@ export async function downloadCsv(visit: Visit) {
       formatTimestamp(at),
       endAt === null ? null : formatTimestamp(endAt),
       isHidden ? null : (record?.duration ?? null),
-      Math.round(locked / 1000),
-      Math.round(open / 1000),
-      intervals.filter(interval => !interval.locked).length,
+      // Without events, nothing is known of them.
+      ...(intervals.length === 0
+        ? [null, null, null]
+        : [Math.round(locked / 1000), Math.round(open / 1000), intervals.filter(interval => !interval.locked).length]),
     ]
   }
   return download({

@@ -3,14 +3,14 @@ import type { LockTemplate } from '../../contract/lock-templates.ts'
 import { csv } from '../csv.ts'
 import { keptLockEntries } from '../../stats/kept-history.ts'
 import { type LockStats, someLocks } from '../../stats/lock-queries.ts'
-import { lockTemplate, lockTemplates, totalsOf } from '../../stats/locks.ts'
+import { countLockTemplates, lockTemplate, lockTemplates, type TemplateUse, totalsOf } from '../../stats/locks.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
 import { datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../components.ts'
-import { paginate, readPage, tableFoot } from '../paging.ts'
+import { apiTabs, card, jsonFile, emptyState, facts, recordLink, table, tabs } from '../components.ts'
+import { paged, paginate, readPage, rowsOfPage, tableFoot } from '../paging.ts'
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text.ts'
 import { stateMark, stateName } from './lock-states.ts'
 import { knownLength } from './lock-table.ts'
@@ -23,67 +23,73 @@ export const lockTemplatePages: readonly Page[] = [
 ]
 
 async function showTemplates(visit: Visit) {
-  const { viewer } = visit
-  const templates = await templatesOfSubject(visit)
+  const { store, viewer, reading, path, query } = visit
+  const total = await countLockTemplates(store, reading.templates('lock_template'))
+  const rows = rowsOfPage(total, readPage(query))
+  const templates = await templatesOfSubject(visit, rows)
   return view({
     section: 'lockTemplates',
     title: 'Lock templates',
-    lead: templates.length === 0 ? undefined : 'The rules that lock sessions start from.',
+    lead: total === 0 ? undefined : 'The rules that lock sessions start from.',
     body:
-      templates.length === 0
+      total === 0
         ? emptyState(
             'No lock templates yet',
             html`Here you would see the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
           )
         : html`
-            <section class="card">
+            <section class="card" id="sessions">
               <div class="card-head">
-                <h2>${countText(templates.length, 'template')}</h2>
+                <h2>${countText(total, 'template')}</h2>
                 <p class="downloads">
                   <a href="/lock-templates.csv" download>CSV</a>
                   <a href="/lock-templates.ndjson" download>NDJSON</a>
                 </p>
               </div>
-              ${table(
-                'Lock templates',
-                [
-                  {
-                    title: label('name'),
-                    line: 'first',
-                    cell: ({ record }) =>
-                      html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
-                  },
-                  { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
-                  { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
-                  {
-                    title: 'Sessions',
-                    numeric: true,
-                    line: 'second',
-                    unit: '\u00a0sessions',
-                    cell: ({ sessions }) => numberText(sessions),
-                  },
-                  {
-                    title: 'Last used',
-                    cell: ({ last }) =>
-                      last === null
-                        ? html`<span class="muted">Never</span>`
-                        : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
-                  },
-                  {
-                    title: label('createdAt'),
-                    cell: ({ record }) =>
-                      html`<span class="nowrap">${dateText(viewer, Date.parse(record.createdAt))}</span>`,
-                  },
-                ],
-                templates,
-              )}
+              ${templateTable(viewer, templates)}
+              ${templates.length === total ? nothing : tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
   })
 }
 
-function templatesOfSubject({ store, reading }: Visit) {
-  return lockTemplates(store, reading.templates('lock_template'), reading.ofAll('lock_session'))
+function templateTable(viewer: Viewer, templates: readonly TemplateUse[]): Html {
+  return table(
+    'Lock templates',
+    [
+      {
+        title: label('name'),
+        line: 'first',
+        cell: ({ record }) =>
+          html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+      },
+      { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
+      { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
+      {
+        title: 'Sessions',
+        numeric: true,
+        line: 'second',
+        unit: '\u00a0sessions',
+        cell: ({ sessions }) => numberText(sessions),
+      },
+      {
+        title: 'Last used',
+        cell: ({ last }) =>
+          last === null
+            ? html`<span class="muted">Never</span>`
+            : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
+      },
+      {
+        title: label('createdAt'),
+        cell: ({ record }) => html`<span class="nowrap">${dateText(viewer, Date.parse(record.createdAt))}</span>`,
+      },
+    ],
+    templates,
+  )
+}
+
+function templatesOfSubject({ store, reading }: Visit, rows?: { readonly limit: number; readonly offset: number }) {
+  return lockTemplates(store, reading.templates('lock_template'), reading.ofAll('lock_session'), rows)
 }
 
 async function showTemplate(visit: Visit) {
@@ -95,16 +101,16 @@ async function showTemplate(visit: Visit) {
   if (file !== undefined) return file
   const access = reading.sessions('lkbx', owner)
   const entries = (await keptLockEntries(store, access)).filter(entry => entry.template === id)
-  const paged = paginate(entries, readPage(query))
+  const shown = paginate(entries, readPage(query))
   const until = countedUntil(viewer.asOf, now)
-  const ids = paged.rows.map(entry => entry.id)
+  const ids = shown.rows.map(entry => entry.id)
   const sessions = await someLocks(store, access, ids, until)
   const person = personOf(viewer, owner)
   return view({
     section: 'lockTemplates',
     title: recordName(viewer, 'lockTemplate', record),
     back: { path: '/lock-templates', title: 'Lock templates' },
-    lead: html`${countText(sessions.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
+    lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,
     body: html`
@@ -114,7 +120,7 @@ async function showTemplate(visit: Visit) {
           title: 'Table',
           body: () => html`
             ${card('Rules', html`<ul class="rules">${rulesOf(record).map(rule => html`<li>${rule}</li>`)}</ul>`)}
-            ${card('Sessions with it', html`${sessionTable(viewer, sessions)}${paged.pages === 1 ? nothing : tableFoot(path, query, paged)}`, { id: 'sessions' })}
+            ${card('Sessions with it', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
             ${card(
               'Record',
               facts([
@@ -161,7 +167,8 @@ export function rulesOf(template: LockTemplate): string[] {
   ]
 }
 
-function sessionTable(viewer: Viewer, sessions: readonly LockStats[]): Html {
+function sessionTable(visit: Visit, sessions: readonly LockStats[]): Html {
+  const { viewer } = visit
   if (sessions.length === 0) return html`<p class="muted">No session has started from it.</p>`
   return table(
     'Sessions with this template',
@@ -169,7 +176,7 @@ function sessionTable(viewer: Viewer, sessions: readonly LockStats[]): Html {
       {
         title: label('startDate'),
         line: 'first',
-        cell: ({ id, at }) => html`<a class="when" href="/locks/${id}">${dateTimeText(viewer, at)}</a>`,
+        cell: ({ id, at }) => recordLink(visit, `/locks/${id}`, at),
       },
       { title: label('lockState'), line: 'first', cell: ({ state, isActive }) => stateMark(viewer, state, isActive) },
       {

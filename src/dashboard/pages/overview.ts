@@ -1,3 +1,4 @@
+import { trainingBests } from '../../stats/bests.ts'
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lastPeriods } from '../../stats/periods.ts'
@@ -5,6 +6,7 @@ import { activeLock, type LockStats, lockHistory, newestLocks } from '../../stat
 import { newestTrainings } from '../../stats/training-queries.ts'
 import { keptTrainings } from '../../stats/kept-history.ts'
 import { countedUntil } from '../../stats/status.ts'
+import { allTrainings } from '../../stats/training-rows.ts'
 import { passRate, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
 import { card, emptyState, resultMark } from '../components.ts'
@@ -12,6 +14,7 @@ import { html, type Html } from '../html.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, dateTime, dateTimeText, durationText } from '../text.ts'
+import { bestsCard } from './bests.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
 
@@ -28,9 +31,10 @@ async function showOverview(visit: Visit) {
   const lockSessions = reading.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
-  const [newest, sessions, locks, newLocks, current, programs] = await Promise.all([
+  const [newest, sessions, all, locks, newLocks, current, programs] = await Promise.all([
     newestTrainings(store, trainings, MAX_SPARK_GRADES),
     keptTrainings(store, trainings, from),
+    allTrainings(store, trainings),
     lockHistory(store, lockSessions, until, from),
     newestLocks(store, lockSessions, MAX_RECENT_EVENTS, until),
     activeLock(store, lockSessions, until),
@@ -52,6 +56,7 @@ async function showOverview(visit: Visit) {
         ${lockCard(visit, current, newLocks)}
       </div>
       ${activity(viewer, sessions, withoutPractice(locks), { now, until })}
+      ${bestsCard(trainingBests(all, timeZone, now))}
       ${card('Recent activity', recent(visit, newest, newLocks, programs))}
     `,
   })

@@ -3,6 +3,7 @@ import { chart, type Column } from '../charts.ts'
 import { label } from '../labels.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
+import { drawnSeconds, programText, REPETITION_SECONDS, segmentText } from '../program-strip.ts'
 import { countText, durationText, NONE, numberText } from '../text.ts'
 
 /** The segments of a program. Columns that none of them has are left out. */
@@ -12,7 +13,7 @@ export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Ch
     id: 'segments',
     chartType: 'segments',
     title: 'Segments',
-    summary: segmentsSummary(Segment),
+    summary: segmentsSummary(viewer, Segment),
     empty: 'No segments',
     legend: has('passFailEnabled')
       ? [
@@ -22,6 +23,7 @@ export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Ch
       : [],
     columns: [
       ...lengthColumns(viewer),
+      ...drawnColumns(viewer),
       ...(has('speed') ? [SPEED] : []),
       GRADED,
       ...(has('passGradeThreshold') ? [THRESHOLD] : []),
@@ -40,18 +42,14 @@ function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
     { title: 'Place', numeric: true, cell: ({ place }) => place },
     { key: 'label', title: label('type'), cell: ({ type }) => kindName(viewer, type) },
     {
-      key: 'seconds',
       title: 'Time',
       numeric: true,
       cell: ({ type, duration }) => (isCounted(type) ? NONE : durationText(duration)),
-      value: ({ type, duration }) => (isCounted(type) ? null : duration),
     },
     {
-      key: 'reps',
       title: 'Repetitions',
       numeric: true,
       cell: ({ type, duration }) => (isCounted(type) ? numberText(duration) : NONE),
-      value: ({ type, duration }) => (isCounted(type) ? duration : null),
     },
     {
       key: 'repeat',
@@ -60,6 +58,14 @@ function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
       cell: ({ repeat }) => `${numberText(repeat)} ×`,
       value: ({ repeat }) => repeat,
     },
+  ]
+}
+
+/** What the strip is drawn from. */
+function drawnColumns(viewer: Viewer): Column<NumberedSegment>[] {
+  return [
+    { key: 'width', title: '', isDrawnOnly: true, cell: drawnSeconds, value: drawnSeconds },
+    { key: 'text', title: '', isDrawnOnly: true, cell: segment => segmentText(viewer, segment) },
   ]
 }
 
@@ -88,7 +94,7 @@ const FAILURE_TEXT: Column<NumberedSegment> = {
   cell: ({ failureText }) => failureText ?? NONE,
 }
 
-function segmentsSummary(segments: readonly TemplateSegment[]): string {
+function segmentsSummary(viewer: Viewer, segments: readonly TemplateSegment[]): string {
   if (segments.length === 0) return 'This program has no segments.'
   let seconds = 0
   let reps = 0
@@ -101,5 +107,6 @@ function segmentsSummary(segments: readonly TemplateSegment[]): string {
   }
   const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
   const repeated = runs === segments.length ? '' : `, ${numberText(runs)} with repeats`
-  return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}.`
+  const mixed = seconds > 0 && reps > 0 ? ` One repetition is drawn like ${REPETITION_SECONDS} seconds.` : ''
+  return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}. In order: ${programText(viewer, segments)}.${mixed}`
 }

@@ -46,7 +46,7 @@ export async function showProgram(visit: Visit) {
           body: () => html`
             ${card('Facts', programFacts(viewer, program))}
             ${chartCards(visit, charts)}
-            ${sessionsWith(viewer, program, sessions)}
+            ${sessionsWith(visit, program, sessions)}
           `,
         },
         ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, document, viewer.discreet),
@@ -81,7 +81,7 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 
 const MAX_LISTED_SESSIONS = 10
 
-function sessionsWith(viewer: Viewer, program: TrainingTemplate, sessions: readonly SessionStats[]): Html {
+function sessionsWith(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]): Html {
   if (sessions.length === 0) {
     return emptyState('No sessions with it yet', 'Sessions that are run with this program will be listed here.')
   }
@@ -91,7 +91,7 @@ function sessionsWith(viewer: Viewer, program: TrainingTemplate, sessions: reado
     'Sessions with it',
     html`
       <p class="summary">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
-      ${table('Sessions with this program', sessionColumns(viewer, undefined), newest)}
+      ${table('Sessions with this program', sessionColumns(visit, undefined), newest)}
       ${
         sessions.length > newest.length
           ? html`<p><a href="/training?range=all&program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`

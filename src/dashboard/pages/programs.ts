@@ -1,10 +1,13 @@
+import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { keptProgramUses } from '../../stats/kept-history.ts'
-import { type ListedProgram, programsOf, type ProgramUse } from '../../stats/program-queries.ts'
+import { type ListedProgram, programCounts, programPage, type ProgramUse } from '../../stats/program-queries.ts'
 import { emptyState, table } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { freeText, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
+import { paged, readPage, rowsOfPage, tableFoot } from '../paging.ts'
+import { programStrip } from '../program-strip.ts'
 import { countText, dateText, numberText, timeAgo } from '../text.ts'
 import { showProgram, stateMarks } from './program.ts'
 import { percentText } from './training-summaries.ts'
@@ -14,38 +17,40 @@ export const programPages: readonly Page[] = [
   { path: '/programs/:id', handler: showProgram },
 ]
 
-async function showPrograms({ store, viewer, reading, now }: Visit) {
-  const [own, uses] = await Promise.all([
-    programsOf(store, reading.templates('training_template')),
+async function showPrograms({ store, viewer, reading, now, path, query }: Visit) {
+  const access = reading.templates('training_template')
+  const [{ total, inUse }, uses] = await Promise.all([
+    programCounts(store, access),
     keptProgramUses(store, reading.sessions('dtt')),
   ])
+  const rows = rowsOfPage(total, readPage(query))
+  const shown = paged(await programPage(store, access, rows), total, rows)
   const useOf = new Map(uses.map(use => [use.program, use]))
-  const inUse = own.find(({ isActive }) => isActive)
   return view({
     section: 'programs',
     title: 'Programs',
-    ...(own.length === 0
+    ...(total === 0
       ? {}
       : {
-          lead: `${countText(own.length, 'program')}${inUse === undefined ? ', none of them in use' : `; ${recordName(viewer, 'program', inUse)} is in use`}.`,
+          lead: `${countText(total, 'program')}${inUse === undefined ? ', none of them in use' : `; ${recordName(viewer, 'program', inUse)} is in use`}.`,
         }),
     body:
-      own.length === 0
+      total === 0
         ? emptyState(
             'No programs yet',
             html`Here you would see your training programs, what they consist of, and how sessions with them went. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
           )
-        : html`<section class="card">${programTable(viewer, own, useOf, now)}</section>`,
+        : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, useOf, now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })
 }
 
 function programTable(
   viewer: Viewer,
-  programs: readonly ListedProgram[],
+  programs: readonly TrainingTemplate[],
   useOf: ReadonlyMap<number, ProgramUse>,
   now: number,
 ): Html {
-  return table<ListedProgram>(
+  return table<TrainingTemplate>(
     'Programs',
     [
       {
@@ -54,6 +59,7 @@ function programTable(
         cell: program =>
           html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
       },
+      { title: 'Segments', cell: ({ Segment }) => programStrip(viewer, Segment) },
       { title: 'State', cell: stateMarks },
       { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
       {

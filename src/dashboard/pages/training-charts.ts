@@ -5,10 +5,12 @@ import { html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { dateTimeText, NONE, numberText, round1 } from '../text.ts'
+import { constantGrades, constantText } from './grade-kinds.ts'
 import {
   axes,
-  comparedAverage,
+  comparedGrades,
   comparedLegend,
+  MAX_DRAWN_SESSIONS,
   scaleSwitch,
   type Shown,
   spreadCharts,
@@ -17,9 +19,6 @@ import {
 import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary } from './training-summaries.ts'
 
 /** Charts of grades and pass rates. */
-
-/** Where more sessions have a grade, weeks are drawn. */
-const MAX_DRAWN_SESSIONS = 400
 
 /** Grades over time, and those of each kind: of each session, or of each week where there are too many sessions. */
 export function gradeCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
@@ -55,7 +54,7 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
       shown.sessions.flatMap(({ grade }) => grade ?? []),
     ),
     actions: scaleSwitch(shown),
-    overlay: comparedAverage(viewer, shown),
+    overlay: comparedGrades(viewer, shown),
     link: { path: '/training/', id: ({ id }) => id },
     legend: [
       ['filled', 'Passed'],
@@ -166,22 +165,6 @@ function kindColumn(
     passed: session => allPassed(session, kind),
     average: ({ index }) => round1(averages[index] ?? 0),
   }
-}
-
-/** The kinds that had one grade in all of several sessions, and that grade. */
-function constantGrades(sessions: readonly SessionStats[], kinds: readonly string[]): Map<string, number> {
-  const found = new Map<string, number>()
-  for (const kind of kinds) {
-    const [first, ...others] = sessions.flatMap(session => gradeOfKind(session, kind) ?? [])
-    if (first !== undefined && others.length > 0 && others.every(grade => grade === first)) found.set(kind, first)
-  }
-  return found
-}
-
-function constantText(viewer: Viewer, constant: ReadonlyMap<string, number>): string {
-  if (constant.size === 0) return ''
-  const kinds = [...constant].map(([kind, grade]) => `${kindName(viewer, kind)} (${grade}\u00a0%)`)
-  return ` The same in every session, so not drawn: ${kinds.join(', ')}.`
 }
 
 function gradeText(grade: number | null, passed: boolean): Part {

@@ -34,13 +34,12 @@ export function changeText(
       : `No sessions in this time; ${then.sessions} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
   }
   const passed = `${percentText(now.passed, now.sessions)} passed`
-  if (range === 'all' && from === undefined)
-    return `${count} since ${dateText(viewer, first.at)}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%.`
+  const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
+  if (range === 'all' && from === undefined) return `${count} since ${dateText(viewer, first.at)}, ${passed}${graded}.`
   const title = from === undefined ? ranges[range].title : 'this period'
   const earlier = compare === undefined ? 'in the time before' : comparisons[compare].text
   const atThatTime = compare === 'year' ? 'then' : 'before it'
-  if (before.length === 0)
-    return `${count} in ${title}, ${passed}, mean grade ${now.grade ?? NONE}\u00a0%; nothing before that to compare with.`
+  if (before.length === 0) return `${count} in ${title}, ${passed}${graded}; nothing before that to compare with.`
   const grade =
     now.grade === null || then.grade === null
       ? ''

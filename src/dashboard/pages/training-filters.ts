@@ -85,11 +85,7 @@ export function filterBar(
 ): Html {
   const { viewer, now } = visit
   const { day, kind, program, passed } = filters
-  const used = new Set(sessions.map(session => session.program))
-  const own = programs.all
-    .filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id)
-    .map(({ id }) => id)
-  const choices = [...new Set([...own, ...used, ...(program === undefined ? [] : [program])])]
+  const choices = programChoices(visit, program, programs, sessions)
   return html`
     <div class="filters">
       ${periodBar(visit, filters, changes => addressOf(filters, changes))}
@@ -134,6 +130,23 @@ export function filterBar(
       }
     </div>
   `
+}
+
+const MAX_PROGRAM_CHOICES = 100
+
+/** The programs to choose from, the newest first: those of the sessions before others. */
+function programChoices(
+  { viewer }: Visit,
+  chosen: number | undefined,
+  { all }: Programs,
+  sessions: readonly SessionStats[],
+): number[] {
+  const used = new Set(sessions.map(session => session.program))
+  const own = all.filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id).map(({ id }) => id)
+  const others = own.filter(id => !used.has(id))
+  const most = new Set([...own.filter(id => used.has(id)), ...used, ...others].slice(0, MAX_PROGRAM_CHOICES))
+  const shown = [...new Set([...own, ...used])].filter(id => most.has(id))
+  return chosen === undefined || most.has(chosen) ? shown : [...shown, chosen]
 }
 
 const MAX_KIND_LENGTH = 64

@@ -1,20 +1,21 @@
 import type { SessionStats } from '../../stats/training.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { type Column, resultMark, table } from '../components.ts'
+import { type Column, recordLink, resultMark, table } from '../components.ts'
 import { paginate, tableFoot } from '../paging.ts'
 import type { Programs } from '../program-names.ts'
-import { dateTimeText, distanceText, NONE, numberText } from '../text.ts'
+import { distanceText, NONE, numberText } from '../text.ts'
 import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 
 /** Training sessions as a table that its headings sort. */
 
 export function sessionsTable(
-  { viewer, path, query }: Visit,
+  visit: Visit,
   filters: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
 ): Html {
+  const { path, query } = visit
   const paged = paginate(sortedBy(filters, sessions, programs), filters.page)
   return html`
     <section class="card" id="sessions">
@@ -29,7 +30,7 @@ export function sessionsTable(
         paged.total === 0
           ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
           : html`
-              ${table('Sessions', sessionColumns(viewer, programs, filters), paged.rows, 'session-table')}
+              ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, 'session-table')}
               ${tableFoot(path, query, paged)}
             `
       }
@@ -39,7 +40,7 @@ export function sessionsTable(
 
 /** The columns of a table of sessions. With a query, their headings sort it. */
 export function sessionColumns(
-  viewer: Visit['viewer'],
+  visit: Pick<Visit, 'viewer' | 'now'>,
   programs: Programs | undefined,
   filters?: TrainingQuery,
 ): Column<SessionStats>[] {
@@ -51,7 +52,7 @@ export function sessionColumns(
     {
       ...head('at', 'When'),
       line: 'first',
-      cell: ({ id, at }) => html`<a class="when" href="/training/${id}">${dateTimeText(viewer, at)}</a>`,
+      cell: ({ id, at }) => recordLink(visit, `/training/${id}`, at),
     },
     ...(programs === undefined
       ? []
@@ -81,7 +82,7 @@ export function sessionColumns(
       ...head('distance', 'Distance'),
       numeric: true,
       line: 'second',
-      cell: session => distanceOf(viewer, session),
+      cell: session => distanceOf(visit.viewer, session),
     },
   ]
 }

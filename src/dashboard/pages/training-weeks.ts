@@ -1,8 +1,9 @@
+import { sum } from '../../contract/numbers.ts'
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
 import { type SessionStats, type Totals, totalsByPeriod } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateText, distanceIn, distanceText, numberText } from '../text.ts'
+import { countText, dateText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
 import type { Shown } from './grade-weeks.ts'
 import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
@@ -87,24 +88,21 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
 export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: WeekOptions): Chart {
   const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
   const [, unit] = inUnits(0)
-  const average = averageOf(weeks, ({ measured, approximate }) => measured + approximate)
+  const average = averageOf(weeks, ({ distance }) => distance)
   const current = weeks.find(({ isCurrent }) => isCurrent)
+  const isKnown = weeks.some(({ sessions, distance }) => sessions > 0 && distance !== null)
   const isApproximate = weeks.some(({ approximate }) => approximate > 0)
   const textOf = (micrometres: number) => distanceText(viewer, micrometres)
-  const summary = weekSummary(
-    average,
-    current === undefined ? undefined : current.measured + current.approximate,
-    textOf,
-  )
+  const summary = isKnown ? weekSummary(average, current?.distance ?? undefined, textOf) : UNKNOWN_DISTANCE
   return chart<Week>({
     id: 'distance',
     chartType: 'bars',
     title: `Distance per week (${unit})`,
     summary: isApproximate ? `${summary} Light hatching: distances that may have been estimated.` : summary,
     empty: 'No distance known in this time',
-    data: { average: average === null ? undefined : inUnits(average)[0], unit, href },
+    data: { average: average === null || !isKnown ? undefined : inUnits(average)[0], unit, href },
     legend: [
-      ...weekLegend(average === null ? null : textOf(average)),
+      ...weekLegend(average === null || !isKnown ? null : textOf(average)),
       ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
       ...comparedLegend(compared),
     ],
@@ -115,8 +113,8 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
         title: isApproximate ? `Measured (${unit})` : `Distance (${unit})`,
         numeric: true,
         series: 'solid',
-        cell: ({ measured }) => numberText(inUnits(measured)[0]),
-        value: ({ measured }) => inUnits(measured)[0],
+        cell: ({ measured, distance }) => (distance === null ? NONE : numberText(inUnits(measured)[0])),
+        value: ({ measured, distance }) => (distance === null ? null : inUnits(measured)[0]),
       },
       ...(isApproximate
         ? [
@@ -125,16 +123,19 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
               title: `Approximate (${unit})`,
               numeric: true,
               series: 'approximate' as const,
-              cell: ({ approximate }: Week) => numberText(inUnits(approximate)[0]),
-              value: ({ approximate }: Week) => inUnits(approximate)[0],
+              cell: ({ approximate, distance }: Week) =>
+                distance === null ? NONE : numberText(inUnits(approximate)[0]),
+              value: ({ approximate, distance }: Week) => (distance === null ? null : inUnits(approximate)[0]),
             },
           ]
         : []),
-      ...comparedColumn(compared, ({ measured, approximate }) => inUnits(measured + approximate)[0]),
+      ...comparedColumn(compared, ({ distance }) => (distance === null ? null : inUnits(distance)[0])),
     ],
     rows: weeks,
   })
 }
+
+const UNKNOWN_DISTANCE = 'No distance is known in this time.'
 
 function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
   const { timeZone } = viewer
@@ -166,10 +167,13 @@ function comparedLegend(compared: Compared | undefined) {
   return compared === undefined ? [] : ([['before', compared.title]] as const)
 }
 
-function comparedColumn(compared: Compared | undefined, of: (totals: Totals) => number): Column<Week>[] {
+function comparedColumn(compared: Compared | undefined, of: (totals: Totals) => number | null): Column<Week>[] {
   if (compared === undefined) return []
   const valueOf = ({ compared }: Week) => (compared === undefined ? null : of(compared))
-  const cell = (week: Week) => numberText(valueOf(week) ?? 0)
+  const cell = (week: Week) => {
+    const value = valueOf(week)
+    return value === null ? NONE : numberText(value)
+  }
   return [{ key: 'before', title: compared.title, numeric: true, cell, value: valueOf }]
 }
 
@@ -180,12 +184,12 @@ function weekLegend(average: string | null) {
   ] as const
 }
 
-/** The average of whole weeks; the current one would lower it. */
-function averageOf(weeks: readonly Week[], value: (week: Week) => number): number | null {
+/** The average of whole weeks whose value is known; the current one would lower it. */
+function averageOf(weeks: readonly Week[], value: (week: Week) => number | null): number | null {
   const whole = weeks.filter(({ isCurrent }) => !isCurrent)
   // Weeks before the first session do not count.
   const first = whole.findIndex(({ sessions }) => sessions > 0)
   if (first === -1) return null
-  const counted = whole.slice(first)
-  return counted.reduce((sum, week) => sum + value(week), 0) / counted.length
+  const counted = whole.slice(first).flatMap(week => value(week) ?? [])
+  return counted.length === 0 ? null : sum(counted) / counted.length
 }

@@ -1,0 +1,130 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { allowSignIn, signIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const MANY = 2000
+const now = Math.floor(Date.now() / 1000) * 1000
+const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
+
+/** Programs and lock templates, each used once. The longest program has more runs than a strip has parts. */
+function* history() {
+  yield records.account(1, 'ann')
+  for (let id = 1; id <= MANY; id += 1) {
+    yield records.trainingTemplate(id, 1, {
+      name: `A program with a long name, number ${id}`,
+      isActive: id === 7,
+      Segment: [
+        { id: 3 * id, type: 'warmup', duration: 120, repeat: 1, order: 1, passFailEnabled: false },
+        { id: 3 * id + 1, type: 'training', duration: 60, repeat: id === MANY ? 5000 : 2, order: 2 },
+        { id: 3 * id + 2, type: 'repetition', duration: 40, repeat: 1, order: 3 },
+      ],
+    })
+    yield records.lockTemplate(id, 1, { name: `Rules ${id}` })
+    yield records.trainingSession(id, 1, {
+      passed: id % 3 > 0,
+      created_at: ago(id / 50),
+      settings_id: id,
+      TrainerSegment: [records.trainerSegment(id, { percentGrade: 70, distanceTravelled: 12_345.6 })],
+    })
+  }
+}
+
+describe('lists of 2,000 programs and lock templates', () => {
+  let service: TestService
+  let ann: Visitor
+  before(async () => {
+    service = await startService([...history()], unlimited)
+    await allowSignIn(service, 'ann')
+    ann = visitor(service.url)
+    await ann.signIn('ann')
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  test('they have pages, whose rows are each record once', async () => {
+    for (const list of ['/programs', '/lock-templates']) {
+      const seen = new Set<string>()
+      for (let path: string | undefined = list; path !== undefined;) {
+        const { text } = await ann.get(path)
+        const rows = [...text.matchAll(new RegExp(`<tr><td[^>]*><a href="(${list}/\\d+)"`, 'g'))]
+        assert.ok(rows.length > 0 && rows.length <= 100, path)
+        for (const [, address = ''] of rows) seen.add(address)
+        const [, next] = /rel="next" href="([^"#]+)#/.exec(text) ?? []
+        path = next?.replaceAll('&amp;', '&')
+      }
+      assert.equal(seen.size, MANY)
+    }
+    assert.match((await ann.get('/programs?page=99999')).text, /Page 80 of 80/)
+    assert.match((await ann.get('/programs')).text, /2,000 programs; A program with a long name, number 7 is in use/)
+  })
+
+  test('pages that name them keep to the budgets', async () => {
+    for (const path of [
+      '/',
+      '/programs',
+      '/lock-templates',
+      '/training?range=1y',
+      '/training?program=9',
+      '/training/5',
+    ]) {
+      const { status, text } = await ann.get(path)
+      assert.equal(status, 200)
+      assert.ok(Buffer.byteLength(text) <= MAX_PAGE_BYTES, `${path}: ${Buffer.byteLength(text)}`)
+      assert.ok(nodesOf(text) <= MAX_PAGE_NODES, path)
+    }
+    assert.match((await ann.get('/training?program=9')).text, /<option value="9" selected>/)
+  })
+
+  test('a program is one strip in its order, to scale, with its segments in words', async () => {
+    const { text } = await ann.get('/programs?page=2')
+    const [, label, rects = ''] = /<svg class="program-strip"[^>]*aria-label="([^"]*)">(.*?)<\/svg>/.exec(text) ?? []
+    assert.equal(label, 'Warm-up 2\u00a0min, Training 1\u00a0min (2\u00a0×), Repetitions 40 repetitions')
+    const widths = [...rects.matchAll(/ width="([\d.]+)"/g)].map(([, width]) => Number(width))
+    // 120 s, 60 s twice, and 40 repetitions like 3 s each, of a strip that is 200 wide.
+    assert.deepEqual(widths, [66.7, 33.3, 33.3, 66.7])
+    assert.match(
+      (await ann.get('/programs/9')).text,
+      /In order: Warm-up 2.min.*One repetition is drawn like 3 seconds\./,
+    )
+    const first = (await ann.get('/programs')).text
+    const [, longest = ''] = new RegExp(`href="/programs/${MANY}"[^]*?<svg[^>]*>(.*?)</svg>`).exec(first) ?? []
+    assert.equal(longest.split('<rect').length - 1, 3)
+  })
+
+  test('the overview has the bests of training, with a link to all', async () => {
+    const { text } = await ann.get('/')
+    const [card = ''] = /<h2>Bests<\/h2>[^]*?<\/section>/.exec(text) ?? []
+    assert.match(card, /href="\/bests"/)
+    const all = (await ann.get('/bests')).text
+    for (const name of ['Most repetitions in a week', 'Current streak', 'Longest streak']) {
+      const value = new RegExp(`<dt>${name}</dt><dd>[^]*?</dd>`)
+      assert.equal(value.exec(card)?.[0], value.exec(all)?.[0])
+      assert.match(card, value)
+    }
+  })
+
+  test('on a phone nothing of a row breaks, and no unit leaves its number', needsChromium, async () => {
+    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await signIn(page, service.url, 'ann')
+    await page.goto(`${service.url}/training?range=4w&result=not-passed`)
+    await page.locator('#session-table tbody tr').first().waitFor()
+    const heights = await page
+      .locator('#session-table tbody tr')
+      .evaluateAll(rows =>
+        rows.map(row =>
+          [...row.querySelectorAll('.first-line')].map(cell => Math.round(cell.getBoundingClientRect().bottom)),
+        ),
+      )
+    for (const bottoms of heights) assert.equal(new Set(bottoms).size, 1, bottoms.join())
+    const { text } = await ann.get('/training?range=4w')
+    const distances = [...text.matchAll(/<td[^>]*>([\d,.]+.m)<\/td>/g)].map(([, distance]) => distance)
+    assert.ok(distances.length > 0 && distances.every(distance => distance?.endsWith('\u00a0m')))
+    assert.deepEqual(browser.problems, [])
+  })
+})
