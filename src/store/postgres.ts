@@ -15,10 +15,11 @@ import type { Tables } from './tables.ts'
  * current, if there is one, else from the primary; everything else goes to the primary.
  */
 export function openPostgres(url: string, options: OpenOptions): Store {
-  const { busyTimeoutMs, statementTimeoutMs, readUrls = [], exclusive = false } = options
+  const { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs, readUrls = [], exclusive = false } = options
   const limits = {
     statementTimeoutMs,
     lockTimeoutMs: busyTimeoutMs,
+    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
     applicationName: exclusive ? `${APPLICATION_NAME} alone` : APPLICATION_NAME,
   }
   // One stays open, so that others can see that a process uses the database.

@@ -67,6 +67,8 @@ export interface RecordSteps {
 export interface OpenOptions {
   /** How long a writer waits for another one. */
   readonly busyTimeoutMs: number
+  /** How long to wait for a connection to PostgreSQL; two seconds by default. */
+  readonly connectTimeoutMs?: number
   /** How long one statement may take, if the engine can cancel it; unlimited by default. */
   readonly statementTimeoutMs?: number
   /** What to do with an old schema: bring it up to date (the default), refuse it (`current`) or leave it (`any`). */

@@ -45,7 +45,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
       if (new URL(response.url()).pathname === '/live') answers.push(response.status())
     })
     const asked = other.page.waitForResponse(response => response.url().endsWith('/live'))
-    await other.page.clock.runFor(60_000)
+    await other.page.clock.fastForward(60_000)
     await asked
     assert.deepEqual(answers, [304])
     await db
@@ -54,7 +54,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
       .where('owner_id', '=', 1)
       .where('is_active', '=', 1)
       .execute()
-    await other.page.clock.runFor(61_000)
+    await other.page.clock.fastForward(61_000)
     await other.page.getByText('No lock session runs.').waitFor()
     assert.equal(answers.at(-1), 204)
     assert.deepEqual(other.problems, [])

@@ -124,7 +124,7 @@ const database = newSqlite()
 const reference = await serveAll(await open(database.url, { busyTimeoutMs: 5000 }), () => database.remove())
 after(() => reference.end())
 
-test('PGlite gives the same responses as SQLite, byte for byte, with validators and links', async () => {
+testOnPglite('PGlite gives the same responses as SQLite, byte for byte, with validators and links', async () => {
   const other = await serveAll(await openPglite())
   try {
     // A real server, where there is one, gets all.
@@ -158,6 +158,11 @@ test('identifiers beyond 32 bits, and beyond exact integers, are not found', asy
     assert.equal(status, 404, text)
   }
 })
+
+/** Registers a test in the slow tests alone. */
+function testOnPglite(title: string, work: () => Promise<void>) {
+  if (process.env['WITH_PGLITE'] !== undefined) test(title, work)
+}
 
 async function serveAll(store: Store, remove: TestDatabase['remove'] = async () => {}): Promise<Served> {
   const lines = [...sampleArchive(Date.UTC(2026, 10, 20, 15)), ...edges]

@@ -35,7 +35,7 @@ import { archiveOf, unlimited } from '../support/service.ts'
 // engine: any
 
 /** Rows of each kind in the store, over as many accounts. */
-const ROWS = 100_000
+const ROWS = 45_000
 const ACCOUNTS = 500
 
 /** The most owners whose rows are merged from an index. */

@@ -51,9 +51,10 @@ export async function startService(
 ) {
   const database = other === undefined ? await newDatabase() : undefined
   const databaseUrl = other?.databaseUrl ?? database?.url ?? ''
-  const store = await open(databaseUrl, { busyTimeoutMs: 1000 })
+  const store = await open(databaseUrl, { busyTimeoutMs: 1000, connectTimeoutMs: 30_000 })
   const log: string[] = []
-  const config = readConfig({ LOCKSTEP_PORT: '0', ...settings })
+  // A test keeps the process of its service busy itself.
+  const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0', ...settings })
   const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
   const tokens = new Map<string, string>()
 
