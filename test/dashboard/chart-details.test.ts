@@ -22,7 +22,11 @@ function* history() {
         created_at: formatTimestamp(now - (sessions - id) * (DAY_MS / 1.5) - 60_000),
         TrainerSegment: [
           records.trainerSegment(2 * id, { type: 'warmup', percentGrade: 100 }),
-          records.trainerSegment(2 * id + 1, { type: 'training', percentGrade: 30 + (id % 40), distanceTravelled: 20 }),
+          records.trainerSegment(2 * id + 1, {
+            type: 'training',
+            percentGrade: (id < 540 ? 10 : 30) + (id % 40),
+            distanceTravelled: 20,
+          }),
         ],
       },
       { legacyUpload: id % 2 === 0 },
@@ -61,6 +65,10 @@ describe('charts of a dense history', needsChromium, () => {
     const points = path.split(/[ML]/).length - 1
     assert.ok(points > 45 && points < 60, `${points} points`)
     assert.equal(await page.locator('#grades [data-mark=area] path').count(), 1)
+    // The grades of the year before are lower, and the axis has room for them.
+    const lowest = Math.max(...[...path.matchAll(/[ML,][\d.]+,([\d.]+)/g)].map(([, y]) => Number(y)))
+    const box = await page.locator('#grades .plot svg').boundingBox()
+    assert.ok(lowest > 0 && lowest < (box?.height ?? 0) - 28, `${lowest} of ${box?.height}`)
     assert.deepEqual(browser.problems, [])
   })
 

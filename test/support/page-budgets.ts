@@ -11,11 +11,13 @@ export const heavyPages = [
   '/training?range=1y',
   '/training?range=all',
   '/training?range=all&table=grades',
+  '/training?range=1y&compare=year',
   '/training?range=1y&kind=endurance&sort=grade',
   '/training?range=all&sort=program&page=70',
   '/training/1000',
   '/training/1000?view=json',
   '/training/1000?view=curl',
+  '/bests',
   '/programs',
   '/programs/1',
   '/programs/1?view=json',
@@ -28,6 +30,8 @@ export const heavyPages = [
   '/lock-templates/41',
   '/keys',
   '/settings',
+  '/docs',
+  '/docs/people',
 ]
 
 /** The number of elements in the markup of a page. */

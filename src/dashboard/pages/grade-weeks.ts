@@ -65,6 +65,7 @@ interface Week {
 export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const weeks = weeksOf(viewer, shown, kinds)
   const constant = constantGrades(shown.sessions, kinds)
+  const overlay = comparedGrades(viewer, shown)
   return chart<Week>({
     id: 'grades',
     chartType: 'spread',
@@ -72,9 +73,9 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
     summary: spreadSummary(viewer, shown.sessions.length, weeks),
     empty: NO_SESSIONS,
     wide: true,
-    data: axes(viewer, shown, gradesIn(weeks.map(({ all }) => all))),
+    data: axes(viewer, shown, [...gradesIn(weeks.map(({ all }) => all)), ...(overlay?.values ?? [])]),
     actions: scaleSwitch(shown),
-    overlay: comparedGrades(viewer, shown),
+    overlay,
     legend: [...LEGEND, ...comparedLegend(shown)],
     columns: [
       {

@@ -41,6 +41,8 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
   const averages = movingAverage(shown.sessions.map(({ grade }) => grade))
   const rows = shown.sessions.map((session, index) => ({ ...session, index, average: averages[index] ?? null }))
   type Row = (typeof rows)[number]
+  const overlay = comparedGrades(viewer, shown)
+  const grades = shown.sessions.flatMap(({ grade }) => grade ?? [])
   return chart<Row>({
     id: 'grades',
     chartType: 'grade',
@@ -48,13 +50,9 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
     summary: gradeSummary(shown.sessions, averages),
     empty: NO_SESSIONS,
     wide: true,
-    data: axes(
-      viewer,
-      shown,
-      shown.sessions.flatMap(({ grade }) => grade ?? []),
-    ),
+    data: axes(viewer, shown, [...grades, ...(overlay?.values ?? [])]),
     actions: scaleSwitch(shown),
-    overlay: comparedGrades(viewer, shown),
+    overlay,
     link: { path: '/training/', id: ({ id }) => id },
     legend: [
       ['filled', 'Passed'],

@@ -31,7 +31,7 @@ export function changeText(
   if (first === undefined) {
     return before.length === 0
       ? 'No sessions in this time.'
-      : `No sessions in this time; ${then.sessions} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
+      : `No sessions in this time; ${numberText(then.sessions)} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
   }
   const passed = `${percentText(now.passed, now.sessions)} passed`
   const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
@@ -46,7 +46,7 @@ export function changeText(
       : now.grade === then.grade
         ? `, the mean grade stayed at ${now.grade}\u00a0%`
         : `, the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
-  return `${count} in ${title}, ${then.sessions} ${earlier}; ${passed}, ${atThatTime} ${percentText(then.passed, then.sessions)}${grade}.`
+  return `${count} in ${title}, ${numberText(then.sessions)} ${earlier}; ${passed}, ${atThatTime} ${percentText(then.passed, then.sessions)}${grade}.`
 }
 
 /** The sums of the period, with differences where it is compared. */
