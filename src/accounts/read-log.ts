@@ -4,6 +4,7 @@ import { type Area, areas } from '../contract/areas.ts'
 import { type ReadKind, readKinds, type ReadWay } from '../contract/reads.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import { transactionId, wasCommitted } from '../store/transactions.ts'
 import type { Tables } from '../store/tables.ts'
 
 /** Counts who read whose records. */
@@ -41,20 +42,29 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
   let counts = new ReadCounts(maxEntries)
   const pending = new PendingReads(maxEntries)
+  let unanswered: Batch | undefined
   let cleanedAt = 0
   let running = Promise.resolve()
 
+  const write = async () => {
+    if (unanswered !== undefined && (await wasCommitted(store.db, unanswered.transaction))) {
+      pending.subtract(unanswered.rows)
+    }
+    unanswered = undefined
+    const rows = pending.inOrder()
+    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+      const some = rows.slice(start, start + ROWS_AT_ONCE)
+      await writeBatch(store, some, transaction => (unanswered = { transaction, rows: some }))
+      unanswered = undefined
+      pending.subtract(some)
+      await nextTurn()
+    }
+  }
   const flush = async () => {
     for (const row of counts.rows()) pending.add(row)
     counts = new ReadCounts(maxEntries)
     try {
-      const rows = pending.inOrder()
-      for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-        const some = rows.slice(start, start + ROWS_AT_ONCE)
-        await writeReads(store.db, some)
-        pending.remove(some)
-        await nextTurn()
-      }
+      await write()
       cleanedAt = await clean(store, days, cleanedAt)
     } catch (error) {
       // Retried with the next flush.
@@ -73,6 +83,8 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
     async close() {
       clearInterval(timer)
       await flushInTurn()
+      const lost = pending.count()
+      if (lost > 0) onFailure(new Error(`${lost} reads could not be written to the log of reads, and are lost`))
     },
   }
 }
@@ -155,9 +167,20 @@ class PendingReads {
     return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
   }
 
-  remove(rows: readonly NewRead[]) {
-    for (const row of rows) this.#rows.delete(keyOf(row))
+  /** Subtracts reads that are written. */
+  subtract(rows: readonly NewRead[]) {
+    for (const row of rows) {
+      const key = keyOf(row)
+      const reads = (this.#rows.get(key)?.reads ?? 0) - row.reads
+      if (reads > 0) this.#rows.set(key, { ...row, reads })
+      else this.#rows.delete(key)
+    }
     if (this.#rows.size === 0) this.#gapHours.clear()
+  }
+
+  /** How many reads are not written yet. */
+  count(): number {
+    return this.#rows.values().reduce((sum, { reads }) => sum + reads, 0)
   }
 
   /** All reads of an owner beyond the limit are one gap, in the hour of the first. */
@@ -230,6 +253,21 @@ function isGap({ via }: NewRead): boolean {
 }
 
 const ROWS_AT_ONCE = 100
+
+/** Rows whose transaction began, and may have been committed although its connection was lost. */
+interface Batch {
+  readonly transaction: string
+  readonly rows: readonly NewRead[]
+}
+
+/** Writes rows in one transaction. On PostgreSQL, `onBegin` gets its identifier. */
+async function writeBatch(store: Store, rows: readonly NewRead[], onBegin: (transaction: string) => void) {
+  if (store.engine === 'sqlite') return writeReads(store.db, rows)
+  await store.db.transaction().execute(async db => {
+    onBegin(await transactionId(db))
+    await writeReads(db, rows)
+  })
+}
 
 /** Adds reads to those that are stored. Reads of removed accounts are dropped. */
 async function writeReads(db: Kysely<Tables>, rows: readonly NewRead[]) {

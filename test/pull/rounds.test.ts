@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { findPrunable, prune } from '../../src/pull/prune.ts'
+import type { Store } from '../../src/store/index.ts'
 import { openStore } from '../support/archives.ts'
 import { newDatabase } from '../support/databases.ts'
 import {
@@ -230,6 +232,63 @@ test('the records of others are stored only with --partners, with access that en
     [{ ownerId: 2, partnerId: 1 }],
   )
 })
+
+test('access that a pull gives or ends is stored together with its mark, wherever the pull is cut off', async () => {
+  const partner = [account(2, 'ben'), lockTemplate(2, 2)]
+  await using service = await startService([account(1, 'ann'), ...partner, partnership(2, 1)], unlimited)
+  await using here = await openStore()
+  const clock = makeClock(now)
+  // A new one after each change at the source, because what a token reads is cached for a moment.
+  let token = await service.token('ann')
+  const pullOnce = () => pull(here.store, service.url, { token, clock, partners: true, full: true })
+  const stored = async () => {
+    const { db } = here.store
+    const partnerships = await db.selectFrom('partnership').select('ended_at').execute()
+    const marks = await db.selectFrom('pull_access').select('ended_at').execute()
+    return [partnerships, marks].map(rows => rows.map(({ ended_at }) => ended_at))
+  }
+  const cutOff = async () => {
+    await refuseMarks(here.store)
+    await assert.rejects(pullOnce(), /refused_mark/)
+    await allowMarks(here.store)
+  }
+
+  await cutOff()
+  assert.deepEqual(await stored(), [[], []])
+  await pullOnce()
+  assert.deepEqual(await stored(), [[null], [null]])
+
+  await service.store.db.deleteFrom('partnership').execute()
+  token = await service.token('ann')
+  await cutOff()
+  assert.deepEqual(await stored(), [[null], [null]])
+  await pullOnce()
+  assert.deepEqual(await stored(), [[clock.time], [clock.time]])
+
+  await service.import([partnership(2, 1)])
+  token = await service.token('ann')
+  await cutOff()
+  assert.deepEqual(await stored(), [[clock.time], [clock.time]])
+  await pullOnce()
+  assert.deepEqual(await stored(), [[null], [null]], 'what the source ended comes back with it')
+})
+
+/** Lets every change of the marks of access fail, as if the process ended there. */
+async function refuseMarks({ db, engine }: Store) {
+  if (engine === 'postgres') {
+    await sql`alter table pull_access add constraint refused_mark check (owner_id < 0) not valid`.execute(db)
+    return
+  }
+  for (const change of ['insert', 'update']) {
+    await sql`create trigger ${sql.ref(`refused_${change}`)} before ${sql.raw(change)} on pull_access
+      begin select raise(abort, 'refused_mark'); end`.execute(db)
+  }
+}
+
+async function allowMarks({ db, engine }: Store) {
+  if (engine === 'postgres') await sql`alter table pull_access drop constraint refused_mark`.execute(db)
+  else for (const change of ['insert', 'update']) await sql`drop trigger ${sql.ref(`refused_${change}`)}`.execute(db)
+}
 
 test('a row whose id belongs to another account here is set aside, and that account keeps its own', async () => {
   await using source = await startSource({ world: history(2), identity: '/users/me' })

@@ -11,17 +11,26 @@ export interface Proxy extends AsyncDisposable {
   silence(): void
   /** Passes on what was held back, and all that comes. */
   resume(): void
+  /** Passes on the next commit, and closes the connection in place of the answer to it. */
+  cutAtCommit(): void
 }
 
 export async function startProxy(port: number): Promise<Proxy> {
   const sockets = new Set<Socket>()
   let silent = false
   let roundTrips = 0
+  let cuts = false
 
   const server = createServer(client => {
     const upstream = connect(port, '127.0.0.1')
     const messages = makeReader(() => (roundTrips += 1))
     client.on('data', messages)
+    client.on('data', chunk => {
+      if (!cuts || !chunk.includes('commit')) return
+      cuts = false
+      upstream.unpipe(client)
+      upstream.once('data', () => client.destroy()).resume()
+    })
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -55,6 +64,9 @@ export async function startProxy(port: number): Promise<Proxy> {
     resume() {
       silent = false
       for (const socket of sockets) socket.resume()
+    },
+    cutAtCommit() {
+      cuts = true
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
