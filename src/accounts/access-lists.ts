@@ -59,7 +59,7 @@ export interface Link extends AccessPair, AccessTerms {
 }
 
 export async function listLinks(store: Store): Promise<Link[]> {
-  const rows = await store.db
+  const rows = await store.reads
     .selectFrom('partnership')
     .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')
     .innerJoin('account as partner', 'partner.id', 'partnership.partner_id')

@@ -40,17 +40,17 @@ export async function addAccount(store: Store, { username, id, tier }: NewAccoun
 }
 
 export function listAccounts(store: Store): Promise<AccountFacts[]> {
-  return store.db.selectFrom('account').select(FACTS).orderBy('id').execute()
+  return store.reads.selectFrom('account').select(FACTS).orderBy('id').execute()
 }
 
 export async function hasAccounts(store: Store): Promise<boolean> {
-  return (await store.db.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
+  return (await store.reads.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
 /** The account with this id or username. Throws RefusedError if there is none. */
 export async function findAccount(store: Store, idOrName: string): Promise<AccountFacts> {
   const byId = /^[0-9]+$/.test(idOrName)
-  const found = await store.db
+  const found = await store.reads
     .selectFrom('account')
     .select(FACTS)
     .where(eb => (byId ? eb('id', '=', storedId(idOrName)) : eb('username', '=', idOrName)))

@@ -144,7 +144,7 @@ export interface SessionFacts {
 
 /** The sessions of an account that have not ended, most recently used first. */
 export function listSessions(store: Store, accountId: number, now: number): Promise<SessionFacts[]> {
-  return store.db
+  return store.reads
     .selectFrom('browser_session')
     .select(['id', 'browser', 'created_at', 'seen_at'])
     .where('account_id', '=', accountId)

@@ -143,8 +143,8 @@ async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair
 const MAX_GIVEN = 100
 
 /** The account with this name, if it was given access. */
-async function partnerOf({ db }: Store, ownerId: number, username: string): Promise<number | undefined> {
-  const found = await db
+async function partnerOf({ reads }: Store, ownerId: number, username: string): Promise<number | undefined> {
+  const found = await reads
     .selectFrom('partnership')
     .innerJoin('account', 'account.id', 'partnership.partner_id')
     .select('account.id')

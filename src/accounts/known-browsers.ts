@@ -8,7 +8,7 @@ import type { Store } from '../store/index.ts'
 
 /** A mark for a browser in which somebody has just signed in. */
 export async function markBrowser(store: Store, accountId: number): Promise<string> {
-  const account = await store.db
+  const account = await store.reads
     .selectFrom('account')
     .select('password_hash')
     .where('id', '=', accountId)
@@ -21,7 +21,7 @@ export async function markBrowser(store: Store, accountId: number): Promise<stri
 export async function knownBrowser(store: Store, username: string, mark: string): Promise<string | undefined> {
   const [, name = '', signature = ''] = MARK_FORM.exec(mark) ?? []
   if (name === '') return undefined
-  const account = await store.db
+  const account = await store.reads
     .selectFrom('account')
     .select('password_hash')
     .where('username', '=', username)

@@ -50,7 +50,7 @@ export async function verifyPassword(
   username: string,
   password: string,
 ): Promise<PasswordProof | undefined> {
-  const account = await store.db
+  const account = await store.reads
     .selectFrom('account')
     .select(['id', 'password_hash'])
     .where('username', '=', username)

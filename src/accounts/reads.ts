@@ -66,7 +66,7 @@ const ROWS_AT_ONCE = 500
 
 /** Everybody whose reads of an account's records are in the log, by identifier; the account itself included. */
 export async function listReaders(store: Store, ownerId: number): Promise<{ id: number; username: string }[]> {
-  const rows = await store.db
+  const rows = await store.reads
     .selectFrom('read_log')
     .leftJoin('account', 'account.id', 'read_log.reader_id')
     .select(['read_log.reader_id as id', 'account.username'])

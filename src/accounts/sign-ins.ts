@@ -25,7 +25,7 @@ export async function recordSignIn(
 
 /** The newest of an account first. */
 export function listSignIns(store: Store, accountId: number): Promise<SignIn[]> {
-  return store.db
+  return store.reads
     .selectFrom('sign_in')
     .select(['at', 'way', 'browser'])
     .where('account_id', '=', accountId)

@@ -140,7 +140,7 @@ async function insertToken(db: Kysely<Tables>, request: TokenRequest, now: numbe
 export type TokenFacts = Omit<TokenRow, 'hash'>
 
 export async function listTokens(store: Store, accountId?: number): Promise<TokenFacts[]> {
-  const rows = await store.db
+  const rows = await store.reads
     .selectFrom('token')
     .select([
       'id',

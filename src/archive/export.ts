@@ -6,6 +6,7 @@ import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { writeLine } from './records.ts'
+import { snapshotOfRecords } from './unfinished-import.ts'
 
 type Write = (text: string) => Promise<void>
 
@@ -15,7 +16,7 @@ type Write = (text: string) => Promise<void>
  * imported alone. Others have their turn after every part.
  */
 export async function exportArchive(store: Store, write: Write, accountId?: number): Promise<void> {
-  await store.snapshot(async db => {
+  await snapshotOfRecords(store, async db => {
     let lines = 0
     for (const kind of kinds) {
       for await (const rows of accountId === undefined

@@ -1,9 +1,9 @@
 import type { Store } from '../store/index.ts'
+import { ArchiveParts, type ArchivePartsOptions } from './archive-parts.ts'
+import { account } from './account-kinds.ts'
 import { InvalidError } from './faults.ts'
 import { isEndLine, LineCount } from './end-line.ts'
-import { account } from './account-kinds.ts'
 import { UnfinishedError } from './kind.ts'
-import { kinds as allKinds } from './kinds.ts'
 import { type Line, readLines } from './lines.ts'
 import { Notes } from './notes.ts'
 import { identityOf, parseLine, readRow, recordOf } from './records.ts'
@@ -42,7 +42,8 @@ export async function importArchive(
   const { onConflict = 'fail', onError = 'fail', source = 'archive', tiers = false, progress, signal } = options
   return store.db.connection().execute(async db => {
     const rejects = onError === 'fail' ? new Errors() : new SetAside({ db, source })
-    const incoming = new ImportStaging({ db, engine: store.engine, rejects, onConflict, tiers, isArchive: true })
+    const staging = { store, db, rejects, onConflict, tiers, source }
+    const incoming = store.engine === 'sqlite' ? new ArchiveParts(staging) : new WholeArchive(staging)
     await incoming.discard()
     await incoming.prepare()
     try {
@@ -50,24 +51,41 @@ export async function importArchive(
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
-      const finish = async () => {
-        await incoming.compareWithStore()
-        if (rejects instanceof Errors) rejects.throwIfAny()
-        const endedAccess = await incoming.endedAccess()
-        const reports = await incoming.moveIntoStore()
-        await incoming.updateAsOf()
-        await clearSetAside(db, allKinds, source)
-        const setAside = rejects instanceof SetAside ? await rejects.store(Date.now()) : undefined
-        return { kinds: reports, endedAccess, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
-      }
-      // After an error, the comparison only finds further errors and needs no lock.
-      const isRefused = rejects instanceof Errors && rejects.count > 0
-      return isRefused ? await finish() : await store.locked(db, finish)
+      const { kinds, endedAccess, setAside } = await incoming.store(signal)
+      return { kinds, endedAccess, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
     } finally {
       await incoming.discard()
       if (rejects instanceof SetAside) await rejects.discard()
     }
   })
+}
+
+/** An archive that is stored in one transaction: writers of PostgreSQL do not wait for one another. */
+class WholeArchive extends ImportStaging {
+  readonly #options: ArchivePartsOptions
+
+  constructor(options: ArchivePartsOptions) {
+    super({ ...options, engine: options.store.engine, isArchive: true })
+    this.#options = options
+  }
+
+  async store() {
+    const { store, db, rejects, source } = this.#options
+    const finish = async () => {
+      await this.compareWithStore()
+      if (rejects instanceof Errors) rejects.throwIfAny()
+      const endedAccess = await this.endedAccess()
+      const kinds = await this.moveIntoStore()
+      await this.findNewest()
+      await this.updateAsOf()
+      await clearSetAside(db, this.tables(), source)
+      const setAside = rejects instanceof SetAside ? await rejects.store(Date.now()) : undefined
+      return { kinds, endedAccess, setAside }
+    }
+    // After an error, the comparison only finds further errors and needs no lock.
+    const isRefused = rejects instanceof Errors && rejects.count > 0
+    return isRefused ? finish() : store.locked(db, finish)
+  }
 }
 
 async function* withProgress(
@@ -86,7 +104,11 @@ async function* withProgress(
 }
 
 /** Reads every line, stages its row, and collects errors. */
-async function readArchive(incoming: ImportStaging, chunks: AsyncIterable<Buffer>, rejects: Errors | SetAside) {
+async function readArchive(
+  incoming: ArchiveParts | WholeArchive,
+  chunks: AsyncIterable<Buffer>,
+  rejects: Errors | SetAside,
+) {
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
   const counts = new NoteCounts()
@@ -119,7 +141,7 @@ interface LineContext {
 }
 
 /** Throws UnfinishedError. */
-function stage(line: Line, incoming: ImportStaging, { counts, lineCount, now, rejects }: LineContext) {
+function stage(line: Line, incoming: ArchiveParts | WholeArchive, { counts, lineCount, now, rejects }: LineContext) {
   let envelope: unknown
   try {
     envelope = parseLine(line)

@@ -16,6 +16,7 @@ import {
 } from './report.ts'
 import { clearSetAside, SetAside } from './set-aside.ts'
 import { ImportStaging } from './staging.ts'
+import { lockRecords } from './unfinished-import.ts'
 
 /**
  * Stores records in batches, each in one transaction, with the same checks and staging as an archive. Stored records are
@@ -75,7 +76,7 @@ export function openIntake(store: Store, options: IntakeOptions): Intake {
       store.db.connection().execute(async db => {
         const batch = new IntakeBatch(db, store.engine, options, records)
         await batch.stage(owners)
-        return store.locked(db, async () => {
+        return lockRecords(store, db, async () => {
           const report = await batch.store(Date.now())
           await within?.(db, report)
           return report
@@ -171,7 +172,7 @@ class IntakeBatch {
       this.#outcomes[index] = outcome === 'refreshed' ? 'unchanged' : outcome
     }
     if (isChanged) await this.#incoming.moveIntoStore()
-    await clearSetAside(this.#db, this.#kinds, this.#source)
+    await clearSetAside(this.#db, this.#incoming.tables(), this.#source)
     const setAside = await this.#rejects.store(now)
     const count = (wanted: Outcome) => this.#outcomes.filter(outcome => outcome === wanted).length
     return {

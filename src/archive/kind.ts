@@ -46,6 +46,8 @@ export interface MergeOptions {
 export interface Merge {
   /** SQL condition on `incoming` and `stored`: which rows to merge. */
   readonly condition: string
+  /** The columns of a record that the condition reads. */
+  readonly compared?: readonly string[]
   /** Whether lines of archives are complete, so that only rows of other sources are merged. */
   readonly unlessArchive: boolean
   /** The new values of the columns of the incoming row. */

@@ -165,8 +165,8 @@ export function listSetAside({ db }: Store) {
     .execute()
 }
 
-export async function countSetAside({ db }: Store): Promise<number> {
-  const { count } = await db
+export async function countSetAside({ reads }: Store): Promise<number> {
+  const { count } = await reads
     .selectFrom('set_aside')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
@@ -179,15 +179,33 @@ export function findSetAside({ db }: Store, id: number) {
 }
 
 /** Deletes rows set aside whose records are now staged; those without an owner only if they come from this source. */
-export async function clearSetAside(db: Kysely<Tables>, kinds: readonly Kind[], source: string) {
+export async function clearSetAside(db: Kysely<Tables>, kinds: readonly StagedKind[], source: string) {
+  if (await findStored(db, kinds, source)) await deleteStored(db)
+}
+
+/** Finds these rows, so that `deleteStored` needs no time to search; returns whether there can be any. */
+export async function findStored(db: Kysely<Tables>, kinds: readonly StagedKind[], source: string): Promise<boolean> {
   const { rows } = await sql`select 1 from set_aside limit 1`.execute(db)
-  if (rows.length === 0) return
-  for (const { name, table, recordColumn, ownerColumn } of kinds) {
-    const keyed = sql.raw(`select '${name}/' || ${recordColumn} || '/'`)
-    const incoming = sql.table(`incoming_${table}`)
-    await sql`delete from set_aside where row_key in (${keyed} || ${sql.ref(ownerColumn)} from ${incoming})
-      or source = ${source} and row_key in (${keyed} from ${incoming})`.execute(db)
+  if (rows.length === 0) return false
+  await sql`create temporary table if not exists stored_now as select id from set_aside where 1 = 0`.execute(db)
+  await sql`delete from stored_now`.execute(db)
+  for (const { kind, table } of kinds) {
+    const keyed = sql.raw(`select '${kind.name}/' || ${kind.recordColumn} || '/'`)
+    const staged = sql.table(table)
+    await sql`insert into stored_now select id from set_aside where row_key in (${keyed} || ${sql.ref(kind.ownerColumn)} from ${staged})
+      or source = ${source} and row_key in (${keyed} from ${staged})`.execute(db)
   }
+  return true
+}
+
+export async function deleteStored(db: Kysely<Tables>) {
+  await sql`delete from set_aside where id in (select id from stored_now)`.execute(db)
+}
+
+/** A kind, and the temporary table of its rows. */
+export interface StagedKind {
+  readonly kind: Kind
+  readonly table: string
 }
 
 /** Identifies a row that is set aside: a later one with the same key replaces it. */

@@ -3,6 +3,7 @@ import { rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { exportArchive } from '../archive/export.ts'
+import { snapshotOfRecords } from '../archive/unfinished-import.ts'
 import { createDatabaseFile, open, type Store, StoreError } from '../store/index.ts'
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
@@ -67,7 +68,7 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
     let placeholder: string
     try {
       const tables = await readTables()
-      const copied = await store.snapshot(from =>
+      const copied = await snapshotOfRecords(store, from =>
         copy.db.connection().execute(to =>
           copy.locked(to, async () => {
             madeAt = Date.now()

@@ -17,8 +17,8 @@ export async function recordCheck(store: Store, checkedAt: number) {
   await writeNotes(store, { [CHECKED_AT]: checkedAt })
 }
 
-export async function readBackupFacts({ db }: Store): Promise<BackupFacts> {
-  const rows = await db.selectFrom('note').selectAll().where('name', 'in', [MADE_AT, BYTES, CHECKED_AT]).execute()
+export async function readBackupFacts({ reads }: Store): Promise<BackupFacts> {
+  const rows = await reads.selectFrom('note').selectAll().where('name', 'in', [MADE_AT, BYTES, CHECKED_AT]).execute()
   const valueOf = (wanted: string) => {
     const row = rows.find(({ name }) => name === wanted)
     return row === undefined ? undefined : Number(row.value)

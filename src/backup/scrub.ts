@@ -31,7 +31,7 @@ async function compareAll(store: Store, report: (error: unknown) => void, signal
   for (const { table: name } of kinds) {
     const table = tables.find(one => one.name === name)
     if (table?.columns.includes('document') !== true) continue
-    for await (const rows of readRows(store.db, table, ROWS_AT_ONCE)) {
+    for await (const rows of readRows(store.reads, table, ROWS_AT_ONCE)) {
       if (signal.aborted) return
       for (const row of rows) {
         if (isDamaged(row)) report(new DamagedRecordError(`${nameOf(table, row)} does not match its hash`))

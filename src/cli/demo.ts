@@ -25,7 +25,7 @@ export function addDemoCommand(program: Command) {
 
 async function demo(flags: { reset?: boolean; port?: number; database: string }) {
   const config = readConfig(process.env)
-  const store = await openStore(flags.database, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS })
+  const store = await openStore(flags.database, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, writerThread: true })
   try {
     await makeSample(store, flags.reset ?? false)
   } catch (error) {

@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import { InvalidArgumentError, Option } from 'commander'
 import { eraseDeleted } from '../accounts/removal.ts'
+import { watchForKilledImports } from '../archive/unfinished-import.ts'
 import { watchForDamage } from '../backup/scrub.ts'
 import { type Config, settings } from '../config.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
@@ -42,7 +43,11 @@ export async function runService(
   // An earlier run may have been stopped before it erased what it had deleted.
   void eraseDeleted(store).catch((error: unknown) => log.failure(error, undefined))
   const closing = new AbortController()
-  const watching = watchForDamage(store, error => log.failure(error, undefined), closing.signal)
+  const report = (error: unknown) => log.failure(error, undefined)
+  const watching = Promise.all([
+    watchForDamage(store, report, closing.signal),
+    watchForKilledImports(store, report, closing.signal),
+  ])
   const stop = async () => {
     closing.abort()
     await service.close()

@@ -16,6 +16,7 @@ import {
   say,
   sourceOf,
   type StoreOptions,
+  undoImport,
   withOptions,
   withStore,
 } from './terminal.ts'
@@ -53,6 +54,7 @@ export function addServeCommands(program: Command) {
           const steps = await migrate(store, Date.now(), recordSteps)
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
+          await undoImport(store)
           const { tried, stored } = await retrySetAside(store)
           if (tried > 0) print(`${stored} of ${tried} rows that were set aside are stored now`)
         },

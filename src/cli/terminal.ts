@@ -4,8 +4,9 @@ import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { recordSteps } from '../archive/schema-steps.ts'
+import { undoUnfinishedImport } from '../archive/unfinished-import.ts'
 import { readConfig, settings } from '../config.ts'
-import { open, type OpenOptions, type Store, StoreError } from '../store/index.ts'
+import { open, type OpenOptions, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
 
 /** What all commands share: opening the store, printing and asking. */
 
@@ -59,10 +60,23 @@ export function databaseUrlOf({ database }: StoreOptions): string {
 /** Opens a store. Throws StoreError that says what to do. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   try {
-    return await open(url, { recordSteps, ...options })
+    const store = await open(url, { recordSteps, ...options })
+    // Of another schema, `migrate` does this.
+    if (options.schema !== 'any') await undoImport(store)
+    return store
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
+  }
+}
+
+/** Undoes what an import that was killed has left. On a full disk that has to wait, and reads go on. */
+export async function undoImport(store: Store): Promise<void> {
+  try {
+    await undoUnfinishedImport(store)
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error
+    say(`an import that was not complete could not be undone: ${error.message}`)
   }
 }
 

@@ -17,7 +17,7 @@ export interface SourceStatus {
 }
 
 export async function pullStatus(store: Store): Promise<SourceStatus[]> {
-  const sources = await store.db
+  const sources = await store.reads
     .selectFrom('pull_source')
     .innerJoin('account', 'account.id', 'pull_source.account_id')
     .selectAll('pull_source')
@@ -27,14 +27,14 @@ export async function pullStatus(store: Store): Promise<SourceStatus[]> {
     .execute()
   const statuses: SourceStatus[] = []
   for (const source of sources) {
-    const counts = await store.db
+    const counts = await store.reads
       .selectFrom('pull_row')
       .select(({ fn }) => ['kind', fn.countAll<number>().as('all'), fn.count<number>('gone_at').as('gone')])
       .where('source_id', '=', source.id)
       .groupBy('kind')
       .orderBy('kind')
       .execute()
-    const { setAside } = await store.db
+    const { setAside } = await store.reads
       .selectFrom('set_aside')
       .select(({ fn }) => fn.countAll<number>().as('setAside'))
       .where('source', '=', source.origin)
@@ -56,7 +56,7 @@ export async function pullStatus(store: Store): Promise<SourceStatus[]> {
 
 /** The oldest of the last complete rounds of all sources; null without any complete round. */
 export async function oldestCompleteRound(store: Store): Promise<number | null> {
-  const { oldest } = await store.db
+  const { oldest } = await store.reads
     .selectFrom('pull_source')
     .select(({ fn }) => fn.min('completed_at').as('oldest'))
     .executeTakeFirstOrThrow()

@@ -294,6 +294,19 @@ const migrations: readonly Migration[] = [
     name: 'revisions of records',
     statements: ['alter table account add column revision integer not null default 0'],
   },
+  {
+    name: 'parts of imports',
+    statements: [
+      `create table import_part (
+        id identity,
+        part integer not null,
+        kind text not null,
+        added text,
+        replaced text
+      ) strict`,
+      'create index import_part_by_part on import_part (part)',
+    ],
+  },
 ]
 
 /** The schema version of this program. */

@@ -34,6 +34,7 @@ export function openPostgres(url: string, options: OpenOptions): Store {
   return {
     engine: 'postgres',
     db,
+    reads: db,
     read: (query, values) => (query.onlyRecords ? readRecords(query, values) : readPrimary(query, values)),
     async health() {
       try {
@@ -49,6 +50,7 @@ export function openPostgres(url: string, options: OpenOptions): Store {
     tryLock: name => holdLock(pool, name),
     requireAlone: () => requireAlone(db),
     erase: undefined,
+    freeBytes: undefined,
     primary,
     async close() {
       await Promise.all([replicas?.close(), primary.close(), readPool.end()])

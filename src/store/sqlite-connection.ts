@@ -23,9 +23,13 @@ function configure(writer: DatabaseSync, path: string, { exclusive, bulk }: { ex
   // Without synchronous = full, a commit that was acknowledged can be lost in a power failure.
   writer.exec('pragma synchronous = full; pragma foreign_keys = on')
   if (exclusive) keepOthersAway(writer, path)
-  else writer.exec(`pragma journal_mode = wal; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
+  else {
+    writer.exec(
+      `pragma journal_mode = wal; pragma journal_size_limit = ${MAX_LOG_BYTES}; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`,
+    )
+  }
   if (bulk) {
-    writer.exec(`pragma cache_size = -65536; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -32768`)
+    writer.exec(`pragma cache_size = -16384; pragma temp.page_size = ${PAGE_SIZE}; pragma temp.cache_size = -8192`)
   }
 }
 
@@ -181,9 +185,12 @@ export function messageOf(error: unknown): string {
 }
 
 /** The path of a database that is in memory alone. */
-const MEMORY = ':memory:'
+export const MEMORY = ':memory:'
 
 /** How long the engine itself waits for a lock; it blocks the event loop meanwhile. */
 export const BLOCKING_BUSY_TIMEOUT_MS = 100
 
 const PAGE_SIZE = 8192
+
+/** A longer log is cut to this when its content is in the database. */
+const MAX_LOG_BYTES = 16 * 1024 * 1024

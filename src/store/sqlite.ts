@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { closeSync, openSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
@@ -17,7 +18,7 @@ import {
 } from 'kysely'
 import { type OpenOptions, type Store, StoreError, StoreUnavailableError, TooLongError } from './store.ts'
 import { checkVersion } from './migrations.ts'
-import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, messageOf, openWriter } from './sqlite-connection.ts'
+import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'
 import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
 import { startWriterThread } from './sqlite-thread.ts'
 import { type Compiled, compile, type Query } from './query.ts'
@@ -28,10 +29,15 @@ export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
   const db = new Kysely<Tables>({ dialect: dialectOf(makeWriter(path, options), options.busyTimeoutMs) })
   const reader = makeReader(db, path)
+  const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true
+  const reads = isAlone
+    ? db
+    : new Kysely<Tables>({ dialect: dialectOf(lazyExecutor(reader.connection), options.busyTimeoutMs) })
 
   return {
     engine: 'sqlite',
     db,
+    reads,
     read: reader.read,
     async health() {
       await checkVersion(this)
@@ -57,6 +63,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     // Nobody else can have opened it since this store did.
     requireAlone: async () => {},
     erase: () => eraseDeleted(path),
+    freeBytes: () => freeBytes(path),
     async close() {
       reader.close()
       await db.destroy()
@@ -83,10 +90,10 @@ function makeReader(db: Kysely<Tables>, path: string) {
   let connection: DatabaseSync | undefined
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
+  const open = () => (connection ??= openReader(path))
   const prepare = (query: Query<never, unknown>) => {
-    connection ??= openReader(path)
     const compiled = compile(db, 'sqlite', query)
-    const prepared = { ...compiled, statement: connection.prepare(compiled.sql) }
+    const prepared = { ...compiled, statement: open().prepare(compiled.sql) }
     statements.set(query, prepared)
     return prepared
   }
@@ -101,7 +108,20 @@ function makeReader(db: Kysely<Tables>, path: string) {
         throw translate(error)
       }
     },
+    connection: open,
     close: () => connection?.close(),
+  }
+}
+
+/** Runs statements on a connection that is opened with the first of them; its owner closes it. */
+function lazyExecutor(connection: () => DatabaseSync): SqliteExecutor {
+  let executor: SqliteExecutor | undefined
+  return {
+    execute(statement, parameters) {
+      executor ??= makeExecutor(connection())
+      return executor.execute(statement, parameters)
+    },
+    close() {},
   }
 }
 
@@ -187,6 +207,11 @@ function releaseLock(lock: DatabaseSync, path: string) {
     // Windows does not remove open files.
   }
   lock.close()
+}
+
+function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize
 }
 
 function inodeOf(path: string): bigint | undefined {

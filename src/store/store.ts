@@ -8,6 +8,8 @@ export interface Store {
   readonly engine: Engine
   /** For everything but the reads of requests. Its transactions take the write lock at their start. */
   readonly db: Kysely<Tables>
+  /** For reads that need not be fast. They do not wait for writes, and see what was written before. */
+  readonly reads: Kysely<Tables>
   /**
    * Runs a compiled query; synchronously on SQLite. Throws StoreUnavailableError when the store cannot answer now, and
    * TooLongError (SQLite only).
@@ -28,6 +30,8 @@ export interface Store {
   requireAlone(): Promise<void>
   /** Writes the whole file again without what was deleted, beside this process; SQLite only. Throws StoreError. */
   readonly erase: (() => Promise<void>) | undefined
+  /** How much room is left on the disk of the database; SQLite only. */
+  readonly freeBytes: (() => number) | undefined
   /** Whether the primary server is up; PostgreSQL only. */
   readonly primary?: PrimaryHealth
   close(): Promise<void>

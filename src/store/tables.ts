@@ -27,6 +27,7 @@ export interface Tables {
   read_log: ReadLogTable
   removed_account: RemovedAccountTable
   unmatched_access: UnmatchedAccessTable
+  import_part: ImportPartTable
 }
 
 interface AccountTable {
@@ -276,6 +277,18 @@ interface ReadLogTable {
   area: string
   kind: string
   reads: number
+}
+
+/** What a part of an import that is not complete has added or replaced, so that it can be undone. */
+interface ImportPartTable {
+  id: Generated<number>
+  /** Parts are undone in reverse order. */
+  part: number
+  kind: string
+  /** The keys of rows that were not there before, as JSON; null if this row is of one that was replaced. */
+  added: string | null
+  /** A row as it was before: its columns as JSON. */
+  replaced: string | null
 }
 
 export type AccountRow = Selectable<AccountTable>

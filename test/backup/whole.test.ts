@@ -16,7 +16,9 @@ test('a backup holds every row of every table, and restores into either engine',
   const file = await backUp(folder)
   await using source = await folder.store()
   const before = await everything(source)
-  for (const [table, rows] of Object.entries(before)) assert.ok(rows.length > 0, `the test has no row of ${table}`)
+  const empty = Object.keys(before).filter(table => before[table]?.length === 0)
+  // It has rows only while an import is stored.
+  assert.deepEqual(empty, ['import_part'])
 
   const copy = await open(`sqlite:${file}`, { busyTimeoutMs: 1000, schema: 'any' })
   const { backup, ...copied } = await everything(copy)

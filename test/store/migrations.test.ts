@@ -55,6 +55,7 @@ const CHECKSUMS: readonly string[] = [
   '77b2ffd47fa36a056ec88474df13aa1641b654b582252dd7f7d7ad92722bd521',
   'edb380300937f62ac489e3765b8827915535982940b90d7483b1253197a30b6b',
   'e6c352aeaa0eee541256d86bfc649a90b7421852865236051367e0073c22c8f5',
+  'c5d63fb192c1bf93725215d9fee065c667d0ead9829e8f3b91fa6448f1e9f700',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -383,6 +384,7 @@ async function toFifthVersion(url: string) {
   }
   await change(url, "update token set scopes = replace(scopes, ' shared:access', '')", 'any')
   const added = [
+    'import_part',
     'read_log',
     'unmatched_access',
     'invitation',

@@ -12,6 +12,7 @@ export async function openPglite(): Promise<Store> {
   const store: Store = {
     engine: 'postgres',
     db,
+    reads: db,
     async read<Values extends object, Row>(query: Query<Values, Row>, values: Values) {
       const { sql: text, parameters } = compile(db, 'postgres', query)
       const { rows } = await pglite.query<Row>(text, parameters(values))
@@ -36,6 +37,7 @@ export async function openPglite(): Promise<Store> {
     tryLock: async () => async () => {},
     requireAlone: async () => {},
     erase: undefined,
+    freeBytes: undefined,
     close: () => db.destroy(),
   }
   await migrate(store, Date.now())
