@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
-import { type LockEntry, type LockStats, lockHistory, someLocks } from '../../stats/lock-queries.ts'
+import { type LockEntry, lockEntries, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type Column, recordLink, table } from '../components.ts'
 import { csv } from '../csv.ts'
@@ -29,7 +30,7 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
   const rows = sessions.map(session => ({
     ...session,
     ...totalsOf(session.intervals),
-    record: recordOf(records, session.id),
+    record: recordOf(records.get(session.id)),
   }))
   const suffix = state === '' ? '' : `?${new URLSearchParams({ state })}`
   return html`
@@ -124,11 +125,10 @@ export function knownLength(intervals: readonly unknown[], milliseconds: number)
 }
 
 export async function downloadCsv(visit: Visit) {
-  const { sessions, records } = await filteredSessions(visit)
   const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
-  const rowOf = (session: LockStats) => {
+  const rowOf = ({ session, document }: DownloadedLock) => {
     const { id, at, state, endAt, intervals } = session
-    const record = recordOf(records, id)
+    const record = recordOf(document)
     const isHidden = isTimeHidden(visit.viewer, visit.viewer.subject.id, session)
     const { locked, open } = totalsOf(intervals)
     return [
@@ -147,49 +147,52 @@ export async function downloadCsv(visit: Visit) {
   return download({
     file: datedFile('locks', visit, 'csv'),
     type: 'text/csv; charset=utf-8',
-    body: csv(header, sessions, rowOf),
+    body: csv(header, filteredSessions(visit), rowOf),
   })
 }
 
 /** The records as the API sends them, one a line, but for times that are hidden. */
 export async function downloadRecords(visit: Visit) {
-  const { sessions, records } = await filteredSessions(visit)
-  const { viewer } = visit
-  const lines = sessions.flatMap(session => {
-    const record = records.get(session.id)
-    if (record === undefined) return []
-    return [isTimeHidden(viewer, viewer.subject.id, session) ? withoutTime(record) : record]
-  })
   return download({
     file: datedFile('locks', visit, 'ndjson'),
     type: 'application/x-ndjson',
-    body: lines.map(record => `${record}\n`).join(''),
+    body: recordLines(visit),
   })
 }
 
-/** Sessions that the table shows, with their records. */
-async function filteredSessions({ store, viewer, reading, now, query }: Visit) {
-  const { sessions } = filterByState(
-    query,
-    await lockHistory(store, reading.sessions('lkbx'), countedUntil(viewer.asOf, now)),
-  )
-  const records = await lockRecords(
-    store,
-    reading.sessions('lkbx'),
-    sessions.map(({ id }) => id),
-  )
-  return { sessions, records }
+async function* recordLines(visit: Visit): AsyncGenerator<string> {
+  const { viewer } = visit
+  for await (const { session, document } of filteredSessions(visit)) {
+    // A record that was removed meanwhile is left out.
+    if (document === undefined) continue
+    yield `${isTimeHidden(viewer, viewer.subject.id, session) ? withoutTime(document) : document}\n`
+  }
 }
 
-/** The sessions that the address asks for, the newest first. */
-function filterByState(query: URLSearchParams, history: readonly LockStats[]) {
+interface DownloadedLock {
+  readonly session: LockStats
+  readonly document: string | undefined
+}
+
+/** Sessions that the table shows, with their records: a few at a time, because records are large. */
+async function* filteredSessions({ store, viewer, reading, now, query }: Visit): AsyncGenerator<DownloadedLock> {
+  const access = reading.sessions('lkbx')
   const state = query.get('state') ?? ''
-  const newest = history.toReversed()
-  return { state, sessions: state === '' ? newest : newest.filter(session => session.state === state) }
+  const entries = (await lockEntries(store, access)).filter(entry => state === '' || entry.state === state)
+  for (let start = 0; start < entries.length; start += SESSIONS_AT_ONCE) {
+    const ids = entries.slice(start, start + SESSIONS_AT_ONCE).map(({ id }) => id)
+    const [sessions, records] = await Promise.all([
+      someLocks(store, access, ids, countedUntil(viewer.asOf, now)),
+      lockRecords(store, access, ids),
+    ])
+    for (const session of sessions) yield { session, document: records.get(session.id) }
+    await nextTurn()
+  }
 }
 
-function recordOf(records: ReadonlyMap<number, string>, id: number): LockSession | undefined {
-  const document = records.get(id)
+const SESSIONS_AT_ONCE = 100
+
+function recordOf(document: string | undefined): LockSession | undefined {
   // The archive wrote it in the form of the contract.
   return document === undefined ? undefined : (JSON.parse(document) as LockSession)
 }
