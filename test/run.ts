@@ -31,20 +31,26 @@ interface Result extends TestResult {
 /** Files that run in a process of their own, because they take long or measure time: the longest first. */
 const ALONE = [
   'pull/model.slow.test.ts',
-  'dashboard/pages.slow.test.ts',
   'dashboard/charts.slow.test.ts',
+  'dashboard/pages.slow.test.ts',
   'api/status.slow.test.ts',
   'api/large-pages.slow.test.ts',
-  'cli/workers.test.ts',
   'dashboard/browser.test.ts',
   'dashboard/charts.test.ts',
-  'cli/serve.test.ts',
+  'cli/workers.test.ts',
   'store/replicas.test.ts',
   'store/postgres-trouble.test.ts',
+  'cli/serve.test.ts',
   'docs/docs.test.ts',
+  'dashboard/alive.test.ts',
+  'dashboard/period.test.ts',
+  'dashboard/screens.test.ts',
+  'store/postgres-plans.test.ts',
+  'store/migrations.test.ts',
+  'cli/mcp.test.ts',
+  'cli/terminal.test.ts',
   'http/timeouts.test.ts',
   'http/draining.test.ts',
-  'cli/mcp.test.ts',
 ]
 
 /** Settings of a server that nobody restarts. */
