@@ -28,30 +28,36 @@ interface Result extends TestResult {
   readonly engine: Engine
 }
 
-/** Files that run in a process of their own, because they take long or measure time: the longest first. */
-const ALONE = [
-  'pull/model.slow.test.ts',
-  'dashboard/charts.slow.test.ts',
-  'dashboard/pages.slow.test.ts',
-  'api/status.slow.test.ts',
-  'api/large-pages.slow.test.ts',
-  'dashboard/browser.test.ts',
-  'dashboard/charts.test.ts',
-  'cli/workers.test.ts',
-  'store/replicas.test.ts',
-  'store/postgres-trouble.test.ts',
-  'cli/serve.test.ts',
-  'docs/docs.test.ts',
-  'dashboard/alive.test.ts',
-  'dashboard/period.test.ts',
-  'dashboard/screens.test.ts',
-  'store/postgres-plans.test.ts',
-  'store/migrations.test.ts',
-  'cli/mcp.test.ts',
-  'cli/terminal.test.ts',
-  'http/timeouts.test.ts',
-  'http/draining.test.ts',
-]
+/** Files that take long or measure time, in a process of their own or with others that share a browser: the longest first. */
+const FIRST: readonly (readonly string[])[] = [
+  ['pull/model.slow'],
+  ['dashboard/charts.slow'],
+  ['dashboard/pages.slow'],
+  ['api/status.slow'],
+  ['api/large-pages.slow'],
+  [
+    'dashboard/alive',
+    'dashboard/chart-details',
+    'dashboard/light',
+    'dashboard/lists',
+    'dashboard/period',
+    'dashboard/screens',
+  ],
+  ['dashboard/browser'],
+  ['dashboard/charts'],
+  ['cli/workers'],
+  ['store/replicas'],
+  ['store/postgres-trouble'],
+  ['cli/serve'],
+  ['docs/docs'],
+  ['store/postgres-plans'],
+  ['docs/console', 'docs/reference'],
+  ['store/migrations'],
+  ['cli/mcp'],
+  ['cli/terminal'],
+  ['http/timeouts'],
+  ['http/draining'],
+].map(names => names.map(name => `${name}.test.ts`))
 
 /** Settings of a server that nobody restarts. */
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
@@ -126,18 +132,19 @@ function runsOnBoth(file: string): boolean {
 
 /** Slow files do not share processes: some change the settings of their own process. */
 function jobsOf(engine: Engine): Job[] {
-  const alone = filesOf[engine].filter(file => isSlow || ALONE.includes(file))
-  const others = filesOf[engine].filter(file => !alone.includes(file))
-  const jobs = alone.map(file => ({ engine, files: [file] }))
-  for (let index = 0; index < others.length; index += FILES_PER_PROCESS) {
-    jobs.push({ engine, files: others.slice(index, index + FILES_PER_PROCESS) })
-  }
-  return jobs
+  const files = filesOf[engine]
+  const first = FIRST.map(names => files.filter(file => names.includes(file)))
+  const others = files.filter(file => !FIRST.flat().includes(file))
+  const length = isSlow ? 1 : FILES_PER_PROCESS
+  const batches = Array.from({ length: Math.ceil(others.length / length) }, (_, index) =>
+    others.slice(index * length, (index + 1) * length),
+  )
+  return [...first, ...batches].filter(({ length }) => length > 0).map(files => ({ engine, files }))
 }
 
 function rankOf({ files: [first = ''] }: Job): number {
-  const rank = ALONE.indexOf(first)
-  return rank === -1 ? ALONE.length : rank
+  const rank = FIRST.findIndex(names => names.includes(first))
+  return rank === -1 ? FIRST.length : rank
 }
 
 async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
