@@ -58,12 +58,23 @@ export async function runService(
   }
   if (isWorker) onRetirement(stop)
   else {
-    closeWithGrace({ delay: maxStopMs(config), logger: false }, async ({ err }) => {
-      if (err !== undefined) log.failure(err, undefined)
+    const delay = maxStopMs(config)
+    const onTimeout = () => sayEnd(`stopping took longer than ${delay / 1000} seconds`)
+    closeWithGrace({ delay, logger: false, onTimeout, onSecondError: sayEnd }, async ({ err }) => {
+      if (err !== undefined) {
+        log.failure(err, undefined)
+        log.flush()
+        sayEnd(err)
+      }
       await stop()
     })
   }
   return service
+}
+
+/** Says why the service ends, if nobody has stopped it. */
+function sayEnd(reason: unknown) {
+  writeToStderr(`lockstep: the service ends: ${reason instanceof Error ? reason.message : String(reason)}\n`)
 }
 
 /** How long a process may take to stop. */

@@ -204,3 +204,16 @@ async function takePort(): Promise<{ port: number } & AsyncDisposable> {
     },
   }
 }
+
+test('a service that ends because of an error of its own says so in one line, and exits with 1', async () => {
+  await using folder = await makeFolder()
+  const fault = 'process.once("SIGUSR2", () => setImmediate(() => { throw new Error("out of order") }))'
+  await using running = folder.start(['serve', '--port', '0'], {
+    env: { NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(fault)}"` },
+  })
+  await running.says(/Listening on/)
+  running.process.kill('SIGUSR2')
+  const { code, stderr } = await running.ended
+  assert.equal(code, 1)
+  assert.match(stderr, /^lockstep: the service ends: out of order$/m)
+})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { freePort } from '../support/postgres.ts'
@@ -50,6 +51,29 @@ test('the commands to install, back up, upgrade and uninstall work one after the
   for (const call of ['systemctl enable --now lockstep', 'systemctl restart lockstep', 'userdel lockstep']) {
     assert.ok(calls.includes(`${call}\n`), call)
   }
+})
+
+test('the line for cron makes and checks a backup in silence, and prints what went wrong', async () => {
+  await using folder = await makeFolder()
+  const run = await sandbox(folder)
+  await run('Install')
+  const [, line = ''] = /^0 3 \* \* \* (.*)$/m.exec(page) ?? []
+  const machine = folder.file('machine')
+  mkdirSync(join(machine, 'var/log'))
+  // The installed command, with stand-ins for the programs that it uses.
+  const command = `env PATH=${folder.file('programs')}:$PATH CALLS=${folder.file('calls')} lockstep`
+  const cron = () => folder.shell(onMachine(line, machine).replaceAll(join(machine, 'usr/local/bin/lockstep'), command))
+  const backups = () => readdirSync(join(machine, 'var/backups/lockstep')).filter(name => name.endsWith('.db'))
+  const good = await cron()
+  assert.deepEqual([good.stdout, good.stderr], ['', ''])
+  assert.equal(backups().length, 1)
+  {
+    using database = new DatabaseSync(join(machine, 'var/lib/lockstep/lockstep.db'))
+    database.exec("update account set document = replace(document, 'alex', 'eve')")
+  }
+  const bad = await cron()
+  assert.match(bad.stdout, /records in the database are damaged.*: account \d+/)
+  assert.equal(backups().length, 1)
 })
 
 /** A machine in a folder. Returns a function that runs the shell blocks of a section on it, each line on its own. */
