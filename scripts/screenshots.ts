@@ -1,107 +1,117 @@
 /**
- * Writes a screenshot of every page of the dashboard, on sample data, in both themes, narrow and wide, and wide in discreet
- * mode: `npm run screenshots -- <folder> [page…]`. Without a folder it writes the screenshots of the README.
+ * Writes screenshots of the dashboard. Without arguments those of the README; with a folder every page in every look and width:
+ * `npm run screenshots -- <folder> [--only name,…] [--looks light,…] [--widths 320,…]`. Names begin with `--only`. Sheets of many
+ * screenshots are beside them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import { parseArgs } from 'node:util'
+import type { BrowserContextOptions } from 'playwright-core'
 import { closeBrowser, openPage } from '../test/support/chromium.ts'
-import { sampleService, signIn } from '../test/support/dashboard.ts'
+import { signIn } from '../test/support/dashboard.ts'
+import { drawCharts } from '../test/support/pages.ts'
+import { writeSheets } from './contact-sheets.ts'
+import { type Scene, scenes, signInTo, type Stage, type StageName, stages } from './screenshot-scenes.ts'
 
-const paths = {
-  overview: '/',
-  training: '/training?range=1y',
-  'training-session': '/training/100',
-  'training-session-json': '/training/100?view=json',
-  programs: '/programs',
-  program: '/programs/13',
-  locks: '/locks',
-  'lock-session': '/locks/43',
-  'lock-session-ended': '/locks/37',
-  'lock-session-curl': '/locks/43?view=curl',
-  'lock-templates': '/lock-templates',
-  'lock-template': '/lock-templates/44',
-  keys: '/keys',
-  'key-new': '/keys/new',
-  people: '/people',
-  settings: '/settings',
-} satisfies Record<string, string>
+interface Look {
+  readonly context?: BrowserContextOptions
+  readonly discreet?: boolean
+  /** The width of A4 between usual margins; else every width. */
+  readonly paper?: number
+}
 
-const widths = { wide: 1440, narrow: 320 } as const
+const looks: Readonly<Record<string, Look>> = {
+  light: { context: { colorScheme: 'light' } },
+  dark: { context: { colorScheme: 'dark' } },
+  discreet: { context: { colorScheme: 'light' }, discreet: true },
+  forced: { context: { colorScheme: 'dark', forcedColors: 'active' } },
+  print: { context: { colorScheme: 'dark' }, paper: 718 },
+}
 
-const [folder = join(import.meta.dirname, '../docs/screenshots'), ...only] = process.argv.slice(2)
-mkdirSync(folder, { recursive: true })
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: 'string' }, looks: { type: 'string' }, widths: { type: 'string' } },
+})
+const [folder] = positionals
+const only = flags.only?.split(',')
+const widths = (flags.widths ?? '320,360,768,1440').split(',').map(Number)
+const running = new Map<StageName, Promise<Stage>>()
 
-await using service = await sampleService()
-await service.store.db
-  .updateTable('token')
-  .set({ last_used_at: Date.now() - 7 * 60_000 })
-  .where('name', '=', 'Home Assistant')
-  .execute()
-
-if (process.argv.length > 2) await writeAll()
-else await writeShown()
+if (folder === undefined) await writeShown(join(import.meta.dirname, '../docs/screenshots'))
+else await writeAll(folder)
+for (const stage of running.values()) await (await stage).service[Symbol.asyncDispose]()
 await closeBrowser()
 
-async function writeAll() {
-  for (const [width, pixels] of Object.entries(widths)) {
-    await using browser = await openPage({
-      viewport: { width: pixels, height: 900 },
-      deviceScaleFactor: 1,
-      timezoneId: 'Europe/Berlin',
-    })
-    const { page } = browser
-    for (const theme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: theme })
-      await page.context().clearCookies()
-      await page.goto(`${service.url}/signin`)
-      await write(page, `signin-${width}-${theme}`)
-      await signIn(page, service.url)
-      for (const discreet of width === 'wide' && theme === 'light' ? [false, true] : [false]) {
-        await page.context().addCookies([{ name: 'discreet', value: discreet ? '1' : '0', url: service.url }])
-        for (const [name, path] of Object.entries(paths)) {
-          if (only.length > 0 && !only.includes(name)) continue
-          await page.goto(service.url + path)
-          await write(page, `${name}-${width}-${theme}${discreet ? '-discreet' : ''}`)
-        }
+async function writeAll(folder: string) {
+  mkdirSync(folder, { recursive: true })
+  const chosen = scenes.filter(({ name }) => only?.some(start => name.startsWith(start)) ?? true)
+  for (const lookName of flags.looks?.split(',') ?? Object.keys(looks)) {
+    const look = looks[lookName]
+    if (look === undefined) throw new Error(`there is no look named ${lookName}`)
+    for (const width of look.paper === undefined ? widths : [look.paper]) {
+      const shots: string[] = []
+      for (const [stageName, ofStage] of Map.groupBy(chosen, ({ on = 'sample' }) => on)) {
+        shots.push(...(await writeStage({ folder, lookName, look, width }, stageName, ofStage)))
       }
+      const scale = width > 1000 ? 0.41 : width > 700 ? 0.51 : 0.71
+      await writeSheets(folder, `${lookName}-${width}`, shots.toSorted(), scale)
     }
-    for (const problem of browser.problems) console.error(problem)
   }
 }
 
-async function writeShown() {
+interface View {
+  readonly folder: string
+  readonly lookName: string
+  readonly look: Look
+  readonly width: number
+}
+
+/** The names of the screenshots of one service. */
+async function writeStage(view: View, stageName: StageName, ofStage: readonly Scene[]): Promise<string[]> {
+  const stage = await running.getOrInsertComputed(stageName, () => stages[stageName]())
+  const shots: string[] = []
+  await using browser = await openPage({
+    ...view.look.context,
+    viewport: { width: view.width, height: 900 },
+    timezoneId: 'Europe/Berlin',
+  })
+  const { page } = browser
+  const cookie = { name: 'discreet', value: view.look.discreet === true ? '1' : '0', url: stage.service.url }
+  await page.context().addCookies([cookie])
+  const isOut = ({ signedOut = false }: Scene) => signedOut
+  for (const scene of ofStage.toSorted((a, b) => Number(isOut(b)) - Number(isOut(a)))) {
+    if (!isOut(scene) && shots.length === ofStage.filter(isOut).length) await signInTo(page, stage)
+    const number = String(scenes.indexOf(scene) + 1).padStart(2, '0')
+    const name = `${number}-${scene.name}-${view.lookName}-${view.width}`
+    shots.push(name)
+    await page.goto(stage.service.url + scene.path)
+    await drawCharts(page)
+    await page.evaluate(() => globalThis.scrollTo(0, 0))
+    await scene.act?.(page, stage)
+    if (view.look.paper !== undefined) await page.emulateMedia({ media: 'print' })
+    // As high as the page, so that what is fixed to the bottom is there.
+    const height = await page.evaluate(() => Math.max(900, Math.min(document.documentElement.scrollHeight, 8000)))
+    await page.setViewportSize({ width: view.width, height })
+    await page.screenshot({ path: join(view.folder, `${name}.png`), animations: 'disabled' })
+    await page.setViewportSize({ width: view.width, height: 900 })
+    if (view.look.paper !== undefined) await page.emulateMedia({ media: 'screen' })
+  }
+  for (const problem of browser.problems) console.error(`${view.lookName} ${view.width} ${stageName}: ${problem}`)
+  return shots
+}
+
+async function writeShown(folder: string) {
+  const stage = await running.getOrInsertComputed('sample', () => stages.sample())
   for (const [name, path, theme, viewport] of [
-    ['overview', paths.overview, 'light', { width: 1280, height: 880 }],
-    ['training', paths.training, 'dark', { width: 1280, height: 880 }],
+    ['overview', '/', 'light', { width: 1280, height: 880 }],
+    ['training', '/training?range=1y', 'dark', { width: 1280, height: 880 }],
     ['phone', '/training#sessions', 'light', { width: 360, height: 720 }],
   ] as const) {
-    await using browser = await openPage({
-      viewport,
-      timezoneId: 'Europe/Berlin',
-      colorScheme: theme,
-    })
-    await signIn(browser.page, service.url)
-    await browser.page.goto(service.url + path)
-    if (name !== 'phone') await drawn(browser.page)
+    await using browser = await openPage({ viewport, timezoneId: 'Europe/Berlin', colorScheme: theme })
+    await signIn(browser.page, stage.service.url)
+    await browser.page.goto(stage.service.url + path)
+    if (name !== 'phone') await drawCharts(browser.page)
+    if (name !== 'phone') await browser.page.evaluate(() => globalThis.scrollTo(0, 0))
     await browser.page.screenshot({ path: join(folder, `${name}.png`) })
   }
-}
-
-async function write(page: Page, name: string) {
-  await drawn(page)
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
-}
-
-/** Scrolls through the page, because charts are drawn when they come into view. */
-async function drawn(page: Page) {
-  for (const chart of await page.locator('[data-chart] .plot').all()) {
-    await chart.scrollIntoViewIfNeeded()
-    await chart
-      .locator('svg')
-      .first()
-      .waitFor({ timeout: 3000 })
-      .catch(() => {})
-  }
-  await page.evaluate(() => globalThis.scrollTo(0, 0))
 }

@@ -12,6 +12,7 @@ const files = {
   'components.css': ownFile('components.css'),
   'pages.css': ownFile('pages.css'),
   'reference.css': ownFile('reference.css'),
+  'start.js': ownFile('start.js'),
   'dashboard.js': ownFile('dashboard.js'),
   'alive.js': ownFile('alive.js'),
   'copy.js': ownFile('copy.js'),
@@ -100,6 +101,24 @@ export function asset(name: AssetName): Asset {
     loaded.set(name, known)
   }
   return known
+}
+
+/** The modules that a module needs before it runs, and those that they need. */
+export function importsOf(name: AssetName): readonly AssetName[] {
+  return imports.getOrInsertComputed(name, () => [...collectImports(name, new Set())].filter(found => found !== name))
+}
+
+const imports = new Map<AssetName, readonly AssetName[]>()
+
+function collectImports(name: AssetName, found: Set<AssetName>): Set<AssetName> {
+  if (found.has(name)) return found
+  found.add(name)
+  for (const [, imported = ''] of asset(name)
+    .body.toString()
+    .matchAll(/^(?:import|\}) .*from '\/assets\/([a-z-]+\.js)/gm)) {
+    if (isAsset(imported)) collectImports(imported, found)
+  }
+  return found
 }
 
 /** A module that imports others by addresses with a version, which browsers may cache for good. */

@@ -166,8 +166,8 @@ function dataOf<Row>({ columns, rows: all, maxDrawn, ticks, link, overlay }: Cha
   const data = {
     length: rows.length,
     columns: columns.flatMap(column => columnData(column, rows)),
-    ...(overlay === undefined ? {} : { overlay: { ...overlay, times: steps(overlay.times.map(secondsOf)) } }),
-    ...(ticks === undefined ? {} : { ticks: steps(ticks.map(secondsOf)) }),
+    ...(overlay === undefined ? {} : { overlay: { ...overlay, times: times(overlay.times) } }),
+    ...(ticks === undefined ? {} : { ticks: times(ticks) }),
     ...(link === undefined ? {} : { path: link.path, ids: steps(rows.map(link.id)) }),
   }
   return html`<script type="application/json">${jsonData(data)}</script>`
@@ -185,7 +185,7 @@ function columnData<Row>({ key, title, cell, value, passed, average, series }: C
       ...(drawn === undefined
         ? { texts: rows.map(row => String(cell(row))) }
         : isTime
-          ? { times: steps(drawn.map(text => secondsOf(String(text)))) }
+          ? { times: times(drawn.map(String)) }
           : { values: drawn }),
       ...(passed === undefined ? {} : { passed: rows.map(row => (passed(row) ? '1' : '0')).join('') }),
       ...(average === undefined
@@ -198,6 +198,11 @@ function columnData<Row>({ key, title, cell, value, passed, average, series }: C
 /** Seconds since 1970 of a local time, taken as if it were UTC. */
 function secondsOf(clock: string): number {
   return Date.parse(`${clock}Z`) / 1000
+}
+
+/** Seconds, as the differences of their differences: for days and weeks these are zeroes. */
+function times(clocks: readonly string[]): number[] {
+  return steps(steps(clocks.map(secondsOf)))
 }
 
 /** The first number, then the difference of each number from the one before it, which takes fewer digits. */

@@ -1,4 +1,4 @@
-import { assetUrl } from './assets.ts'
+import { assetUrl, importsOf } from './assets.ts'
 import { htmlDocument, ring } from './document.ts'
 import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
@@ -50,15 +50,22 @@ export function plainPage(display: Display, title: string, body: Html): Html {
   )
 }
 
-/** Scripts run before the first paint, as they reserve the space of charts; otherwise the page would move. */
+/** Charts reserve their space before the first paint; otherwise the page would move. Other scripts may come later. */
 function document(display: Display, title: string, body: Html, charts: boolean): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('base.css')}">
 <link rel="stylesheet" href="${assetUrl('components.css')}">
 <link rel="stylesheet" href="${assetUrl('pages.css')}">
-<script type="module" blocking="render" src="${assetUrl('dashboard.js')}"></script>
-${charts ? html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>` : nothing}`
+<script src="${assetUrl('start.js')}"></script>
+${charts ? chartScripts() : nothing}
+<script type="module" fetchpriority="low" src="${assetUrl('dashboard.js')}"></script>`
   return htmlDocument(display, title, head, body)
+}
+
+/** Modules are named ahead, so that a browser need not read one to find the next. */
+function chartScripts(): Html {
+  const preloads = importsOf('charts.js').map(name => html`<link rel="modulepreload" href="${assetUrl(name)}">`)
+  return html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>${preloads}`
 }
 
 function header(viewer: Viewer, section: Section | undefined, path: string): Html {

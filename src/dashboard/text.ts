@@ -2,7 +2,7 @@ import { countedUntil } from '../stats/status.ts'
 import { html, type Html } from './html.ts'
 import type { Units, Viewer } from './page.ts'
 
-/** Numbers, times and lengths as text for people. */
+/** Numbers, times and lengths as text for people. A number and its unit stay on one line. */
 
 type Zoned = Pick<Viewer, 'timeZone'>
 

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { allowSignIn, drawnValues, type Seen, signIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { DRAWN } from '../support/pages.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -130,7 +131,7 @@ describe('a long history', () => {
     await signIn(page, service.url, 'ann')
     await page.goto(`${service.url}/training?range=all`)
     await page.locator('#grades [data-mark=area] path').waitFor()
-    await page.locator('#grades-by-kind [data-mark=area] path').first().waitFor()
+    await page.locator(`#grades-by-kind ${DRAWN}`).first().waitFor()
     assert.equal(await page.locator('#grades-by-kind svg').count(), 3)
     await page.locator('#grades').getByRole('button', { name: 'Table' }).click()
     await page.locator('#grades').getByRole('columnheader', { name: 'Week of' }).waitFor()

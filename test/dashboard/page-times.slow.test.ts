@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
-import { heavyYear } from '../support/heavy-year.ts'
+import { heavyYear, heavyYears } from '../support/heavy-year.ts'
+import { heavyPages, MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import { account } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -39,6 +40,26 @@ test('a page of a year of heavy use takes less processor time than reading the r
     assert.ok(page < 15 * reading, `${path} took ${page} ms, reading the year ${reading} ms`)
   }
 })
+
+test('no page has more than 60 KB, 4,000 elements or 400 points in a chart, also with 20,000 sessions', async () => {
+  await using service = await startService([account(1, 'ann'), ...heavyYears(1, Date.now())], unlimited)
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  for (const path of heavyPages) {
+    const { status, text } = await ann.get(path)
+    assert.equal(status, 200, path)
+    const bytes = Buffer.byteLength(text)
+    assert.ok(bytes <= MAX_PAGE_BYTES, `${path}: ${bytes} bytes`)
+    assert.ok(nodesOf(text) <= MAX_PAGE_NODES, `${path}: ${nodesOf(text)} elements`)
+    for (const [, points] of text.matchAll(/<script type="application\/json">\{"length":(\d+)/g)) {
+      assert.ok(Number(points) <= MAX_CHART_POINTS, `${path}: a chart of ${points} points`)
+    }
+  }
+})
+
+/** As many sessions as are drawn one by one; more are drawn by week. */
+const MAX_CHART_POINTS = 400
 
 /** Milliseconds. */
 async function processorTime(work: () => Promise<void>): Promise<number> {

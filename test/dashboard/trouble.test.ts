@@ -5,7 +5,7 @@ import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { PASSWORD, visitor } from '../support/dashboard.ts'
+import { PASSWORD, sampleService, visitor } from '../support/dashboard.ts'
 import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
@@ -111,6 +111,24 @@ test('for an unknown path a browser gets a page that says so, a program gets JSO
     assert.equal(JSON.parse((await somebody.get(path)).text).code, 'no_route', path)
   }
   assert.equal(JSON.parse((await somebody.post('/nowhere', { a: 'b' })).text).code, 'no_route')
+})
+
+test('a page that fails keeps its header, says where the log has the cause, and can be tried again', async () => {
+  await using service = await sampleService()
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  const { schema } = service.store.db
+  await schema.alterTable('lock_template').renameTo('put_aside').execute()
+  const { status, headers, text } = await alex.get('/lock-templates?from=here')
+  assert.equal(status, 500)
+  assert.equal(headers.get('Cache-Control'), 'no-store')
+  assert.match(text, /<nav class="strip" aria-label="Sections">/)
+  assert.match(text, /<h1>That did not work<\/h1>/)
+  assert.match(text, /<a class="button primary" href="\/lock-templates\?from=here">Try again<\/a>/)
+  const [, id = ''] = /The log has the cause under <code>([^<]+)</.exec(text) ?? []
+  await until(async () => service.log.some(line => line.includes(id) && line.includes('lock_template')))
+  await schema.alterTable('put_aside').renameTo('lock_template').execute()
+  assert.equal((await alex.get('/lock-templates?from=here')).status, 200)
 })
 
 test('with the dashboard off, browsers get JSON for an unknown path as well', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './chromium.ts'
 import { drawnValues, sampleService, signIn, visitor } from './dashboard.ts'
+import { DRAWN } from './pages.ts'
 import type { TestService } from './service.ts'
 
 /** What is promised of the charts of the sample, in a browser. */
@@ -29,7 +30,7 @@ export function testDrawn(which: 'every chart' | 'each type of chart') {
       await page.goto(service.url + path)
       await page.waitForFunction(() =>
         [...document.querySelectorAll('[data-chart]')].every(
-          chart => chart.querySelector('.plot svg') !== null || chart.classList.contains('failed'),
+          chart => chart.querySelector('.plot:not(:has(.space)) svg') !== null || chart.classList.contains('failed'),
         ),
       )
       assert.equal(await page.locator('.chart.failed').count(), 0, path)
@@ -50,7 +51,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
       page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
     const drawn = async (title: string, marks: string) => {
       await chart(title).locator('.plot').scrollIntoViewIfNeeded()
-      await chart(title).locator('svg').first().waitFor()
+      await chart(title).locator(DRAWN).first().waitFor()
       return chart(title).locator(marks).count()
     }
     await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
@@ -113,7 +114,7 @@ export function testStill(width: number) {
       const before = await height()
       for (const chart of await page.locator('[data-chart]').all()) {
         await chart.scrollIntoViewIfNeeded()
-        await chart.locator('svg').first().waitFor()
+        await chart.locator(DRAWN).first().waitFor()
       }
       assert.equal(await height(), before, path)
       const moved = await page.evaluate(async () => {

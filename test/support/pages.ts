@@ -24,6 +24,7 @@ export const paths = [
   '/lock-templates/44',
   '/keys',
   '/keys/new',
+  '/keys/recipes',
   '/people',
   '/people/give',
   '/settings',
@@ -60,11 +61,14 @@ export async function assertAccessible(page: Page, what: string) {
   )
 }
 
-/** Charts are drawn when they come into view. */
-async function drawCharts(page: Page) {
-  for (const plot of await page.locator('[data-chart] .plot').all()) {
-    await plot.scrollIntoViewIfNeeded()
-    await plot.locator('svg').first().waitFor()
+/** A chart all of whose panels are drawn. */
+export const DRAWN = '.plot:not(:has(.space)) svg'
+
+/** Scrolls through the page, because charts are drawn when they come into view. */
+export async function drawCharts(page: Page) {
+  for (const chart of await page.locator('[data-chart]').all()) {
+    await chart.scrollIntoViewIfNeeded()
+    await chart.locator(DRAWN).first().waitFor()
   }
 }
 
@@ -116,4 +120,111 @@ export function testWidth(width: number, paths: readonly string[]) {
       [],
     )
   })
+}
+
+/** The width of A4 paper between its margins. */
+const PAPER_WIDTH = 718
+
+/** Registers the test that nothing of a page is cut on paper, where nobody can scroll. */
+export function testPaper(paths: readonly string[]) {
+  test(`nothing is cut on paper: ${paths.length} pages`, async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width: PAPER_WIDTH, height: 1000 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of paths) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      await page.emulateMedia({ media: 'print' })
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll('html, .scroll, pre, .card, .plot')]
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+          .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`),
+      )
+      assert.deepEqual(cut, [], path)
+      await page.emulateMedia({ media: 'screen' })
+    }
+  })
+}
+
+/** Registers the test that pages hold where the font of the browser is twice as large. */
+export function testLargeText(width: number, paths: readonly string[]) {
+  test(`no text overlaps another one, and no page scrolls sideways, with letters twice as large: ${width} pixels wide`, async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width, height: 1000 } })
+    const { page } = browser
+    await page.addInitScript(() =>
+      addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
+    )
+    await signIn(page, service.url)
+    for (const path of paths) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      assert.deepEqual(await page.evaluate(overlaps), [], path)
+      const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+      assert.ok((content ?? 0) <= (view ?? 0), `${path}: ${content}`)
+    }
+  })
+}
+
+/** Runs in a browser: pairs of texts that cover each other. Those that scroll within the page are left out. */
+function overlaps(): string[] {
+  const texts: { text: string; rect: DOMRect }[] = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const parent = node.parentElement
+    const text = node.textContent?.trim() ?? ''
+    if (text === '' || parent === null || !parent.checkVisibility({ visibilityProperty: true })) continue
+    if (parent.closest('svg, script, .hidden, .skip, .word, .scroll, pre, .bottom, select, .month') !== null) continue
+    const range = document.createRange()
+    range.selectNodeContents(node)
+    for (const rect of range.getClientRects()) texts.push({ text, rect })
+  }
+  return texts.flatMap((one, index) =>
+    texts.slice(index + 1).flatMap(other => {
+      if (one.text === other.text) return []
+      const width = Math.min(one.rect.right, other.rect.right) - Math.max(one.rect.left, other.rect.left)
+      const height = Math.min(one.rect.bottom, other.rect.bottom) - Math.max(one.rect.top, other.rect.top)
+      return width > 2 && height > 0.4 * Math.min(one.rect.height, other.rect.height)
+        ? [`${one.text} | ${other.text}`]
+        : []
+    }),
+  )
+}
+
+/** Registers the test that names of one long word make no page wider. */
+export function testLongNames(width: number, paths: readonly string[]) {
+  test(`names of one long word make no page wider: ${width} pixels`, async () => {
+    await using service = await sampleService()
+    await nameAll(service, 'W'.repeat(64))
+    await using browser = await openPage({ viewport: { width, height: 800 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of paths) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+      assert.equal(content, view, path)
+    }
+  })
+}
+
+async function nameAll({ store: { db } }: TestService, name: string) {
+  const renamed = (text: string) => JSON.stringify({ ...(JSON.parse(text) as object), name })
+  for (const table of ['training_template', 'lock_template', 'training_session', 'lock_session'] as const) {
+    for (const { id, document } of await db.selectFrom(table).select(['id', 'document']).execute()) {
+      const changed = table === 'training_template' ? { summary: renamed(document) } : {}
+      await db
+        .updateTable(table)
+        .set({ document: renamed(document), ...changed })
+        .where('id', '=', id)
+        .execute()
+    }
+  }
+  await db.updateTable('token').set({ name }).execute()
+  const { id } = await db.selectFrom('account').select('id').where('username', '=', 'alex').executeTakeFirstOrThrow()
+  await db
+    .insertInto('preference')
+    .values({ account_id: id, display_name: name, time_zone: '', units: 'metric' })
+    .execute()
 }

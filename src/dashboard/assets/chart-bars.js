@@ -11,7 +11,7 @@ import {
   SO_FAR_PATTERN,
   TIP,
 } from './chart-draw.js'
-import { amountText, dateText, monthText, dayMonthText } from './chart-format.js'
+import { amountText, dateText, dayMonthText, monthText, shortMonthText } from './chart-format.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
@@ -19,6 +19,8 @@ import { amountText, dateText, monthText, dayMonthText } from './chart-format.js
  */
 
 const HEIGHT = 200
+/** Left and right of the bars together. */
+const AXIS_WIDTH = 100
 const DAY_MS = 86_400_000
 
 /** @type {Readonly<Record<string, string>>} */
@@ -165,7 +167,7 @@ function levelMarks(plot, level, name, look) {
  * @param {number} width
  */
 function weekNames(plot, periods, width) {
-  const every = Math.max(1, Math.ceil((periods.length * 64) / width))
+  const every = Math.max(1, Math.ceil((periods.length * 64) / (width - AXIS_WIDTH)))
   const shown = periods.filter((_, index) => (periods.length - 1 - index) % every === 0)
   return plot.axisX(
     shown.map(({ start }) => start),
@@ -194,7 +196,7 @@ function isMonthly([_, second]) {
  * @param {number} width
  */
 function monthNames(plot, periods, width) {
-  const every = Math.max(1, Math.ceil((periods.length * 44) / width))
+  const every = Math.max(1, Math.ceil((periods.length * 44) / (width - AXIS_WIDTH)))
   const shown = periods.filter((_, index) => (periods.length - 1 - index) % every === 0)
   return plot.axisX(
     shown.map(({ start, end }) => middleOf(start, end)),
@@ -202,7 +204,7 @@ function monthNames(plot, periods, width) {
       label: null,
       tickSize: 0,
       tickFormat(/** @type {Date} */ middle, /** @type {number} */ index) {
-        const month = middle.toLocaleDateString('en-GB', { timeZone: 'UTC', month: 'short' })
+        const month = shortMonthText(middle)
         return index === 0 || middle.getUTCMonth() < every ? `${month}\n${middle.getUTCFullYear()}` : month
       },
     },

@@ -7,7 +7,7 @@
  * @property {string} [series] The look of the bars made of this column.
  * @property {readonly string[]} [texts]
  * @property {readonly (number | null)[]} [values]
- * @property {readonly number[]} [times] Seconds; each but the first is what it adds to the one before it.
+ * @property {readonly number[]} [times] Seconds, as the differences of their differences: `times` in charts.ts writes them.
  * @property {string} [passed] For each value 1 if it was passed, else 0.
  * @property {readonly (number | null)[]} [averages] The moving average at each value.
  */
@@ -19,7 +19,7 @@
  * @property {readonly number[]} [ticks] As the times of a column.
  * @property {{ readonly title: string; readonly times: readonly number[]; readonly values: readonly number[] }} [overlay]
  * @property {string} [path] Where the marks of rows lead, without the identifier of the row.
- * @property {readonly number[]} [ids] As the times of a column.
+ * @property {readonly number[]} [ids] Each but the first is what it adds to the one before it.
  */
 
 /**
@@ -38,7 +38,9 @@ export function readData(section) {
   const text = section.querySelector('script[type="application/json"]')?.textContent
   if (text == null) throw new Error('its data is missing')
   const stored = /** @type {StoredData} The server wrote it in this form. */ (JSON.parse(text))
-  const cells = new Map(stored.columns.map(column => [column.key, { ...column, times: sums(column.times ?? []) }]))
+  const cells = new Map(
+    stored.columns.map(column => [column.key, { ...column, times: sums(sums(column.times ?? [])) }]),
+  )
   const ids = sums(stored.ids ?? [])
   return {
     columns: stored.columns,
@@ -46,8 +48,8 @@ export function readData(section) {
       const id = ids[index]
       return new Row(cells, index, id === undefined ? undefined : `${stored.path ?? ''}${id}`)
     }),
-    ticks: sums(stored.ticks ?? []).map(instantOf),
-    overlay: sums(stored.overlay?.times ?? []).map((seconds, index) => ({
+    ticks: sums(sums(stored.ticks ?? [])).map(instantOf),
+    overlay: sums(sums(stored.overlay?.times ?? [])).map((seconds, index) => ({
       at: instantOf(seconds),
       value: stored.overlay?.values[index] ?? 0,
     })),

@@ -24,7 +24,8 @@ import { dayMonthText } from './chart-format.js'
  * @typedef {object} ChartType
  * @property {(data: ChartData, host: HTMLElement) => number | readonly PanelHeight[]} height Known before the chart is
  *   drawn, so that its space is reserved and the page does not move.
- * @property {(plot: Plot, host: HTMLElement, chart: Chart) => void} draw
+ * @property {(plot: Plot, host: HTMLElement, chart: Chart, panel: number) => void} draw Draws one panel of the chart into its
+ *   host, or all of a chart that has no panels.
  */
 
 /** @typedef {{ readonly title: string; readonly height: number }} PanelHeight */
@@ -74,6 +75,7 @@ export function draw(plot, host, { title, ...options }) {
   const target = () => /** @type {{ href?: string } | null} The datum under the pointer. */ (drawing.value)?.href
   openOnClick(drawing, target)
   drawing.addEventListener('input', () => drawing.classList.toggle('linked', target() !== undefined))
+  host.querySelector(':scope > .space')?.remove()
   host.append(drawing)
 }
 
@@ -152,17 +154,21 @@ export function emptyNote(plot, text) {
 }
 
 /**
- * Adds a panel with a heading for each title. All are added before one is drawn, as their number decides their width.
+ * Adds panels with a heading and the space that their drawing takes. All are added before one is drawn, as their number decides
+ * their width.
  *
  * @param {HTMLElement} host
- * @param {readonly string[]} titles
+ * @param {readonly PanelHeight[]} heights
  */
-export function addPanels(host, titles) {
-  return titles.map(title => {
+export function addPanels(host, heights) {
+  return heights.map(({ title, height }) => {
     const panel = document.createElement('div')
     const heading = document.createElement('h3')
     heading.textContent = title
-    panel.append(heading)
+    const space = document.createElement('div')
+    space.className = 'space'
+    space.style.height = `${height}px`
+    panel.append(heading, space)
     host.append(panel)
     return panel
   })

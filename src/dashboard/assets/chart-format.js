@@ -1,45 +1,53 @@
 /** Times, lengths and numbers as text. Instants are drawn as if in UTC; see parseInstant in chart-data.js. */
 
+const dateTimes = formatOf({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+const dates = formatOf({ day: 'numeric', month: 'short', year: 'numeric' })
+const months = formatOf({ month: 'long', year: 'numeric' })
+const shortMonths = formatOf({ month: 'short' })
+const clocks = formatOf({ hour: '2-digit', minute: '2-digit' })
+const days = formatOf({ weekday: 'short', day: 'numeric', month: 'short' })
+const dayMonths = formatOf({ day: 'numeric', month: 'short' })
+const amounts = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const smallAmounts = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+
 /** @param {Date} time */
 export function dateTimeText(time) {
-  return time.toLocaleString('en-GB', {
-    timeZone: 'UTC',
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-  })
+  return dateTimes.format(time)
 }
 
 /** @param {Date} time */
 export function dateText(time) {
-  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short', year: 'numeric' })
+  return dates.format(time)
 }
 
 /** @param {Date} time */
 export function monthText(time) {
-  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', month: 'long', year: 'numeric' })
+  return months.format(time)
+}
+
+/** @param {Date} time */
+export function shortMonthText(time) {
+  return shortMonths.format(time)
 }
 
 /** @param {Date} time */
 export function clockText(time) {
-  return time.toLocaleTimeString('en-GB', { timeZone: 'UTC', hour: '2-digit', minute: '2-digit' })
+  return clocks.format(time)
 }
 
 /** @param {Date} time */
 export function dayText(time) {
-  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', weekday: 'short', day: 'numeric', month: 'short' })
+  return days.format(time)
 }
 
 /** @param {Date} time */
 export function dayMonthText(time) {
-  return time.toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' })
+  return dayMonths.format(time)
 }
 
 /** @param {number} value */
 export function amountText(value) {
-  return value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 1 : 0 })
+  return (value < 10 ? smallAmounts : amounts).format(value)
 }
 
 /**
@@ -70,4 +78,13 @@ export function secondTicks(end, width) {
 /** @param {number} width in pixels */
 export function maxTicks(width) {
   return Math.max(2, Math.min(6, width / 48))
+}
+
+/**
+ * Made once, as it takes far longer than formatting.
+ *
+ * @param {Intl.DateTimeFormatOptions} options
+ */
+function formatOf(options) {
+  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' })
 }

@@ -1,4 +1,4 @@
-import { ACCENT, addPanels, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
+import { ACCENT, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
 import { dateTimeText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
@@ -33,23 +33,17 @@ export const grade = {
  */
 export const gradeByKind = {
   height: ({ columns }) => panelHeights(columns),
-  draw(plot, host, chart) {
-    const kinds = kindsOf(chart.columns)
-    if (kinds.length === 0) {
+  draw(plot, host, chart, panel) {
+    const kind = kindsOf(chart.columns)[panel]
+    if (kind === undefined) {
       drawGrades(plot, host, chart, { title: chart.title, height: PANEL_HEIGHT, points: [] })
       return
     }
-    const panels = addPanels(
-      host,
-      kinds.map(({ title }) => title),
-    )
-    for (const [index, panel] of panels.entries()) {
-      const { key = '', title = '' } = kinds[index] ?? {}
-      const points = chart.rows
-        .filter(row => row.number(key) !== null)
-        .map(row => point(row, row.number(key) ?? 0, row.average(key), row.passed(key)))
-      drawGrades(plot, panel, chart, { title: `${title}: grade over time`, height: PANEL_HEIGHT, points })
-    }
+    const { key, title } = kind
+    const points = chart.rows
+      .filter(row => row.number(key) !== null)
+      .map(row => point(row, row.number(key) ?? 0, row.average(key), row.passed(key)))
+    drawGrades(plot, host, chart, { title: `${title}: grade over time`, height: PANEL_HEIGHT, points })
   },
 }
 

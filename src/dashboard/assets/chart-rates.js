@@ -1,4 +1,5 @@
 import { ACCENT, draw, emptyNote, INK, LINE, MUTED } from './chart-draw.js'
+import { amountText } from './chart-format.js'
 
 /** @import { ChartType } from './chart-draw.js' */
 
@@ -18,17 +19,18 @@ export const rates = {
       return {
         label: row.text('label'),
         share: total === 0 ? 0 : passed / total,
-        text: `${passed} / ${total} (${row.text('rate')})`,
+        text: `${amountText(passed)} / ${amountText(total)} (${row.text('rate')})`,
         ...(total < few ? { fill: MUTED, opacity: 0.45, ink: MUTED } : { fill: ACCENT, opacity: 1, ink: INK }),
       }
     })
+    const right = 16 + Math.max(60, ...bars.map(({ text }) => text.length * 6.4))
     const left = 12 + Math.max(60, ...bars.map(({ label }) => label.length * 6.6))
     draw(plot, host, {
       title,
       height: heightOf(rows.length, host),
       marginTop: 4,
       marginLeft: narrow ? 4 : Math.min(left, host.clientWidth * 0.4),
-      marginRight: narrow ? 16 : 112,
+      marginRight: narrow ? 16 : right,
       x: { domain: [0, 1], label: null, tickFormat: percentText, ticks: [0, 0.5, 1] },
       y: {
         axis: narrow ? null : 'left',

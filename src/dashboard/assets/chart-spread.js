@@ -1,4 +1,4 @@
-import { ACCENT, addPanels, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
+import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
 import { gradeScale } from './chart-grade.js'
 import { dateText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
@@ -33,21 +33,14 @@ export const spread = {
  */
 export const spreadByKind = {
   height: ({ columns }) => kindsOf(columns).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
-  draw(plot, host, chart) {
-    const kinds = kindsOf(chart.columns)
-    const panels = addPanels(
-      host,
-      kinds.map(({ title }) => title),
-    )
-    for (const [index, panel] of panels.entries()) {
-      const { key = '', title = '' } = kinds[index] ?? {}
-      const points = pointsOf(chart.rows, {
-        median: key,
-        low: key.replace('kind', 'low'),
-        high: key.replace('kind', 'high'),
-      })
-      drawSpread(plot, panel, chart, { title: `${title}: grade by week`, height: PANEL_HEIGHT, points })
-    }
+  draw(plot, host, chart, panel) {
+    const { key = '', title = '' } = kindsOf(chart.columns)[panel] ?? {}
+    const points = pointsOf(chart.rows, {
+      median: key,
+      low: key.replace('kind', 'low'),
+      high: key.replace('kind', 'high'),
+    })
+    drawSpread(plot, host, chart, { title: `${title}: grade by week`, height: PANEL_HEIGHT, points })
   },
 }
 

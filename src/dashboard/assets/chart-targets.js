@@ -1,4 +1,4 @@
-import { ACCENT, addPanels, CARD, draw, emptyNote, INK, MUTED, TIP } from './chart-draw.js'
+import { ACCENT, CARD, draw, emptyNote, INK, MUTED, TIP } from './chart-draw.js'
 import { amountText, lengthText, maxTicks, secondTicks } from './chart-format.js'
 
 /**
@@ -18,12 +18,9 @@ export const targets = {
     const height = heightOf(rows.length)
     return titlesOf(columns).map(title => ({ title, height }))
   },
-  draw(plot, host, { columns, rows, empty }) {
-    const titles = titlesOf(columns)
-    for (const [index, panel] of addPanels(host, titles).entries()) {
-      const measure = MEASURES[index] ?? ''
-      drawMeasure(plot, panel, { measure, title: titles[index] ?? '', rows, empty })
-    }
+  draw(plot, host, { columns, rows, empty }, panel) {
+    const measure = MEASURES[panel] ?? ''
+    drawMeasure(plot, host, { measure, title: titlesOf(columns)[panel] ?? '', rows, empty })
   },
 }
 

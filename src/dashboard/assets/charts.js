@@ -15,7 +15,7 @@ import { timeline } from './chart-timeline.js'
  * into the card.
  */
 
-/** @import { ChartType, Plot } from './chart-draw.js' */
+/** @import { ChartType, PanelHeight, Plot } from './chart-draw.js' */
 
 /** @type {Readonly<Record<string, ChartType>>} */
 const chartTypes = {
@@ -83,15 +83,7 @@ function reserveSpace({ chartType, host, data }) {
     host.style.minHeight = `${height}px`
     return
   }
-  const panels = addPanels(
-    host,
-    height.map(({ title }) => title),
-  )
-  for (const [index, panel] of panels.entries()) {
-    const space = document.createElement('div')
-    space.style.height = `${height[index]?.height ?? 0}px`
-    panel.append(space)
-  }
+  addPanels(host, height)
 }
 
 /**
@@ -100,14 +92,15 @@ function reserveSpace({ chartType, host, data }) {
  * @param {Mounted} chart
  */
 async function show(chart) {
-  draw(chart, await loadPlot())
+  draw(chart, await loadPlot(), later)
 }
 
 /**
  * @param {Mounted} chart
  * @param {Plot} plot
+ * @param {(task: () => void) => void} run Runs what draws a panel.
  */
-function draw({ section, chartType, host, data }, plot) {
+function draw({ section, chartType, host, data }, plot, run) {
   if (drawn.has(section)) return
   drawn.add(section)
   const chart = {
@@ -117,21 +110,56 @@ function draw({ section, chartType, host, data }, plot) {
     empty: section.dataset.empty ?? '',
   }
   let width = 0
-  const redraw = () => {
+  const redraw = (/** @type {(task: () => void) => void} */ run) => {
     if (host.clientWidth === width || host.clientWidth === 0) return
-    width = host.clientWidth
-    host.replaceChildren()
-    chartType.draw(plot, host, chart)
-    host.style.minHeight = ''
-  }
-  redraw()
-  new ResizeObserver(() => {
-    try {
-      redraw()
-    } catch (error) {
-      showTable(section, error)
+    const drawnWidth = host.clientWidth
+    width = drawnWidth
+    const height = chartType.height(data, host)
+    const panels = typeof height === 'number' ? [host] : emptyPanels(host, height)
+    for (const [index, panel] of panels.entries()) {
+      run(() => {
+        // Meanwhile it may have been drawn anew, or failed.
+        if (width !== drawnWidth || section.classList.contains('failed')) return
+        try {
+          if (panel === host) host.replaceChildren()
+          chartType.draw(plot, panel, chart, index)
+          host.style.minHeight = ''
+        } catch (error) {
+          showTable(section, error)
+        }
+      })
     }
-  }).observe(host)
+  }
+  redraw(run)
+  new ResizeObserver(() => redraw(later)).observe(host)
+}
+
+/**
+ * @param {HTMLElement} host
+ * @param {readonly PanelHeight[]} heights
+ */
+function emptyPanels(host, heights) {
+  host.replaceChildren()
+  return addPanels(host, heights)
+}
+
+/**
+ * Panels that wait to be drawn. Each is a task of its own, so that a slow device can react in between.
+ *
+ * @type {(() => void)[]}
+ */
+const waiting = []
+
+/** @param {() => void} task */
+function later(task) {
+  waiting.push(task)
+  if (waiting.length === 1) setTimeout(drawNext)
+}
+
+function drawNext() {
+  waiting[0]?.()
+  waiting.shift()
+  if (waiting.length > 0) setTimeout(drawNext)
 }
 
 /**
@@ -200,8 +228,10 @@ const drawn = new WeakSet()
 
 // What is printed must be there at once. Until Plot is loaded, which the first chart in view starts, that is the tables.
 addEventListener('beforeprint', () => {
+  for (const task of waiting) task()
+  waiting.length = 0
   for (const chart of mounted.values()) {
-    if (loaded !== undefined) draw(chart, loaded)
+    if (loaded !== undefined) draw(chart, loaded, task => task())
     else if (!drawn.has(chart.section)) printTable(chart)
   }
 })

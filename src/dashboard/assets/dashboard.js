@@ -9,7 +9,6 @@ import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
 import { enableKeyboard } from './keyboard.js'
 
-document.documentElement.classList.add('script')
 enableCopying()
 enableDialogs()
 enableKeyTest()

@@ -1,3 +1,4 @@
+//# allFunctionsCalledOnLoad
 /*
 @observablehq/plot
 

@@ -2,7 +2,7 @@ import { mean, sum } from '../../contract/numbers.ts'
 import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
-import { countText, NONE } from '../text.ts'
+import { countText, NONE, numberText } from '../text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
@@ -59,7 +59,7 @@ export function rateSummary(viewer: Viewer, kinds: readonly KindTotals[]): strin
   if (kinds.length === 0) return 'No segments in this time.'
   if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
   if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
-  return `${kindName(viewer, least.kind)} was passed least often: ${least.passed} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)}).`
+  return `${kindName(viewer, least.kind)} was passed least often: ${numberText(least.passed)} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)}).`
 }
 
 function capital(text: string): string {

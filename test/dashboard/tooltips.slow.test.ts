@@ -1,0 +1,71 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { sampleService, signIn } from '../support/dashboard.ts'
+import { drawCharts } from '../support/pages.ts'
+
+describe('tooltips of charts', needsChromium, () => {
+  test('tooltips show wherever the pointer is on a wide bar or block', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const [path, chart] of [
+      ['/training?range=4w', '#repetitions'],
+      ['/programs/13', '.plot-segments'],
+      ['/locks/37', '.plot-timeline'],
+    ] as const) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      const texts: string[] = []
+      for (const bar of await widestAndNarrowest(page, chart)) {
+        const [left, middle, right] = [
+          await tipAt(page, chart, bar, 0.06),
+          await tipAt(page, chart, bar, 0.5),
+          await tipAt(page, chart, bar, 0.94),
+        ]
+        assert.ok(left !== '' && left === middle && middle === right, `${path}: ${left}, ${middle}, ${right}`)
+        texts.push(left)
+      }
+      assert.equal(new Set(texts).size, 2, path)
+    }
+  })
+})
+
+interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+/** Two bars or blocks of a chart. */
+async function widestAndNarrowest(page: Page, chart: string): Promise<Box[]> {
+  const boxes = await page
+    .locator(`${chart} g[data-mark=rect] rect, ${chart} g[data-mark=bar] rect`)
+    .evaluateAll(rects =>
+      rects.map(rect => {
+        const { x, y, width, height } = rect.getBoundingClientRect()
+        return { x, y, width, height }
+      }),
+    )
+  const sorted = boxes.filter(({ width, height }) => width > 12 && height > 8).toSorted((a, b) => b.width - a.width)
+  return [...sorted.slice(0, 1), ...sorted.slice(1).slice(-1)]
+}
+
+/** The text of the tooltip where somebody points at this part of a bar's width. */
+async function tipAt(page: Page, chart: string, { x, y, width, height }: Box, part: number): Promise<string> {
+  await page.mouse.move(x + part * width, y + height - 4)
+  await page.mouse.move(x + part * width, y + height - 3)
+  return page.evaluate(
+    selector =>
+      new Promise<string>(resolve =>
+        requestAnimationFrame(() =>
+          resolve(document.querySelector(`${selector} g[aria-label=tip]`)?.textContent ?? ''),
+        ),
+      ),
+    chart,
+  )
+}
