@@ -192,7 +192,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Trainer
       ...optional('strokeLength', {
         title: label('strokeLength'),
         numeric: true,
-        cell: row => known(row.strokeLength, millimetres => `${numberText(millimetres)} mm`),
+        cell: row => known(row.strokeLength, millimetres => `${numberText(millimetres)}\u00a0mm`),
       }),
       ...optional('speedMeasured', {
         title: label('speedMeasured'),
