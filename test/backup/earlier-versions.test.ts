@@ -15,10 +15,10 @@ test('a copy that an earlier version wrote is checked, and restored into either 
   writeOld(folder.file('copy.db'))
   const checked = await folder.run(['backup', 'check', 'copy.db', '--full'])
   assert.equal(checked.code, 0, checked.stderr)
-  assert.match(checked.stdout, /is whole: made by an earlier version, 2 accounts, 7 records/)
+  assert.match(checked.stdout, /is intact: made by an earlier version, 2 accounts, 7 records/)
   const restored = await folder.run(['restore', 'copy.db'])
   assert.equal(restored.code, 0, restored.stderr)
-  assert.match(restored.stderr, /^1 tokens and 1 accesses are valid again/m)
+  assert.match(restored.stderr, /^1 API keys and 1 links are valid again/m)
   assert.equal(await exported(folder), await exported(folder, other.url))
 })
 

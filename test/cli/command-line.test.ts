@@ -106,7 +106,7 @@ const unusable: readonly { readonly what: string; readonly args: readonly string
 test('a store that cannot be used ends with code 3 and a clear message on stderr', async t => {
   await using folder = await makeFolder()
   writeFileSync(folder.file('words.txt'), 'no database at all, only words\n'.repeat(100))
-  writeFileSync(folder.file('empty.db'), '')
+  makeEmpty(folder.file('empty.db'))
   mkdirSync(folder.file('folder'))
   await folder.run(['migrate', '--database', 'sqlite:newer.db'])
   makeNewer(folder.file('newer.db'))
@@ -176,6 +176,12 @@ test('without its dependencies the launcher prints how to install them', async (
   assert.match(stderr, /dependencies are not installed\. Run: cd '.*' && npm ci/)
   assert.ok(existsSync(launcher))
 })
+
+/** A database without tables. */
+function makeEmpty(file: string) {
+  using database = new DatabaseSync(file)
+  database.exec('pragma user_version = 1')
+}
 
 function makeNewer(file: string) {
   using database = new DatabaseSync(file)
