@@ -1,6 +1,6 @@
 import { GradeCounts } from './grades.ts'
-import { type Periods, periodOf } from './periods.ts'
-import { gradeOfKind, type SessionStats } from './training.ts'
+import { periodNear, type Periods } from './periods.ts'
+import { meanGrade, type SessionStats } from './training.ts'
 
 /** The grades of the sessions of some time: the middle one, and those that a tenth lies below or above. */
 export interface GradeSpread {
@@ -15,14 +15,42 @@ export function gradeSpreads(
   sessions: readonly SessionStats[],
   periods: Periods,
   kind?: string,
-): (GradeSpread | null)[] {
-  const counts = Array.from({ length: Math.max(0, periods.length - 1) }, () => new GradeCounts())
-  for (const session of sessions) {
-    const grade = kind === undefined ? session.grade : gradeOfKind(session, kind)
-    if (grade !== null) counts[periodOf(session.at, periods)]?.add(grade)
+): readonly (GradeSpread | null)[] {
+  const known = computed.getOrInsertComputed(sessions, () => new WeakMap())
+  const spreads = known.getOrInsertComputed(periods, () => spreadsByKind(sessions, periods))
+  return spreads.get(kind) ?? Array.from({ length: periods.length - 1 }, () => null)
+}
+
+type SpreadsByKind = ReadonlyMap<string | undefined, readonly (GradeSpread | null)[]>
+
+/** A page shows those of each kind, in several places. */
+const computed = new WeakMap<readonly SessionStats[], WeakMap<Periods, SpreadsByKind>>()
+
+/** The spreads of the grades of all segments, under `undefined`, and of each kind. */
+function spreadsByKind(sessions: readonly SessionStats[], periods: Periods): SpreadsByKind {
+  const counts = new Map<string | undefined, (GradeCounts | undefined)[]>([[undefined, []]])
+  const add = (kind: string | undefined, index: number, grade: number) => {
+    const byPeriod = counts.getOrInsertComputed(kind, () => [])
+    const count = (byPeriod[index] ??= new GradeCounts())
+    count.add(grade)
   }
-  return counts.map(grades => {
-    const [low, median, high] = [grades.percentile(10), grades.percentile(50), grades.percentile(90)]
-    return low === null || median === null || high === null ? null : { sessions: grades.count, low, median, high }
-  })
+  let index = -1
+  for (const { at, grade, kinds } of sessions) {
+    index = periodNear(index, at, periods)
+    if (index === -1) continue
+    if (grade !== null) add(undefined, index, grade)
+    for (const stats of kinds) {
+      const mean = meanGrade(stats)
+      if (mean !== null) add(stats.kind, index, mean)
+    }
+  }
+  const spreads = (byPeriod: readonly (GradeCounts | undefined)[]) =>
+    Array.from({ length: periods.length - 1 }, (_, place) => spreadOf(byPeriod[place]))
+  return new Map([...counts].map(([kind, byPeriod]) => [kind, spreads(byPeriod)]))
+}
+
+function spreadOf(grades: GradeCounts | undefined): GradeSpread | null {
+  if (grades === undefined) return null
+  const [low, median, high] = [grades.percentile(10), grades.percentile(50), grades.percentile(90)]
+  return low === null || median === null || high === null ? null : { sessions: grades.count, low, median, high }
 }

@@ -1,30 +1,47 @@
+import { addBuckets, bucketStart, type Unit } from '../contract/calendar.ts'
+import { zoneClock } from './zone-clock.ts'
+
 /** Days, weeks and months in the calendar of a time zone. */
 
 /** The instants at which periods begin, in order; each lasts until the next. The last one only ends the one before it. */
 export type Periods = readonly number[]
 
-type Unit = 'day' | 'week' | 'month'
-
 /**
  * The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. A day has 23 or 25 hours
- * where clocks change; a day that the zone skipped has no period.
+ * where clocks change; a day that the zone skipped has no period. The same periods are the same list for some time, so that what
+ * is computed for it can be kept.
  */
 export function periodsBetween(unit: Unit, from: number, to: number, zone: string): Periods {
-  const starts: number[] = []
-  let date = startOf(unit, dateAt(from, zone))
-  for (;;) {
-    const start = date.toZonedDateTime(zone).epochMilliseconds
-    if (start !== starts.at(-1)) starts.push(start)
-    if (start > to) return starts
-    date = date.add(STEPS[unit])
-  }
+  const clock = zoneClock(zone)
+  return periodsOfDays(unit, firstDayOf(unit, clock.dayOf(from)), firstDayOf(unit, clock.dayOf(to)), zone)
 }
 
 /** The last `count` periods, the one that holds `now` included. */
 export function lastPeriods(unit: Unit, count: number, now: number, zone: string): Periods {
-  const first = startOf(unit, dateAt(now, zone)).subtract(multiple(STEPS[unit], count - 1))
-  return periodsBetween(unit, first.toZonedDateTime(zone).epochMilliseconds, now, zone)
+  const last = firstDayOf(unit, zoneClock(zone).dayOf(now))
+  return periodsOfDays(unit, addBuckets(unit, last, 1 - count), last, zone)
 }
+
+/** The periods from one first day to another. */
+function periodsOfDays(unit: Unit, first: number, last: number, zone: string): Periods {
+  const key = `${unit} ${first} ${last} ${zone}`
+  const known = lists.get(key)
+  if (known !== undefined) return known
+  const clock = zoneClock(zone)
+  const starts = [clock.startOf(first)]
+  for (let day = first; day <= last; ) {
+    day = addBuckets(unit, day, 1)
+    const start = clock.startOf(day)
+    // A day that the zone skipped starts where the next one does.
+    if (start !== starts.at(-1)) starts.push(start)
+  }
+  if (lists.size >= MAX_LISTS) lists.clear()
+  lists.set(key, starts)
+  return starts
+}
+
+const lists = new Map<string, Periods>()
+const MAX_LISTS = 50
 
 /** Which period an instant lies in, -1 for none. */
 export function periodOf(at: number, periods: Periods): number {
@@ -39,13 +56,22 @@ export function periodOf(at: number, periods: Periods): number {
   return low
 }
 
+/** The same, fast if it is the period of the instant before. */
+export function periodNear(index: number, at: number, periods: Periods): number {
+  return at >= (periods[index] ?? Infinity) && at < (periods[index + 1] ?? -Infinity) ? index : periodOf(at, periods)
+}
+
 /** What lies in each of the periods, in the order given. */
 export function groupByPeriod<Item extends { readonly at: number }>(
   items: readonly Item[],
   periods: Periods,
 ): Item[][] {
   const groups: Item[][] = Array.from({ length: Math.max(0, periods.length - 1) }, () => [])
-  for (const item of items) groups[periodOf(item.at, periods)]?.push(item)
+  let index = -1
+  for (const item of items) {
+    index = periodNear(index, item.at, periods)
+    groups[index]?.push(item)
+  }
   return groups
 }
 
@@ -94,17 +120,11 @@ export function dayFrom(text: string, zone: string): readonly [start: number, en
   }
 }
 
-const STEPS = { day: { days: 1 }, week: { days: 7 }, month: { months: 1 } } as const
-
 function dateAt(at: number, zone: string): Temporal.PlainDate {
   return Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).toPlainDate()
 }
 
-function startOf(unit: Unit, date: Temporal.PlainDate): Temporal.PlainDate {
-  if (unit === 'month') return date.with({ day: 1 })
-  return unit === 'week' ? date.subtract({ days: date.dayOfWeek - 1 }) : date
-}
-
-function multiple(step: { days?: number; months?: number }, count: number): { days: number; months: number } {
-  return { days: (step.days ?? 0) * count, months: (step.months ?? 0) * count }
+/** The first day of the period that a day lies in. */
+function firstDayOf(unit: Unit, day: number): number {
+  return bucketStart(unit, 'monday', day)
 }

@@ -1,4 +1,4 @@
-import { mean, sum } from '../contract/numbers.ts'
+import { mean } from '../contract/numbers.ts'
 import { groupByPeriod, lastPeriods, type Periods } from './periods.ts'
 
 /** Segments of one kind within a session. */
@@ -43,8 +43,15 @@ export interface Rate {
 
 /** The mean grade of the graded segments of one kind within a session; null when it has none. */
 export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string): number | null {
-  const stats = kinds.find(one => one.kind === kind)
-  return stats === undefined ? null : mean(sum(stats.grades), stats.grades.length)
+  for (const stats of kinds) if (stats.kind === kind) return meanGrade(stats)
+  return null
+}
+
+/** The mean grade of graded segments; null without any. */
+export function meanGrade({ grades }: Pick<KindStats, 'grades'>): number | null {
+  let total = 0
+  for (const grade of grades) total += grade
+  return mean(total, grades.length)
 }
 
 /** For each value, the mean of it and the values before it, `width` values at most. Nulls are skipped and stay null. */
@@ -69,16 +76,22 @@ export interface KindTotals extends Rate {
   readonly grade: number | null
 }
 
-/** Segments by kind, the most frequent first. */
-export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): KindTotals[] {
+/** Segments by kind, the most frequent first. Those of a list of sessions are kept. */
+export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): readonly KindTotals[] {
+  return kindTotals.getOrInsertComputed(sessions, computeTotalsByKind)
+}
+
+const kindTotals = new WeakMap<readonly Pick<SessionStats, 'kinds'>[], readonly KindTotals[]>()
+
+function computeTotalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): KindTotals[] {
   const totals = new Map<string, { passed: number; total: number; grades: number; graded: number }>()
-  for (const { kinds } of sessions) {
-    for (const { kind, segments, passed, grades } of kinds) {
-      const sums = totals.get(kind) ?? { passed: 0, total: 0, grades: 0, graded: 0 }
-      totals.set(kind, sums)
+  for (const session of sessions) {
+    for (const { kind, segments, passed, grades } of session.kinds) {
+      let sums = totals.get(kind)
+      if (sums === undefined) totals.set(kind, (sums = { passed: 0, total: 0, grades: 0, graded: 0 }))
       sums.passed += passed
       sums.total += segments
-      sums.grades += sum(grades)
+      for (const grade of grades) sums.grades += grade
       sums.graded += grades.length
     }
   }
@@ -102,7 +115,14 @@ export interface Totals {
   readonly grade: number | null
 }
 
+/** The totals over sessions. Those of a list are kept. */
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
+  return totals.getOrInsertComputed(sessions, computeTotals)
+}
+
+const totals = new WeakMap<readonly SessionStats[], Totals>()
+
+function computeTotals(sessions: readonly SessionStats[]): Totals {
   const sums = new SessionSums()
   let segments = 0
   let grades = 0
@@ -200,12 +220,23 @@ export interface Filters {
   readonly passed?: boolean | undefined
 }
 
-/** The sessions that match the filters. A session matches a kind if any of its segments is of that kind. */
-/** Sessions that fit; with a kind, those that have a segment of it, reduced to these segments. */
-export function filtered(
-  sessions: readonly SessionStats[],
-  { kind, program, passed }: Filters,
-): readonly SessionStats[] {
+/**
+ * Sessions that fit; with a kind, those that have a segment of it, reduced to these segments. Without filters, and where the same
+ * filter comes again, it is the same list, so that what was computed for it is used again.
+ */
+export function filtered(sessions: readonly SessionStats[], filters: Filters): readonly SessionStats[] {
+  const { kind, program, passed } = filters
+  if (kind === undefined && program === undefined && passed === undefined) return sessions
+  const last = lastFiltered.get(sessions)
+  if (last !== undefined && last.kind === kind && last.program === program && last.passed === passed) return last.fitting
+  const fitting = fittingSessions(sessions, filters)
+  lastFiltered.set(sessions, { kind, program, passed, fitting })
+  return fitting
+}
+
+const lastFiltered = new WeakMap<readonly SessionStats[], Filters & { readonly fitting: readonly SessionStats[] }>()
+
+function fittingSessions(sessions: readonly SessionStats[], { kind, program, passed }: Filters): SessionStats[] {
   const fitting = sessions.filter(
     session =>
       (program === undefined || session.program === program) && (passed === undefined || session.passed === passed),

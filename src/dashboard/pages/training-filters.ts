@@ -1,5 +1,5 @@
 import { segmentKinds } from '../../contract/training-templates.ts'
-import type { Filters, SessionStats } from '../../stats/training.ts'
+import { type Filters, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Visit, Viewer } from '../page.ts'
@@ -163,7 +163,7 @@ function kindOf(text: string): string | undefined {
 }
 
 function kindChoices(sessions: readonly SessionStats[], chosen: string | undefined, discreet: boolean): string[] {
-  const found = new Set(sessions.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)))
+  const found = new Set(totalsByKind(sessions).map(one => one.kind))
   if (chosen !== undefined) found.add(chosen)
   const known = segmentKinds.filter(kind => found.has(kind))
   // Unknown kinds have no letter.

@@ -111,8 +111,7 @@ export function sortedBy(
   sessions: readonly SessionStats[],
   programs: Programs,
 ): SessionStats[] {
-  const keys: Record<Sort, (session: SessionStats) => number | string> = {
-    at: ({ at }) => at,
+  const keys: Record<Exclude<Sort, 'at'>, (session: SessionStats) => number | string> = {
     program: ({ program }) => programs.nameOf(program).toLowerCase(),
     result: ({ passed }) => (passed ? 1 : 0),
     grade: ({ grade }) => grade ?? -1,
@@ -120,11 +119,10 @@ export function sortedBy(
     reps: ({ reps }) => reps,
     distance: ({ distance }) => distance ?? -1,
   }
-  const key = keys[sort]
+  const newestFirst = sessions.toReversed()
+  if (sort === 'at') return descending ? newestFirst : [...sessions]
+  // Few values are compared, not many sessions.
+  const groups = Map.groupBy(newestFirst, keys[sort])
   const order = descending ? -1 : 1
-  return sessions.toSorted((a, b) => {
-    const [left, right] = [key(a), key(b)]
-    if (left !== right) return left < right ? -order : order
-    return b.at - a.at || b.id - a.id
-  })
+  return [...groups].toSorted(([a], [b]) => (a < b ? -order : order)).flatMap(([, group]) => group)
 }
