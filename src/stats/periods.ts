@@ -29,7 +29,7 @@ function periodsOfDays(unit: Unit, first: number, last: number, zone: string): P
   if (known !== undefined) return known
   const clock = zoneClock(zone)
   const starts = [clock.startOf(first)]
-  for (let day = first; day <= last; ) {
+  for (let day = first; day <= last;) {
     day = addBuckets(unit, day, 1)
     const start = clock.startOf(day)
     // A day that the zone skipped starts where the next one does.

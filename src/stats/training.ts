@@ -181,10 +181,14 @@ export class SessionSums {
   }
 }
 
-/** The totals of each period. */
-export function totalsByPeriod(sessions: readonly SessionStats[], periods: Periods): Totals[] {
-  return groupByPeriod(sessions, periods).map(totalsOf)
+/** The totals of each period. Those of a list are kept. */
+export function totalsByPeriod(sessions: readonly SessionStats[], periods: Periods): readonly Totals[] {
+  return periodTotals
+    .getOrInsertComputed(sessions, () => new WeakMap())
+    .getOrInsertComputed(periods, () => groupByPeriod(sessions, periods).map(computeTotals))
 }
+
+const periodTotals = new WeakMap<readonly SessionStats[], WeakMap<Periods, readonly Totals[]>>()
 
 /** This week so far, and the average of the four weeks before it; null if there are no sessions before this week. */
 export interface Comparison {
@@ -228,7 +232,8 @@ export function filtered(sessions: readonly SessionStats[], filters: Filters): r
   const { kind, program, passed } = filters
   if (kind === undefined && program === undefined && passed === undefined) return sessions
   const last = lastFiltered.get(sessions)
-  if (last !== undefined && last.kind === kind && last.program === program && last.passed === passed) return last.fitting
+  if (last !== undefined && last.kind === kind && last.program === program && last.passed === passed)
+    return last.fitting
   const fitting = fittingSessions(sessions, filters)
   lastFiltered.set(sessions, { kind, program, passed, fitting })
   return fitting
