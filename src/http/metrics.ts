@@ -132,7 +132,7 @@ function registerIntakeMetrics(registry: Registry, store: Store) {
     'Size of the last backup of this database.',
     async () => (await readBackupFacts(store)).bytes,
   )
-  gauge('lockstep_backup_check_timestamp_seconds', 'When a backup was last found whole.', async () =>
+  gauge('lockstep_backup_check_timestamp_seconds', 'When a backup last passed its check.', async () =>
     seconds((await readBackupFacts(store)).checkedAt),
   )
 }

@@ -9,6 +9,7 @@ import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
+import { runTransaction } from './transaction.ts'
 
 /**
  * Opens a PostgreSQL database; connects with the first statement. Records are read from a replica that is up and
@@ -159,14 +160,8 @@ const WRITE_LOCK = 5625_002
 /** Runs work in a transaction; one at a time in all processes, while ordinary writers continue. */
 async function runLocked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result> {
   // Whatever the default of the database: changes committed while this waits for the lock must be seen.
-  await sql`begin isolation level read committed`.execute(connection)
-  try {
+  return runTransaction(connection, sql`begin isolation level read committed`, async () => {
     await sql`select pg_advisory_xact_lock(${WRITE_LOCK})`.execute(connection)
-    const result = await work()
-    await sql`commit`.execute(connection)
-    return result
-  } catch (error) {
-    await sql`rollback`.execute(connection).catch(() => {})
-    throw error
-  }
+    return work()
+  })
 }

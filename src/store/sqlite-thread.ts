@@ -10,7 +10,7 @@ export interface WriterData {
 
 export type WriterRequest = { readonly sql: string; readonly parameters: readonly unknown[] } | 'close'
 
-export type WriterReply =
+export type WriterResponse =
   | { readonly result: StatementResult }
   | { readonly error: { readonly message: string; readonly errcode: number | undefined } }
 
@@ -25,11 +25,11 @@ export function startWriterThread({ path, options }: WriterData): SqliteExecutor
   const pending: PromiseWithResolvers<StatementResult>[] = []
   let failure: Error | undefined
 
-  const settle = (reply: WriterReply) => {
+  const settle = (response: WriterResponse) => {
     const next = pending.shift()
     if (pending.length === 0) thread.unref()
-    if ('result' in reply) next?.resolve(reply.result)
-    else next?.reject(Object.assign(new Error(reply.error.message), { errcode: reply.error.errcode }))
+    if ('result' in response) next?.resolve(response.result)
+    else next?.reject(Object.assign(new Error(response.error.message), { errcode: response.error.errcode }))
   }
   const fail = (cause?: unknown) => {
     failure ??= new StoreUnavailableError('the database cannot be written any more', { cause })
@@ -45,11 +45,11 @@ export function startWriterThread({ path, options }: WriterData): SqliteExecutor
   return {
     execute(sql, parameters) {
       if (failure !== undefined) throw failure
-      const answer = Promise.withResolvers<StatementResult>()
-      pending.push(answer)
+      const result = Promise.withResolvers<StatementResult>()
+      pending.push(result)
       thread.ref()
       send({ sql, parameters })
-      return answer.promise
+      return result.promise
     },
     async close() {
       if (failure !== undefined) return

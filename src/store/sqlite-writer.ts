@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openWriter } from './sqlite-connection.ts'
 import { makeExecutor } from './sqlite-executor.ts'
-import type { WriterData, WriterReply, WriterRequest } from './sqlite-thread.ts'
+import type { WriterData, WriterResponse, WriterRequest } from './sqlite-thread.ts'
 
 /** Runs as a thread: executes the statements it is sent, in their order, on the connection that writes. */
 
@@ -15,11 +15,11 @@ parentPort?.on('message', (request: WriterRequest) => {
     parentPort?.close()
   } else {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- threads have no origins
-    parentPort?.postMessage(reply(request))
+    parentPort?.postMessage(execute(request))
   }
 })
 
-function reply({ sql, parameters }: Exclude<WriterRequest, 'close'>): WriterReply {
+function execute({ sql, parameters }: Exclude<WriterRequest, 'close'>): WriterResponse {
   try {
     // The statements of this executor run at once.
     return { result: executor.execute(sql, parameters) as Awaited<ReturnType<typeof executor.execute>> }

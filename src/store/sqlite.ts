@@ -23,6 +23,7 @@ import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
 import { startWriterThread } from './sqlite-thread.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
+import { runTransaction } from './transaction.ts'
 
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {
@@ -47,18 +48,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
       options.exclusive === true || options.readOnly === true
         ? ownSnapshot(db, work)
         : readSnapshot(path, options, work),
-    async locked(connection, work) {
-      await sql`begin immediate`.execute(connection)
-      try {
-        const result = await work()
-        await sql`commit`.execute(connection)
-        return result
-      } catch (error) {
-        // As the driver does below.
-        await sql`rollback`.execute(connection).catch(() => {})
-        throw error
-      }
-    },
+    locked: (connection, work) => runTransaction(connection, sql`begin immediate`, work),
     tryLock: async name => lockFile(`${path}.${name}`),
     // Nobody else can have opened it since this store did.
     requireAlone: async () => {},

@@ -4,6 +4,7 @@ import { checkVersion, migrate } from '../../src/store/migrations.ts'
 import { compile, type Query } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/index.ts'
 import type { Tables } from '../../src/store/tables.ts'
+import { runTransaction } from '../../src/store/transaction.ts'
 
 /** A store on a PostgreSQL that runs within this process and keeps nothing: one connection, no trouble, no server needed. */
 export async function openPglite(): Promise<Store> {
@@ -23,17 +24,7 @@ export async function openPglite(): Promise<Store> {
       return 'ready'
     },
     snapshot: work => db.transaction().execute(work),
-    async locked(connection, work) {
-      await sql`begin`.execute(connection)
-      try {
-        const result = await work()
-        await sql`commit`.execute(connection)
-        return result
-      } catch (error) {
-        await sql`rollback`.execute(connection)
-        throw error
-      }
-    },
+    locked: (connection, work) => runTransaction(connection, sql`begin`, work),
     tryLock: async () => async () => {},
     requireAlone: async () => {},
     erase: undefined,
