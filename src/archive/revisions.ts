@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 
 /**
- * Notes, in the transaction that writes or removes records, that those of some accounts have changed. Revisions are times at
- * least, so that an account that was removed and came back does not repeat one.
+ * Notes, in the transaction that writes or removes records, that those of some accounts have changed. A revision is at least the
+ * present time, so that an account that was removed and added again does not repeat one.
  */
 export async function noteChangedRecords(db: Kysely<Tables>, owners: RawBuilder<unknown>): Promise<void> {
   const now = sql`cast(${Date.now()} as bigint)`
