@@ -1,36 +1,18 @@
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { PulledAccounts } from './accounts.ts'
-import { markGone } from './gone.ts'
 import { checkApi, identify, type Identity, type IdentityPath } from './identity.ts'
-import {
-  deviceLists,
-  lockSessions,
-  type SourceList,
-  sourceLists,
-  trainingSessions,
-  trainingTemplates,
-} from './lists.ts'
-import { ListOrder } from './order.ts'
+import { ListPull } from './list-pull.ts'
+import { deviceLists, lockSessions, sourceLists, trainingSessions } from './lists.ts'
 import { Ownership } from './ownership.ts'
 import { readPeople } from './people.ts'
-import { MissingListError, SourceReader } from './reader.ts'
+import { SourceReader } from './reader.ts'
 import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
-import { idOf, isObject, rowOf, type SourceRow } from './rows.ts'
+import { idOf, isObject, rowOf } from './rows.ts'
 import { type Source, SourceUnavailableError } from './source.ts'
-import {
-  activeLocks,
-  capabilitiesOf,
-  countRows,
-  findRows,
-  findSource,
-  openRows,
-  type PullSource,
-  readCapabilities,
-} from './state.ts'
-import { type OfferedRow, RowStore, UNANSWERED } from './storing.ts'
+import { capabilitiesOf, findSource, type PullSource, readCapabilities } from './state.ts'
+import { RowStore } from './storing.ts'
 import { findTarget, nameOf, type Target } from './target.ts'
-import { type PageResult, walkList } from './walk.ts'
 
 export interface RoundOptions {
   readonly store: Store
@@ -76,8 +58,7 @@ export async function findIdentity(source: Source, known?: IdentityPath): Promis
   return identity
 }
 
-/** How far back lists are read in every round, and how long unfinished sessions are read again. */
-const RECENT_MS = 35 * DAY_MS
+/** How often all lists are read to their end. */
 const FULL_WALK_EVERY_MS = 7 * DAY_MS
 
 interface RoundFacts {
@@ -95,10 +76,7 @@ class Round {
   readonly #reader: SourceReader
   readonly #accounts: PulledAccounts
   readonly #ownership: Ownership
-  readonly #rows: RowStore
-  /** Programs that were read by id, because the source has no list of them. */
-  readonly #programsRead = new Set<number>()
-  #hasPrograms = true
+  readonly #lists: ListPull
 
   constructor(options: RoundOptions, facts: RoundFacts) {
     const { store, source, partners = false } = options
@@ -116,7 +94,18 @@ class Round {
     this.#reader = reader
     this.#accounts = accounts
     this.#ownership = ownership
-    this.#rows = new RowStore({ store, source, reader, accounts, ownership, report, partners })
+    this.#lists = new ListPull({
+      store,
+      reader,
+      accounts,
+      ownership,
+      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners }),
+      report,
+      startedAt: this.#startedAt,
+      isFull: this.#isFull,
+      readsAll: options.full === true,
+      progress: options.progress,
+    })
   }
 
   async run(): Promise<PullReport> {
@@ -125,11 +114,11 @@ class Round {
     try {
       if (partners) await this.#pullPeople()
       for (const list of sourceLists) {
-        await this.#pullList(list)
+        await this.#lists.pullList(list)
         if (list === lockSessions) await this.#tryCurrentLock()
-        if (list === lockSessions || list === trainingSessions) await this.#pullOpenRows(list)
+        if (list === lockSessions || list === trainingSessions) await this.#lists.pullOpenRows(list)
       }
-      for (const list of deviceLists) await this.#pullDevicesOfPartners(list)
+      for (const list of deviceLists) await this.#lists.pullDevicesOfPartners(list)
       await this.#finish()
     } finally {
       await this.#accounts.close()
@@ -149,96 +138,6 @@ class Round {
     const listed = new Set(people.flatMap(user => idOf(user['id']) ?? []))
     if (people.length > 0) await this.#accounts.updateAccess(listed, this.#startedAt)
     await this.#accounts.addKnownPartners()
-  }
-
-  async #pullList(list: SourceList) {
-    const { progress, store } = this.#options
-    const source = this.#accounts.source
-    const expected = this.#isFull && source !== undefined ? await countRows(store, source.id, list.kind) : undefined
-    const listedIds = new Set<number>()
-    const order = new ListOrder(list.order)
-    try {
-      const walk = await walkList(
-        position => this.#reader.readPage(list, position),
-        async rows => {
-          const result = await this.#storePage(list, rows, listedIds, order)
-          progress?.({ title: list.title, rows: listedIds.size, expected })
-          return result
-        },
-      )
-      if (!walk.stoppedEarly && !walk.steppedBack) {
-        // Lists of devices may have only those of the caller.
-        await this.#markGone(list, listedIds, deviceLists.includes(list) ? [this.#accounts.me] : this.#accounts.ids)
-      }
-    } catch (error) {
-      if (!(error instanceof MissingListError)) throw error
-      this.#report.missingLists.push(list.title)
-      if (list === trainingTemplates) this.#hasPrograms = false
-    }
-  }
-
-  /** Some sources list the devices of others only by owner. */
-  async #pullDevicesOfPartners(list: SourceList) {
-    if (!this.#isFull) return
-    for (const owner of this.#accounts.ids.slice(1)) {
-      const listedIds = new Set<number>()
-      const isListed = await this.#reader.hasListOf(list, owner)
-      if (!isListed) return
-      const walk = await walkList(
-        position => this.#reader.readPage(list, position, owner),
-        rows => this.#storePage(list, rows, listedIds, new ListOrder(undefined)),
-      )
-      if (!walk.steppedBack) await this.#markGone(list, listedIds, [owner])
-    }
-  }
-
-  async #storePage(
-    list: SourceList,
-    page: readonly SourceRow[],
-    listedIds: Set<number>,
-    order: ListOrder,
-  ): Promise<PageResult> {
-    const rows = [...new Map(page.map(row => [row.id ?? row.form, row])).values()]
-    this.#ownership.addRows(list, rows)
-    const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
-    // Rows that occur twice are stored once, unless they changed meanwhile.
-    const repeated = new Set(ids.filter(id => listedIds.has(id)))
-    for (const id of ids) listedIds.add(id)
-    if (this.#reader.isPartial(list) === undefined) await this.#reader.samplePartial(list, rows)
-    const known = await this.#findRows(list, ids)
-    const offered = rows.map(row => ({ row, known: row.id === undefined ? undefined : known.get(row.id) }))
-    const isNew = ({ row, known: before }: OfferedRow) => before === undefined || before.form !== row.form
-    const readsAgain = this.#options.full === true || (this.#isFull && this.#reader.isPartial(list) === false)
-    const stored = await this.#store(
-      list,
-      offered.filter(row => isNew(row) || (readsAgain && !repeated.has(row.row.id ?? 0))),
-      [...known.values()].filter(row => row.missing_at !== null || row.gone_at !== null),
-    )
-    const hasNews = stored.isChanged || stored.prepared.some(row => isNew(row.offered))
-    order.add(await this.#instantsOf(list, rows, order, stored.prepared))
-    const isOld = order.newest !== undefined && order.newest < this.#startedAt - RECENT_MS
-    return { hasNews, canStop: !this.#isFull && !hasNews && isOld && order.isNewestFirst }
-  }
-
-  /** The instants that order the rows of a page. Lists may leave out the start of a lock session; its record has it. */
-  async #instantsOf(
-    list: SourceList,
-    rows: readonly SourceRow[],
-    order: ListOrder,
-    prepared: Awaited<ReturnType<RowStore['store']>>['prepared'],
-  ): Promise<(number | undefined)[]> {
-    const instants = rows.map(({ data }) => order.instantOf(data))
-    if (list !== lockSessions || !instants.includes(undefined)) return instants
-    const read = new Map(prepared.map(({ offered, data }) => [offered.row.id, order.instantOf(data)]))
-    const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
-    const stored = await this.#options.store.db
-      .selectFrom('lock_session')
-      .select(['id', 'at'])
-      .where('id', 'in', ids.length === 0 ? [0] : ids)
-      .where('owner_id', 'in', [...this.#accounts.ids])
-      .execute()
-    const at = new Map<number | undefined, number>(stored.map(row => [row.id, row.at]))
-    return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
   }
 
   /** Pulls the current lock; if the source fails to return it, the round continues. */
@@ -261,85 +160,7 @@ class Round {
     const { data: template } = await source.get('/lkbx/templates/active')
     const templateId = isObject(template) ? idOf(template['id']) : undefined
     const row = rowOf(session)
-    await this.#storeAgain(list, [row], templateId === undefined ? {} : { templateId })
-  }
-
-  /** Reads sessions again that may have ended. */
-  async #pullOpenRows(list: SourceList) {
-    const source = this.#accounts.source
-    if (source === undefined) return
-    const { store } = this.#options
-    const unfinished = await openRows(store, source.id, list.kind, this.#startedAt - RECENT_MS)
-    const active = list === lockSessions ? await activeLocks(store, source.id, this.#accounts.ids) : []
-    const ids = [...new Set([...unfinished, ...active].map(({ id }) => id))].filter(id => !this.#rows.hasRead(list, id))
-    for (const id of ids) {
-      await this.#readAgain(list, id)
-    }
-  }
-
-  /** Reads a record by id and stores it; sets it aside if the source does not return it. */
-  async #readAgain(list: SourceList, id: number) {
-    const data = await this.#reader.tryRecord(list, id)
-    if (data === 'unanswered') await this.#storeAgain(list, [rowOf({ id })], { fault: UNANSWERED })
-    else if (data !== undefined) await this.#storeAgain(list, [rowOf(data)])
-  }
-
-  /** Stores records that were read by id; their stored form stays that of the list row. */
-  async #storeAgain(
-    list: SourceList,
-    records: readonly SourceRow[],
-    more: Pick<OfferedRow, 'templateId' | 'fault'> = {},
-  ) {
-    const known = await this.#findRows(
-      list,
-      records.flatMap(({ id }) => (id === undefined ? [] : [id])),
-    )
-    const rows = records.map(record => {
-      const before = record.id === undefined ? undefined : known.get(record.id)
-      const row = { ...record, form: before?.form ?? '' }
-      return { row, known: before, isRecord: true, ...more }
-    })
-    await this.#store(list, rows, [])
-  }
-
-  async #store(list: SourceList, rows: readonly OfferedRow[], found: Parameters<RowStore['store']>[2]) {
-    const stored = await this.#rows.store(list, rows, found)
-    if (list !== trainingSessions || this.#hasPrograms) return stored
-    for (const { data } of stored.prepared) await this.#pullProgram(idOf(data['settings_id']))
-    return stored
-  }
-
-  /** Reads the program of a training session. */
-  async #pullProgram(id: number | undefined) {
-    if (id === undefined || this.#programsRead.has(id)) return
-    this.#programsRead.add(id)
-    const known = await this.#findRows(trainingTemplates, [id])
-    // A program without an owner was not read yet.
-    if (known.get(id)?.owner_id != null && !this.#isFull) return
-    await this.#readAgain(trainingTemplates, id)
-  }
-
-  async #markGone(list: SourceList, listedIds: ReadonlySet<number>, owners: readonly number[]) {
-    const source = this.#accounts.source
-    if (source === undefined) return
-    const { store } = this.#options
-    const { gone, found } = await markGone({
-      store,
-      source,
-      list,
-      listedIds,
-      owners,
-      at: this.#startedAt,
-      reader: this.#reader,
-    })
-    this.#report.gone += gone
-    for (const data of found) await this.#storeAgain(list, [rowOf(data)])
-  }
-
-  async #findRows(list: SourceList, ids: readonly number[]) {
-    const source = this.#accounts.source
-    if (source === undefined) return new Map<number, never>()
-    return findRows(this.#options.store.db, source.id, list.kind, ids)
+    await this.#lists.storeAgain(list, [row], templateId === undefined ? {} : { templateId })
   }
 
   async #finish() {
