@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 
-/** Values for parameters by name: the first also together with those of others, the rest each alone. */
+/** Values for parameters by name: the first is also combined with those of other parameters, the rest are used alone. */
 export type Values = Readonly<Record<string, readonly string[]>>
 
 /** Addresses of every endpoint, with every combination of the parameters that have values. */

@@ -15,7 +15,7 @@ import {
 import { unlimited } from './service.ts'
 import { ask } from './serving.ts'
 
-/** Makers of records of each kind. */
+/** Functions that make a record of each kind. */
 export const makers = [lockTemplate, lockDevice, lockSession, trainingTemplate, trainingDevice, trainingSession]
 
 /** Records of each kind of three accounts, of which the second reads the first. */
@@ -25,7 +25,7 @@ export const records: readonly object[] = [
   trainingTemplate(10, 3, { isPublic: true }),
 ]
 
-/** Addresses that show them, in whole and in part. */
+/** Addresses that show all or some of them. */
 export const views = [
   ...addresses(
     {
@@ -53,7 +53,7 @@ export function readersToken(store: Store): Promise<string> {
   return createToken(store, request, Date.now())
 }
 
-/** What the second account is answered to all of that, and the whole export. */
+/** The responses that the second account gets from all of them, and the whole export. */
 export async function everyAnswer(store: Store): Promise<unknown[]> {
   const token = await readersToken(store)
   await using service = await startSecondServer({ store }, unlimited)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { FieldError } from '../../src/contract/errors.ts'
 import type { Answer } from './service.ts'
 
-/** Holds an answer to exactly these bytes: the envelope of a success around the data, keys in the order given. */
+/** Checks the exact bytes of a response: the envelope of a success around the data, with keys in the given order. */
 export function assertData(answer: Answer, data: unknown) {
   assert.equal(answer.text, JSON.stringify({ ok: true, data }))
   assert.equal(answer.status, 200)
@@ -15,12 +15,12 @@ export function idsOf(answer: Answer): number[] {
 }
 
 interface Refusal {
-  /** The text, where callers know it. */
+  /** The text, if callers know it. */
   readonly error?: string | undefined
   readonly fieldErrors?: readonly FieldError[] | undefined
 }
 
-/** Holds a refusal to its status, its code and the bytes of its body. */
+/** Checks the status, the code and the exact body of an error. */
 export function assertRefused(answer: Answer, status: number, code: string, { error, fieldErrors }: Refusal = {}) {
   assert.equal(`${answer.status} ${answer.body?.code}`, `${status} ${code}`, answer.text)
   const requestId = answer.headers.get('X-Request-Id')
@@ -45,7 +45,7 @@ export function assertRefused(answer: Answer, status: number, code: string, { er
   )
 }
 
-/** What is left of an answer when the request's own name, time and connection are taken off: two of them can be compared. */
+/** A response without its request id, time and connection, so that two of them can be compared. */
 export function withoutRequest({ status, headers, text }: Answer) {
   const requestId = headers.get('X-Request-Id') ?? ''
   return {
@@ -55,10 +55,10 @@ export function withoutRequest({ status, headers, text }: Answer) {
   }
 }
 
-// Node's fetch ends the connection after HEAD; whether it ends says nothing about the answer.
+// Node's fetch ends the connection after HEAD, so that header says nothing about the response.
 const OF_THE_REQUEST = new Set(['x-request-id', 'date', 'connection', 'keep-alive'])
 
-/** The same fields, the last first: what comes in must not decide the order in which they leave. */
+/** The same fields in reverse order: the order of the input must not decide that of the output. */
 export function backwards<Fields extends object>(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).toReversed()) as Fields
 }

@@ -7,7 +7,7 @@ import { User } from '../../src/contract/people.ts'
 import { TrainingSession } from '../../src/contract/training-sessions.ts'
 import { TrainingTemplate } from '../../src/contract/training-templates.ts'
 
-/** Random records as a source may have them, made from the contract: in any key order, not yet normalised. */
+/** Random records from the schemas of the contract, as a source may have them: in any key order and not normalised. */
 
 export interface SourceLine {
   readonly kind: string
@@ -78,7 +78,7 @@ function nameOf({ data }: SourceLine): unknown {
 
 type Fields = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
-/** Fields whose values a schema does not tell. */
+/** Fields whose schema does not determine their values. */
 function own(kind: string, owners: readonly number[]): Fields {
   if (kind === 'account') {
     const username = fc
@@ -157,11 +157,11 @@ const ids = fc.oneof(
   fc.maxSafeInteger().map(number => Math.abs(number) || 1),
 )
 
-// Five of these, the most that a list here has, add up exactly; so do distances in micrometres.
+// Lists here have at most five of these, which add up exactly; so do distances in micrometres.
 const integers = fc.oneof(fc.integer({ min: -10, max: 1000 }), fc.integer({ min: -(2 ** 50), max: 2 ** 50 }))
 const numbers = fc.oneof(fc.double({ min: -1e9, max: 1e9, noNaN: true }), fc.integer({ min: 0, max: 100 }))
 
-/** Any text that JSON and both engines can hold, and null, which becomes empty. */
+/** Any text that JSON and both engines can store, and null, which becomes empty. */
 const texts = fc.oneof(
   { weight: 9, arbitrary: fc.string({ unit: 'binary' }).map(text => text.replaceAll('\0', '')) },
   { weight: 1, arbitrary: fc.constant(null) },

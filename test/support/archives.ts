@@ -5,17 +5,17 @@ import { importArchive, ImportError, type ImportOptions, type ImportReport } fro
 import { open, type Store } from '../../src/store/index.ts'
 import { newDatabase, type TestDatabase } from './databases.ts'
 
-/** Records going into a store and coming out again, without a service around it. */
+/** Imports and exports of a store, without a service. */
 
-/** A line of an archive: an object, or its very text. */
+/** A line of an archive: an object, or its exact text. */
 export type Line = object | string
 
-/** A store of a test's own, for as long as the test needs it. */
+/** The store of one test. */
 export interface TestStore extends AsyncDisposable {
   readonly store: Store
   readonly url: string
   import(archive: readonly Line[] | Buffer, options?: ImportOptions): Promise<ImportReport>
-  /** Imports what must be refused, and returns the errors. Nothing may have been written. */
+  /** Imports an archive that must be refused, and returns the errors. Fails if anything was written. */
   refuse(archive: readonly Line[] | Buffer, options?: ImportOptions): Promise<ImportError>
   /** Everything that is stored, or one account with its records, as the text of an archive. */
   export(accountId?: number): Promise<string>
@@ -51,7 +51,7 @@ export async function openStore(archive: readonly Line[] | Buffer = []): Promise
       return text
     },
     async [Symbol.asyncDispose]() {
-      // Whatever is stored belongs to an account. A new database takes a while to make, so this one is used again.
+      // Everything stored belongs to an account. Creating a database is slow, so this one is emptied and used again.
       await store.db.deleteFrom('account').execute()
       await store.db.deleteFrom('set_aside').execute()
       emptyStores.push(empty)
@@ -88,7 +88,7 @@ export function bytesOf(lines: readonly Line[]): Buffer {
   return Buffer.from(lines.map(line => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
 }
 
-/** Bytes as they might arrive: cut at these places. */
+/** Bytes split at these positions, as they might arrive. */
 export async function* cut(bytes: Buffer, places: readonly number[]): AsyncGenerator<Buffer> {
   let start = 0
   for (const place of places.toSorted((a, b) => a - b)) {
@@ -98,7 +98,7 @@ export async function* cut(bytes: Buffer, places: readonly number[]): AsyncGener
   yield bytes.subarray(start)
 }
 
-/** What was imported in all, whatever the kind. */
+/** The sums over all kinds. */
 export function totals({ kinds }: ImportReport) {
   const sum = { added: 0, replaced: 0, unchanged: 0, skipped: 0 }
   for (const kind of kinds) {

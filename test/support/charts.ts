@@ -5,7 +5,7 @@ import { drawnValues, sampleService, signIn, visitor } from './dashboard.ts'
 import { DRAWN } from './pages.ts'
 import type { TestService } from './service.ts'
 
-/** What is promised of the charts of the sample, in a browser. */
+/** The tests of the charts of the sample in a browser. */
 
 const WHOLE_YEAR = '/training?range=1y'
 
@@ -22,7 +22,7 @@ export function testDrawn(which: 'every chart' | 'each type of chart') {
     await using service = await sampleService()
     const found = await pagesWithCharts(service)
     const chosen = which === 'every chart' ? [...found.keys()] : firstOfEach(found)
-    // So tall that every chart is in view.
+    // Tall enough for every chart to be in view.
     await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     const { page } = browser
     await signIn(page, service.url)
@@ -69,7 +69,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
     const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
     assert.match(summary, /The same in every session, so not drawn: [\w-]+ \(100\s%\), [\w-]+ \(100\s%\)\./)
     assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
-    // Beside the bars where there is room, above them elsewhere.
+    // Next to the bars if there is room, else above them.
     const labels = chart('Pass rate by kind').locator('[data-mark="y-axis tick label"]')
     assert.equal(await labels.getAttribute('text-anchor'), width === 320 ? 'start' : 'end')
     assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)

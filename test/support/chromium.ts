@@ -5,16 +5,16 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 const PATH = '/usr/bin/chromium'
 
 /**
- * Options of a test that needs a browser: skipped, by its name, where there is none. On CI it is not: there it fails,
- * because a run that looks at no page must not pass for one that did.
+ * Options of a test that needs a browser: skipped, by its name, if there is none. On CI it fails instead, because a run
+ * without a browser has tested no page.
  */
 export const needsChromium =
   existsSync(PATH) || process.env['CI'] === 'true' ? {} : { skip: `there is no Chromium at ${PATH}` }
 
-/** A page that shares nothing with other pages, and what happened on it. */
+/** A page with a browser context of its own, and a log of what happened on it. */
 export interface Watched extends AsyncDisposable {
   readonly page: Page
-  /** Every address that was asked for, also where it was refused before it left the browser. */
+  /** Every address that was requested, even if the browser blocked the request. */
   readonly requests: readonly string[]
   /** Errors on the console, uncaught exceptions, and violations of the content security policy. */
   readonly problems: readonly string[]
@@ -26,7 +26,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
   const context = await (await browser).newContext(options)
-  // Waiting for what does come fails no test on a slow machine.
+  // Long, so that no test fails on a slow machine.
   context.setDefaultTimeout(60_000)
   const requests: string[] = []
   const problems: string[] = []
@@ -38,7 +38,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   await context.exposeFunction('reportViolation', (text: string) => problems.push(`policy: ${text}`))
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
-      // The function is put there above, by a name that no page has.
+      // The function was added above, under a name that no page uses.
       const { reportViolation } = globalThis as unknown as { reportViolation: (text: string) => void }
       reportViolation(`${violatedDirective} ${blockedURI}`)
     })
@@ -55,7 +55,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
 let browser: Promise<Browser> | undefined
 after(closeBrowser)
 
-/** Closes the browser of a program that is no test; tests need not. */
+/** Closes the browser of a program that is not a test; tests need not call it. */
 export async function closeBrowser() {
   await (await browser)?.close()
 }

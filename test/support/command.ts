@@ -9,7 +9,7 @@ import { open, type Store } from '../../src/store/index.ts'
 import type { Ended, Order } from './command-worker.ts'
 import { newPostgres, postgresUrl } from './databases.ts'
 
-/** The command line as people use it. */
+/** Runs the command line. */
 
 export type { Ended } from './command-worker.ts'
 
@@ -30,9 +30,9 @@ export interface RunOptions {
 export interface Running extends AsyncDisposable {
   readonly process: ChildProcess
   readonly ended: Promise<Ended>
-  /** What it has said so far. */
+  /** Its output so far. */
   readonly said: { readonly stdout: string; readonly stderr: string }
-  /** Waits until stdout holds this. Rejects when the command ends before it does. */
+  /** Waits until stdout contains this. Rejects if the command ends before. */
   says(pattern: RegExp): Promise<RegExpExecArray>
 }
 
@@ -52,7 +52,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   return ended
 }
 
-/** Those that run no command now. */
+/** The idle ones. */
 const idle: ChildProcess[] = []
 after(async () => {
   for (const worker of idle) {
@@ -101,10 +101,10 @@ export function start(args: readonly string[], { cwd, env = {} }: RunOptions = {
   return track(spawn(launcher, args, { cwd, env: environment(env) }))
 }
 
-/** A folder that goes away with its scope, and what a test does in it. */
+/** A folder that is removed with its scope, and what a test does in it. */
 export interface Folder extends AsyncDisposable {
   readonly path: string
-  /** What its commands work on when nothing else is said. */
+  /** The database of its commands, unless they name another one. */
   readonly databaseUrl: string
   /** The path of a file in it. */
   file(name: string): string
@@ -158,7 +158,7 @@ function track(process: ChildProcess): Running {
       for (const listener of listeners) listener()
     })
   }
-  // A command that ends early does not read what is piped to it.
+  // A command that ends early does not read its stdin.
   process.stdin?.on('error', () => {})
   const ended = new Promise<Ended>((resolve, reject) => {
     process.on('error', reject)

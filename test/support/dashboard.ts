@@ -3,10 +3,10 @@ import { sampleArchive } from '../../src/demo/sample.ts'
 import { storePassword } from '../../src/accounts/passwords.ts'
 import { startService, type TestService } from './service.ts'
 
-/** The password of every account of the tests that can sign in. */
+/** The password of all accounts that can sign in. */
 export const PASSWORD = 'correct horse battery'
 
-/** Its hash at the least cost there is: a usual one takes as long as the rest of a short test. */
+/** Its hash at the lowest cost: the usual one takes as long as the rest of a short test. */
 const PASSWORD_HASH = '$argon2id$v=19$m=8,t=1,p=1$AQEBAQEBAQEBAQEBAQEBAQ$OFV8TrrEQliqqHF4+jF1XekyKTLvLxAcRxwpKMBoFjc'
 
 /** A service on the sample: alex and robin may see each other, sam is a stranger. Alex has two keys. */
@@ -38,7 +38,7 @@ export async function signIn(page: Page, url: string, username = 'alex') {
   await page.waitForURL(url => url.pathname !== '/signin')
 }
 
-/** Somebody without a browser: keeps cookies, and says where forms come from, as browsers do. */
+/** A client without a browser that stores cookies and sends the origin of forms, as browsers do. */
 export interface Visitor {
   readonly cookies: Map<string, string>
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Seen>

@@ -6,16 +6,16 @@ import { test, type TestContext } from 'node:test'
 import pg from 'pg'
 import type { Engine } from '../../src/store/index.ts'
 
-/** An empty database of a test's own. */
+/** An empty database for one test. */
 export interface TestDatabase {
   readonly url: string
   remove(): Promise<void>
 }
 
-/** Where the run that goes through all tests on PostgreSQL has its server; SQLite files otherwise. */
+/** The server of the run of all tests on PostgreSQL; undefined in the run on SQLite. */
 export const postgresUrl = process.env['TEST_POSTGRES_URL']
 
-/** Registers a test of what one engine alone does: in the run on the other engine there is no such test. */
+/** Registers a test for one engine; it does not exist in the run on the other engine. */
 export function testOn(engine: Engine, title: string, work: (t: TestContext) => Promise<void>) {
   if ((engine === 'postgres') === (postgresUrl !== undefined)) test(title, work)
 }
@@ -32,7 +32,7 @@ export async function newDatabase(): Promise<TestDatabase> {
   }
 }
 
-/** A server takes long to create a database and its tables, so the tests of a file use one again. It goes away with the server. */
+/** Creating a database and its tables on a server is slow, so the tests of a file share one. It is removed with the server. */
 const emptied: TestDatabase[] = []
 
 const REMOVE_ALL_ROWS = `do $$

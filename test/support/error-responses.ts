@@ -3,13 +3,13 @@ import { type ErrorCode, errors, type FieldError } from '../../src/contract/erro
 import { header, type RawAnswer } from './raw.ts'
 import { MARK } from './requests.ts'
 
-/** What every refusal is promised, to the byte. */
+/** The exact responses of all errors. */
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{16,}$/
 const DATE =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/
 
-/** Headers of every answer of the API, and of every refusal wherever it is raised. */
+/** Headers of every response of the API, and of every error wherever it is thrown. */
 export const EVERYWHERE: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
@@ -20,21 +20,21 @@ export const EVERYWHERE: Readonly<Record<string, string>> = {
 
 export interface Promised {
   readonly code: ErrorCode
-  /** A code of the same status that is as good: for a target that the parser may refuse before the service does. */
+  /** Another code of the same status that is accepted: the parser may refuse a target before the service does. */
   readonly or?: ErrorCode
   readonly error?: string
   readonly fieldErrors?: readonly FieldError[]
-  /** Headers of this refusal beside those of all. */
+  /** Headers of this error in addition to those of all. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether the connection ends; undefined where nothing is promised. */
+  /** Whether the connection ends; undefined if not specified. */
   readonly closes?: boolean
   /** Whether the limit of the token is shown. */
   readonly limited?: boolean
-  /** Whether it answers HEAD. */
+  /** Whether it is the response to a HEAD request. */
   readonly head?: boolean
 }
 
-/** Holds a refusal to everything it is promised: status, headers and no others, and the bytes of its body. */
+/** Checks an error completely: status, exactly these headers, and the bytes of the body. */
 export function assertPromised(answer: RawAnswer, promised: Promised) {
   const { code, or, error, fieldErrors, headers = {}, closes, limited = false, head = false } = promised
   const { status } = errors[code]
@@ -75,7 +75,7 @@ export function assertPromised(answer: RawAnswer, promised: Promised) {
   assert.ok(!everything.includes(MARK) && !everything.includes('lks_'), 'nothing of the request is repeated')
 }
 
-/** Refusals of a caller who is known, and whose limit is shown. */
+/** Errors of authenticated callers, whose limit is shown. */
 export const AFTER_CREDENTIALS: ReadonlySet<ErrorCode> = new Set([
   'subscription_required',
   'insufficient_scope',

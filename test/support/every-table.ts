@@ -5,7 +5,7 @@ import { open, type Store } from '../../src/store/index.ts'
 import { records } from './all-responses.ts'
 import { archiveOf } from './service.ts'
 
-/** Stores where no table is empty, and everything in them. */
+/** Stores without empty tables, and all their rows. */
 
 /** Imports records of every kind, and puts a row into each table that has none then. */
 export async function fillEveryTable(store: Store): Promise<void> {
@@ -34,7 +34,7 @@ export async function everything(store: Store): Promise<Record<string, readonly 
         )
   const found: Record<string, readonly string[]> = {}
   for (const { name } of tables) {
-    // When steps of the schema were applied is another matter in each database.
+    // The times at which schema steps were applied differ in each database.
     if (name !== 'migration') found[name] = await rowsOf(store, name)
   }
   return found

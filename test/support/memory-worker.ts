@@ -10,7 +10,7 @@ import { open } from '../../src/store/index.ts'
 import { launcher } from './command.ts'
 import { account, trainerSegment, trainingSession } from './records.ts'
 
-/** Work in a process of its own, which tells how much memory it took. This file is also that process's program. */
+/** Runs work in a process of its own and measures its memory. This file is also the program of that process. */
 
 export interface Job {
   readonly work: 'import' | 'export' | 'serve'
@@ -38,7 +38,7 @@ export interface Worker extends AsyncDisposable {
 }
 
 export function startWorker(job: Job): Worker {
-  // In a small heap, what accumulates shows: there is no room to put off collecting garbage.
+  // A small heap shows what accumulates, because garbage collection cannot be delayed.
   const execArgv = job.work === 'serve' ? heapOptions() : ['--max-semi-space-size=4', '--max-old-space-size=48']
   const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(job)], { execArgv })
   const ended = once(child, 'exit')

@@ -1,4 +1,4 @@
-/** What each page may cost, however much an account has. */
+/** The budgets of pages, whatever the size of the account. */
 
 export const MAX_PAGE_BYTES = 60 * 1024
 export const MAX_PAGE_NODES = 4000

@@ -7,7 +7,7 @@ import { openPage, type Watched } from './chromium.ts'
 import { sampleService, signIn } from './dashboard.ts'
 import type { TestService } from './service.ts'
 
-/** What is promised of every page of the sample, in a browser. */
+/** The tests of every page of the sample in a browser. */
 
 /** Every kind of page. */
 export const paths = [
@@ -31,7 +31,7 @@ export const paths = [
   '/settings/delete',
 ]
 
-/** Nothing was asked of another host, and nothing went wrong on the page. */
+/** Checks that the page requested nothing from other hosts and had no error. */
 export function assertClean({ requests, problems }: Watched, { url }: TestService) {
   assert.deepEqual(
     requests.filter(request => !request.startsWith(`${url}/`) && !request.startsWith('data:')),

@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/index.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { runTransaction } from '../../src/store/transaction.ts'
 
-/** A store on a PostgreSQL that runs within this process and keeps nothing: one connection, no trouble, no server needed. */
+/** A store on PGlite, a PostgreSQL in memory within this process: one connection, and no server needed. */
 export async function openPglite(): Promise<Store> {
   const pglite = await PGlite.create({ parsers: { [types.INT8]: Number } })
   const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })

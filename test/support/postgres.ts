@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-/** A PostgreSQL server of a test's own, on loopback. */
+/** A PostgreSQL server for tests, on loopback. */
 export interface PostgresServer {
   readonly url: string
   readonly port: number
@@ -18,10 +18,10 @@ export interface PostgresServer {
   remove(): void
 }
 
-/** Where the programs of a PostgreSQL server are; undefined where there are none. */
+/** The folder of the PostgreSQL programs; undefined if none are installed. */
 export const postgresPrograms = findPrograms()
 
-/** A test that needs a server. Where there is none it is skipped by name, which in CI is a failure. */
+/** A test that needs a server. Without one it is skipped by name, which CI counts as a failure. */
 export function testOnPostgres(title: string, work: (context: TestContext) => Promise<void>) {
   const skip = postgresPrograms === undefined && process.env['CI'] !== 'true'
   test(title, { skip: skip && 'there is no PostgreSQL server on this machine' }, work)
@@ -87,7 +87,7 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
 }
 
 function findPrograms(): string | undefined {
-  // Debian keeps them out of the way, by version.
+  // Debian installs them by version, outside the PATH.
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : []
   const folders = [...versions.map(version => join(debian, version, 'bin')), ...(process.env['PATH'] ?? '').split(':')]
@@ -110,7 +110,7 @@ function asPostgres(name: string, args: readonly string[]): string[] {
 // The server that pg_ctl leaves behind would hold on to a pipe.
 const QUIETLY = { stdio: 'ignore', cwd: '/', timeout: 60_000 } as const
 
-/** A port of loopback that nobody listens on. */
+/** A free port on loopback. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

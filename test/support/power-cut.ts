@@ -14,7 +14,7 @@ import { compileLibrary } from './preload.ts'
 
 /**
  * What a disk holds after a power cut: the bytes that processes have synced, under the names of folders that they have synced.
- * Everything else is lost, as on a disk that keeps nothing longer than it must.
+ * Everything else is lost.
  */
 export interface PowerCut extends Disposable {
   /** The settings of the processes. */

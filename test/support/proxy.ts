@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between a service and its PostgreSQL server: it counts round trips, and can fall silent as a network does. */
+/** A proxy between a service and its PostgreSQL server, which counts round trips and can stop passing data on. */
 export interface Proxy extends AsyncDisposable {
-  /** The address of a database of the server, by way of this. */
+  /** The address of a database of the server, through the proxy. */
   urlOf(url: string): string
-  /** How often prepared reads were sent and waited for, since the start. */
+  /** The number of round trips of prepared reads since the start. */
   readonly roundTrips: number
-  /** Passes nothing on, in either direction, and accepts connections without a word. */
+  /** Passes nothing on in either direction; still accepts connections. */
   silence(): void
-  /** Passes on what was held back, and all that comes. */
+  /** Passes on what was held back, and everything after it. */
   resume(): void
   /** Passes on the next commit, and closes the connection in place of the answer to it. */
   cutAtCommit(): void

@@ -4,7 +4,7 @@ import type { Store } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { compile, type Query } from '../../src/store/query.ts'
 
-/** What a store was asked, and how PostgreSQL goes about it. */
+/** The reads of a store, and their plans on PostgreSQL. */
 
 export interface RecordedRead {
   readonly query: Query<never, unknown>
@@ -41,7 +41,7 @@ export interface Plan {
   readonly Plans?: readonly Plan[]
 }
 
-/** Runs a read, and tells how it went. */
+/** Runs a read and returns its plan with actual numbers of rows. */
 export async function planOf(client: pg.Client, { db }: Store, { query, values }: RecordedRead): Promise<Plan> {
   const { sql: text, parameters } = compile(db, 'postgres', query)
   const given = parameters(values).map(value => (typeof value === 'string' ? pg.escapeLiteral(value) : String(value)))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 
-/** Requests as bytes, and answers taken apart byte by byte: what a client library would hide or repair stays visible. */
+/** Sends requests and parses responses as bytes, because a client library would hide or repair errors in them. */
 
 export interface RawAnswer {
   readonly status: number
@@ -11,24 +11,24 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** The one value of a header; undefined when it was not sent. Fails when it was sent more than once. */
+/** The value of a header; undefined if it was not sent. Fails if it was sent more than once. */
 export function header(answer: RawAnswer, name: string): string | undefined {
   const found = answer.headers.filter(([sent]) => sent.toLowerCase() === name.toLowerCase())
   assert.ok(found.length <= 1, `${name} was sent ${found.length} times`)
   return found[0]?.[1]
 }
 
-/** A connection on which a test sends what it likes. */
+/** A connection that sends arbitrary bytes. */
 export interface Connection extends Disposable {
   readonly socket: Socket
   send(bytes: string | Buffer): void
-  /** Ends this side; the other one may still answer. */
+  /** Ends this side of the connection; the service may still respond. */
   half(): void
-  /** The next answer. Rejects when the connection ends before it is complete, and when it does not come in time. */
+  /** The next response. Rejects if the connection ends before it is complete, or if it does not arrive in time. */
   answer(method?: string): Promise<RawAnswer>
-  /** Waits until the service has closed the connection; resolves with what it sent besides the answers taken. */
+  /** Waits until the service has closed the connection; resolves with what it sent after the responses that were read. */
   closed(): Promise<string>
-  /** Everything that arrived and was not taken as an answer. */
+  /** Everything that arrived and was not read as a response. */
   rest(): string
 }
 
@@ -51,7 +51,7 @@ export function open(port: number, host = '127.0.0.1'): Connection {
     })
   }
 
-  /** Waits for the next news of the connection. */
+  /** Waits for the next event of the connection. */
   const news = (deadline: number, what: string) =>
     new Promise<void>((resolve, reject) => {
       const timer = setTimeout(
@@ -94,7 +94,7 @@ export function open(port: number, host = '127.0.0.1'): Connection {
   }
 }
 
-/** Sends one request and returns its answer, and whether the connection can be used for another one. */
+/** Sends one request and returns its response, and whether the connection can be used for another one. */
 export async function exchange(
   port: number,
   request: string | Buffer,
@@ -112,7 +112,7 @@ export async function exchange(
   return { ...answer, kept: true }
 }
 
-/** All answers to what is sent, until the service closes or has nothing more to say to somebody who said all. */
+/** All responses to what is sent, until the service closes the connection or has answered everything. */
 export async function answersTo(
   port: number,
   bytes: string | Buffer,
@@ -124,10 +124,10 @@ export async function answersTo(
   return parseAnswers(Buffer.from(await connection.closed(), 'latin1'), methods)
 }
 
-/** Finds the method of the request that an answer is for: that to HEAD ends with its head. */
+/** Finds the method of the request of a response: that to HEAD has no body. */
 type MethodOf = (head: RawAnswer) => string
 
-/** Takes bytes apart into answers. Fails where something is left over or is not HTTP. */
+/** Parses bytes as responses. Fails if bytes are left over or are not HTTP. */
 export function parseAnswers(bytes: Buffer, methods: readonly string[] | MethodOf = []): RawAnswer[] {
   const answers: RawAnswer[] = []
   let left = bytes
@@ -144,7 +144,7 @@ function methodOf(request: string | Buffer): string {
   return request.toString('latin1').startsWith('HEAD ') ? 'HEAD' : 'GET'
 }
 
-/** The first answer of these bytes and its length; undefined while it is not complete. */
+/** The first response in these bytes and its length; undefined if it is not complete. */
 function takeAnswer(bytes: Buffer, methodOfRequest: MethodOf): { answer: RawAnswer; length: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return undefined

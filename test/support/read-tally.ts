@@ -14,21 +14,21 @@ import {
 } from './records.ts'
 import { startService, type TestService, unlimited } from './service.ts'
 
-/** Reads of three people, counted here by rules of its own, to compare the log of reads with. */
+/** Counts the reads of three people independently, to compare the log of reads with. */
 
 const areas = ['lkbx', 'dtt'] as const
 type Area = (typeof areas)[number]
 const names = ['ann', 'ben', 'cas'] as const
 const owners = [1, 2, 3]
 
-/** Who lets whom read what: Ann and Ben each other, one of them training alone; Cas lets Ann read locks. */
+/** The access: Ann and Ben read each other, one of them only training; Ann reads the locks of Cas. */
 const given: readonly { owner: number; partner: number; areas: readonly Area[] }[] = [
   { owner: 1, partner: 2, areas },
   { owner: 2, partner: 1, areas: ['dtt'] },
   { owner: 3, partner: 1, areas: ['lkbx'] },
 ]
 
-/** Each has one of everything, under the identifier of the account; the program of Cas is public. */
+/** Each has one record of each kind, with the identifier of the account; the program of Cas is public. */
 const lines = owners.flatMap(id => [
   account(id, names[id - 1] ?? ''),
   lockTemplate(id, id),
@@ -48,7 +48,7 @@ interface Reader {
   readonly browser: Visitor
 }
 
-/** Sends so many reads, chosen by `random`, and holds the log of each owner against an independent count. */
+/** Sends this number of random reads, and compares the log of each owner with an independent count. */
 export async function compareReads(count: number, random: Random) {
   await using service = await startService(lines, unlimited)
   for (const { owner, partner, areas } of given) {
@@ -68,7 +68,7 @@ export async function compareReads(count: number, random: Random) {
     const keys = isPage ? await readPage(reader, pick) : await readApi(service, reader, pick)
     for (const key of keys) tally.set(key, (tally.get(key) ?? 0) + 1)
   }
-  // What is gathered is written when the service ends.
+  // Collected reads are written when the service ends.
   await service.service.close()
   const logged = new Map<string, number>()
   for (const owner of owners) {
@@ -102,7 +102,7 @@ async function readerOf(service: TestService, id: number, name: string): Promise
 
 type Pick = <Item>(items: readonly Item[]) => Item
 
-/** What a row of the log is found by. */
+/** The key of a row of the log. */
 function keyOf(reader: string, read: Counted): string {
   return [reader, ...read].join(' ')
 }

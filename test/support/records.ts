@@ -1,4 +1,4 @@
-/** Lines of an archive with plain values; a test gives what it is about. */
+/** Lines of an archive with default values; a test passes the values that matter to it. */
 
 export const account = (id: number, username: string, more: object = {}) => ({
   kind: 'account',

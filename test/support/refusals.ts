@@ -2,7 +2,7 @@ import type { ErrorCode, FieldError } from '../../src/contract/errors.ts'
 import type { Promised } from './error-responses.ts'
 import { bearer, lines, MARK, request, type Tokens } from './requests.ts'
 
-/** Requests that are refused, as bytes, with what they are promised: the error table in all its disguises. */
+/** Requests that are refused, as bytes, with the expected errors: every row of the error table in several forms. */
 
 export interface Refused extends Omit<Promised, 'limited' | 'head'> {
   readonly title: string
@@ -180,7 +180,7 @@ function ofRights({ ann, lkbxOnly, free }: Tokens): Refused[] {
   ]
 }
 
-/** Numbers to a lenient parser, and not to this one; percent-encoded where a target must be. */
+/** Texts that only lenient parsers accept as numbers; percent-encoded if a target needs it. */
 const DISGUISED = [
   '0x10', '0X10', '0b1', '0o7', '1e1', '1E1', '+5', '-5', '-0', '%2B5', '05', '00', '5.0', '5.', '.5', '5,0', '1_000', '5n',
   '%205', '5%20', '5%09', '%0A5', '5%0D%0A', '%EF%BB%BF5', '%C2%A05', '%D9%A5', '%EF%BC%95', '%E2%91%A4', '%C2%B2',

@@ -4,13 +4,13 @@ import type { TestService } from './service.ts'
 
 /** Requests as bytes, and the accounts and tokens they are made with. */
 
-/** In everything a client of these tests sends, and so in nothing it may receive or the log may hold. */
+/** Part of everything that clients of these tests send. No response and no line of the log may contain it. */
 export const MARK = 'Xq7Mark'
 
 /** Records for the table: Ann with a session, Ben who reads hers, Cas a stranger, and Flo without a subscription. */
 export const cast: readonly object[] = [...world, account(4, 'flo'), trainingSession(5, 1), trainingSession(6, 3)]
 
-/** Settings under which only the table decides. */
+/** Settings under which no limit interferes. */
 export const tableSettings = { LOCKSTEP_RATE_LIMIT: '1000000', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
 
 export interface Tokens {
@@ -22,7 +22,7 @@ export interface Tokens {
   readonly unknown: string
 }
 
-/** A token of every sort. To be made before any of them is used. */
+/** A token of every sort. Create it before any of them is used. */
 export async function makeTokens(service: TestService): Promise<Tokens> {
   const { db } = service.store
   const revoked = await service.token('ann', { name: 'revoked' })
@@ -49,7 +49,7 @@ export function request(method: string, target: string, ...headers: readonly str
   return `${method} ${target} HTTP/1.1\r\n${sent.join('\r\n')}\r\n\r\n`
 }
 
-/** Lines that are a request as they stand. */
+/** Lines that are a complete request. */
 export function lines(...all: readonly string[]): string {
   return `${all.join('\r\n')}\r\n\r\n`
 }

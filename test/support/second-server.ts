@@ -4,7 +4,7 @@ import { startService } from '../../src/cli/service.ts'
 import type { Service, ServiceOptions } from '../../src/http/server.ts'
 import type { TestService } from './service.ts'
 
-/** One more server on the store of a service: with other settings, or with something between it and the store. */
+/** A second server on the store of a service, with other settings or a wrapped store. */
 export interface SecondServer extends Service, AsyncDisposable {
   readonly log: readonly string[]
 }
@@ -15,7 +15,7 @@ export async function startSecondServer(
   { store = service.store, ...more }: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
 ): Promise<SecondServer> {
   const log: string[] = []
-  // On a busy machine any process can be behind.
+  // On a busy machine any event loop can lag.
   const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0', ...settings })
   const again = await startService({ store, config, ...more, log: makeLog(text => log.push(text), config.accessLog) })
   return { ...again, log, [Symbol.asyncDispose]: () => again.close() }

@@ -13,18 +13,18 @@ import { makeRouter } from '../../src/http/router.ts'
 import { parseTarget } from '../../src/http/request.ts'
 import { newDatabase } from './databases.ts'
 
-/** A real service on a real store, for as long as a test needs it. */
+/** A real service on a real store, for a test. */
 export interface TestService extends AsyncDisposable {
   readonly store: Store
-  /** Where the store is, for a second program on the same one. */
+  /** The database, for other programs that use it. */
   readonly databaseUrl: string
   readonly service: Service
   readonly url: string
-  /** A client with a token of this account (by username); every 200 it sees is held against the contract. */
+  /** A client with a token of this account (by username); every 200 it gets is checked against the contract. */
   as(username: string): Promise<Client>
   /** A new token of this account. */
   token(username: string, request?: Partial<TokenRequest>): Promise<string>
-  /** An answer, whatever it is; every 200 of the API is held against the contract. */
+  /** A response of any kind; every 200 of the API is checked against the contract. */
   fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>
   /** Imports lines, given as objects. */
   import(lines: readonly object[], options?: ImportOptions): Promise<ImportReport>
@@ -40,10 +40,10 @@ export interface Answer {
   readonly body: any
 }
 
-/** Settings for tests that ask, or fail, more often than one client may, or that keep the process busy. */
+/** Settings for tests that send more requests, or fail more often, than the limits allow, or that keep the process busy. */
 export const unlimited = { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
 
-/** Starts a service on a store of its own, or, as a second program would, on the one of another service. */
+/** Starts a service on a store of its own, or on the store of another service, as a second process would. */
 export async function startService(
   lines: readonly object[] = [],
   settings: Record<string, string> = {},

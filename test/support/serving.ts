@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Running, start } from './command.ts'
 
-/** A service as an operator runs it: processes of its own. */
+/** A service in processes of its own, as an operator runs it. */
 export interface Serving extends Running {
   readonly url: string
 }
@@ -30,7 +30,7 @@ export async function serve(
   }
 }
 
-/** What came of a request. */
+/** The result of a request. */
 export interface Outcome {
   /** When it was sent and how long it took, in milliseconds. */
   readonly at: number
@@ -57,7 +57,7 @@ export function ask(url: string, token?: string, agent: Agent | false = false): 
       })
     const request = get(url, { agent, headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } })
     request.on('error', (error: NodeJS.ErrnoException) => {
-      // A connection that was ended while it lay idle: whoever keeps connections has to try such a request again.
+      // The connection was ended while idle: clients that keep connections have to retry such a request.
       if (request.reusedSocket && error.code === 'ECONNRESET') void ask(url, token, agent).then(resolve)
       else end(error.code ?? error.message)
     })
@@ -71,13 +71,13 @@ export function ask(url: string, token?: string, agent: Agent | false = false): 
   })
 }
 
-/** Between an answer and the next request of a client: short enough to meet every change, and the machine has time for the service. */
+/** The pause before the next request of a client: short enough to meet every change, long enough to leave the service some time. */
 const PAUSE_MS = 10
 
-/** Clients that ask one thing after another until they are stopped. */
+/** Clients that send requests one after another until they are stopped. */
 export interface Load {
   readonly outcomes: readonly Outcome[]
-  /** Waits until so many requests more have been answered. */
+  /** Waits until this number of further requests have been answered. */
   more(count: number): Promise<void>
   stop(): Promise<readonly Outcome[]>
 }

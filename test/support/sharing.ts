@@ -4,7 +4,7 @@ import { assertRefused, idsOf } from './answers.ts'
 import { account, partnership } from './records.ts'
 import { startService, unlimited } from './service.ts'
 
-/** Ann lets Ben read her records. Dee and Eve let each other. Cas is a stranger to all of them. */
+/** Ann gives Ben access. Dee and Eve give each other access. Cas is a stranger to all of them. */
 export const people: readonly object[] = [
   account(1, 'ann'),
   account(2, 'ben'),
@@ -18,7 +18,7 @@ export const people: readonly object[] = [
 
 const owners = [1, 2, 3, 4, 5]
 
-/** Whose records each of them reads: always the own ones, and others' only in the direction they were given. */
+/** Whose records each of them reads: their own, and those of owners who gave them access. */
 const readable: Readonly<Record<string, readonly number[]>> = {
   ann: [1],
   ben: [1, 2],
@@ -30,14 +30,14 @@ const readable: Readonly<Record<string, readonly number[]>> = {
 interface Shared {
   /** The path of the list; below it is each record by its identifier. */
   readonly path: string
-  /** What a 404 says was not found. */
+  /** The name of the resource in a 404. */
   readonly resourceName: string
   readonly record: (id: number, ownerId: number) => object
-  /** Whether the list without `ownerId` holds the records of everybody readable, or the caller's own alone. */
+  /** Whether the list without `ownerId` has the records of all readable accounts, or only the caller's own. */
   readonly isMixed?: boolean
 }
 
-/** Registers the tests of who sees a record: the same promises for every kind. */
+/** Registers the tests of who sees a record, which are the same for every kind. */
 export function testSharing({ path, resourceName, record, isMixed = true }: Shared) {
   const name = resourceName.toLowerCase()
   const lines = [...people, ...owners.map(owner => record(owner * 11, owner))]

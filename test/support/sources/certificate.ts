@@ -1,4 +1,4 @@
-/** A certificate for `localhost` that nobody signed but its own key, which is used for nothing else. */
+/** A self-signed certificate for `localhost`, used for nothing else. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/hxVbP13gBTxzHg+

@@ -46,7 +46,7 @@ const habits: fc.Arbitrary<Partial<SourceServerOptions>> = fc.record({
   ),
 })
 
-/** Pulls by so many random schedules; each must end with the store as the source is. */
+/** Pulls by this number of random schedules, each of which must make the store equal to the source. */
 export async function checkSchedules(numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(habits, fc.integer({ min: 0, max: 40 }), fc.array(step, { maxLength: 5 }), runSchedule),
@@ -90,7 +90,7 @@ export async function runSchedule(habit: Partial<SourceServerOptions>, rows: num
   const extra = await checkStore(await here.export(), model)
   await checkGone(here.store, model)
 
-  // What was removed is called gone after two whole walks more than a day apart.
+  // Removed rows are gone after two complete walks more than a day apart.
   for (let round = 0; round < 2; round += 1) {
     clock.time += MORE_THAN_A_DAY
     await pull(here.store, source.url, { clock, full: true })

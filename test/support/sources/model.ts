@@ -64,7 +64,7 @@ export const changes: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ does: fc.constantFrom('edit' as const, 'remove' as const), pick: fc.nat() }),
 )
 
-/** The world of a source with a history, and what happened to it. */
+/** A source with a history of changes. */
 export class ModelSource {
   readonly world = new SourceWorld().add(account(ME, 'ann'), account(OTHER, 'ben'))
   readonly removed = new Set<string>()
@@ -124,7 +124,7 @@ export class ModelSource {
   }
 }
 
-/** Throws unless the store has all that the source has, and beyond it only what was removed there. */
+/** Throws unless the store has everything that the source has, and otherwise only what was removed there. */
 export async function checkStore(archive: string, source: ModelSource): Promise<string[]> {
   const stored = byRecord(archive)
   const expected = await source.expected()

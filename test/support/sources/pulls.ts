@@ -5,7 +5,7 @@ import { Source } from '../../../src/pull/source.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { SOURCE_TOKEN } from './source-server.ts'
 
-/** A clock on which no time passes but what is waited. */
+/** A clock that advances only while somebody waits. */
 export interface TestClock extends Clock {
   time: number
   /** What was waited, in milliseconds. */

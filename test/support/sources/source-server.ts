@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-/** A server of the API that is none of ours: what it has, leaves out and does wrong is up to the test. */
+/** A foreign server of the API: the test decides what it has, leaves out and does wrong. */
 
 type Data = Readonly<Record<string, any>>
 
@@ -12,7 +12,7 @@ interface SourceRecord {
   readonly templateId?: number | null
 }
 
-/** The records of a source: by kind, then id. Training sessions have their owner beside them. */
+/** The records of a source: by kind, then id. Training sessions have their owner in the envelope. */
 export class SourceWorld {
   readonly users: Data[] = []
   readonly #records = new Map<string, Map<number, SourceRecord>>()
@@ -49,10 +49,10 @@ export class SourceWorld {
   }
 }
 
-/** What a request gets instead of its answer. */
+/** What a request gets instead of its response. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  /** The connection ends before, or in the middle of, the answer. */
+  /** The connection ends before or within the response. */
   | 'cut'
   | 'cut body'
 
@@ -60,10 +60,10 @@ export interface SourceServerOptions {
   readonly world: SourceWorld
   /** Whose the token is. */
   readonly me?: number
-  /** Whose records the token reaches, beside those of `me`. */
+  /** Whose records the token may read, in addition to those of `me`. */
   readonly others?: readonly number[]
   readonly token?: string
-  /** Where it tells whose token it is. */
+  /** The path that returns the account of the token. */
   readonly identity?: '/users/me' | '/me' | '/users' | undefined
   /** What it does with parameters that it does not know. */
   readonly unknownParameters?: 'ignored' | 'refused'
@@ -88,9 +88,9 @@ export interface SourceServer extends AsyncDisposable {
   readonly url: string
   /** Paths and queries of the requests so far. */
   readonly requests: string[]
-  /** What the next request gets instead of its answer. */
+  /** What the next request gets instead of its response. */
   fault: ((path: string, index: number) => Fault | undefined) | undefined
-  /** Called before each answer is made. */
+  /** Called before each response is made. */
   before: ((path: string, index: number) => void) | undefined
 }
 
@@ -120,7 +120,7 @@ export async function startSource(options: SourceServerOptions): Promise<SourceS
   })
 }
 
-/** A source that is the bare specification: one list by offset, training sessions, and records by id. */
+/** A source with only the basic paths: training sessions as a list by offset, and records by id. */
 export function bareOptions(world: SourceWorld): SourceServerOptions {
   return {
     world,
@@ -130,7 +130,7 @@ export function bareOptions(world: SourceWorld): SourceServerOptions {
   }
 }
 
-/** A source with the habits of a real service. */
+/** A source that behaves like a hosted service. */
 export function habitsOptions(world: SourceWorld): SourceServerOptions {
   return {
     world,
