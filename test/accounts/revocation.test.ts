@@ -107,7 +107,7 @@ void suite('what a token grants follows the store', together, () => {
   })
 })
 
-/** Asks with a token of this life until it is refused. Returns how often it worked. */
+/** Sends requests with a token of this lifetime until it is refused. Returns how many succeeded. */
 async function useUntilExpired(service: TestService, lifeMs: number): Promise<number> {
   const expiresAt = Date.now() + lifeMs
   const token = await service.token('ann', { expiresAt })

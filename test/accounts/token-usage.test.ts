@@ -64,7 +64,7 @@ test('an account has five active tokens at most, also when several programs crea
   const results = await Promise.allSettled([create(), create(), create(), create()])
   const made = results.filter(result => result.status === 'fulfilled')
   assert.equal(made.length, 2)
-  // 1 is what a command ends with that was refused.
+  // A refused command ends with 1.
   for (const result of results) if (result.status === 'rejected') assert.equal(result.reason.code, 1)
   assert.equal((await listTokens(service.store, 1)).length, 5)
   for (const { value } of made) assert.equal((await service.fetch(session, value.stdout.trim())).status, 200)
@@ -179,12 +179,12 @@ test('while another program writes,', async t => {
   let longest = 0
   await other.store.db.connection().execute(db =>
     other.store.locked(db, async () => {
-      // Longer than it takes until a use is to be noted.
+      // Longer than the interval after which a use is recorded again.
       for (let count = 0; count < 65; count += 1) {
         const before = performance.now()
         statuses.add((await one.fetch(session, token)).status)
         await sleep(10)
-        // What holds up the timer would have held up a request.
+        // What delays the timer would have delayed a request.
         longest = Math.max(longest, performance.now() - before)
       }
     }),
@@ -193,7 +193,7 @@ test('while another program writes,', async t => {
     assert.deepEqual([...statuses], [200])
   })
   await t.test('no request waits until the use of its token is written', () => {
-    // Whoever waits does so for the busy timeout, which is a second here.
+    // A wait lasts as long as the busy timeout, which is a second here.
     assert.ok(longest < 900, `an answer took ${longest} ms`)
   })
 })

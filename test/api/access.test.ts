@@ -18,10 +18,10 @@ import { startService, unlimited } from '../support/service.ts'
 
 const endpoints: readonly Endpoint[] = Object.values(api)
 
-/** A well-formed request for each endpoint; where the path has an identifier, for Ann's record 1. */
+/** A valid request for each endpoint; if the path has an identifier, for Ann's record 1. */
 const requests = endpoints.map(endpoint => ({ endpoint, path: endpoint.path.replace(':id', '1') }))
 
-/** Every endpoint has something of Ann's to answer with. Ben may read it, Cas may not. */
+/** Every endpoint has a record of Ann's to return. Ben may read it, Cas may not. */
 const annsWorld: readonly object[] = [
   ...world,
   lockTemplate(1, 1),

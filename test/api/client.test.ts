@@ -9,7 +9,7 @@ import { lockSession, lockTemplate, trainingSession, world } from '../support/re
 import { startService } from '../support/service.ts'
 
 test('the compiler knows paths, parameters and responses of the contract', () => {
-  // Not run: that this file compiles is the test, and a line that is not refused although it should be does not.
+  // Not run. The test is that this file compiles: an expected error that does not occur is an error of the compiler.
   const neverRun = async (client: Client) => {
     const session = await client.get('/api/v1/dtt/sessions/:id', { id: 1 })
     const passed: boolean = session.passed
@@ -46,9 +46,9 @@ test('the compiler knows paths, parameters and responses of the contract', () =>
     await client.get('/api/v1/dtt/sessions', { include: 'owners' })
     // @ts-expect-error this is no list
     void client.all('/api/v1/me')
-    // @ts-expect-error a walk finds its own way
+    // @ts-expect-error all() sets the position itself
     void client.all('/api/v1/dtt/sessions', { offset: 5 })
-    // @ts-expect-error who keeps answers uses call, which says whether there is one
+    // @ts-expect-error a stored response needs call, which says whether there is a new one
     await client.get('/api/v1/me', {}, { ifNoneMatch: '"x"' })
     // @ts-expect-error a record has no such field
     void session.grade

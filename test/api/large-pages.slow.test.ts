@@ -8,7 +8,7 @@ import { newSqlite } from '../support/databases.ts'
 import { startWorker } from '../support/memory-worker.ts'
 import { account, lockSegment, lockSession } from '../support/records.ts'
 
-/** The largest records there are: one long text, kept as two bytes a character for one letter's sake, or many events. */
+/** The largest records: one long text, with one letter that makes it two bytes a character in memory, or many events. */
 const largest: Readonly<Record<string, (id: number) => object>> = {
   'a long text with one letter that is not Latin': id => lockSession(id, 1, { name: `ж${'x'.repeat(1_047_000)}` }),
   '10,000 events': id =>

@@ -68,7 +68,7 @@ test('a lock template that is marked public is not shown to strangers', async ()
 const active = (id: number, ownerId: number, templateId?: number, startDate = '2026-02-01T00:00:00Z') =>
   lockSession(id, ownerId, { isActive: true, startDate }, templateId === undefined ? {} : { templateId })
 
-// Who asks is Dee, who reads Eve's records; 44 is Dee's template, 55 Eve's, 11 a stranger's.
+// The caller is Dee, who reads Eve's records; 44 is Dee's template, 55 Eve's, 11 a stranger's.
 const inUse: readonly { title: string; sessions: readonly object[]; template: number | null }[] = [
   { title: 'of the active lock session', sessions: [active(1, 4, 44)], template: 44 },
   { title: 'of an account that gave the caller access', sessions: [active(1, 4, 55)], template: 55 },

@@ -12,10 +12,10 @@ import {
 } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
-/** So long that a page of ten is sent piece by piece; characters of one, two, three and four bytes, also at the cuts. */
+/** So long that a page of ten is sent in chunks; with characters of one to four bytes, also at the ends of chunks. */
 const long = (id: number) => `${id} ${'aé€😀'.repeat(55_000)} ${'x'.repeat(300_000)}`
 
-/** The same on PostgreSQL, which sends shorter records piece by piece, too, and takes long for the pieces of long ones. */
+/** The same on PostgreSQL, which sends shorter records in chunks, too, and takes long for the chunks of long ones. */
 const longEnough = (id: number) =>
   postgresUrl === undefined ? long(id) : `${id} ${'aé€😀'.repeat(11_000)} ${'x'.repeat(60_000)}`
 
@@ -49,7 +49,7 @@ const lists = [
   { path: '/api/v1/users', one: '/api/v1/users/', count: COUNT + 2 },
 ]
 
-/** For the tests that only read: so much takes long to store. */
+/** For the tests that only read, because storing these takes long. */
 let service: TestService
 let token: string
 before(async () => {
@@ -124,7 +124,7 @@ test('a client that disconnects during a long page is logged as aborted, not as 
   assert.ok(!service.log.join('').includes('"level":"error"'))
 })
 
-/** Asks for a long page and stops reading after its first bytes, does something, and reads on, or goes away. */
+/** Requests a long page, stops reading after its first bytes, does something, and reads on or disconnects. */
 function interrupted(service: TestService, token: string, meanwhile: (() => Promise<unknown>) | undefined) {
   return new Promise<{ received: number; announced: number; broken: boolean }>((resolve, reject) => {
     let received = 0

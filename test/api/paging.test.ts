@@ -255,7 +255,7 @@ const wrongFilters: readonly (readonly [query: string, fields: readonly string[]
   ['ownerId=1&passed=maybe', ['passed']],
   ['ownerId=1&from=2026-02-30', ['from']],
   ['ownerId=2&ownerId=1', ['ownerId']],
-  // What is no filter changes nothing about the list.
+  // Parameters that are not filters do not change the list.
   ['ownerId=2&limit=0', ['limit', 'cursor']],
   ['ownerId=1&limit=0', ['limit']],
 ]
@@ -367,7 +367,7 @@ for (const width of process.env['PAGING_RUNS'] === undefined ? [1, 2, 100, 101] 
     )
     const token = await service.token('owner-1')
     let added = 0
-    // Before, after and among what is there, at moments that are taken too.
+    // Before, after and among the existing records, also at the same instants.
     const add = async () => {
       added += 1
       const owner = owners[added % width] ?? 1
@@ -410,7 +410,7 @@ test('removing a record does not make a walk miss another one', async () => {
   assert.deepEqual(seen, [9, 8, 7, 6, 5, 4, 3, 2, 1])
 })
 
-// What no example thinks of
+// Random lists
 
 const row = fc.record({
   id: fc.integer({ min: 1, max: 99 }),
@@ -430,7 +430,7 @@ const asked = fc.record({
 })
 
 test('pages, links and cursors show what a plain sort of the records shows', async () => {
-  // Owner 2 asks, and reads 1 and 3 too; 4 is a stranger.
+  // The caller is owner 2, who also reads 1 and 3; 4 is a stranger.
   await using service = await startService([...world, account(4, 'dee'), partnership(3, 2)], unlimited)
   const token = await service.token('ben')
   const property = fc.asyncProperty(asked, async ({ rows, limit, offset, ownerId, passed, from, to }) => {

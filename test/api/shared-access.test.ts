@@ -55,7 +55,7 @@ const anns = {
     trainingSession(12, 1, { created_at: recent }),
   ],
   old: [
-    // The older one runs still: who may not see it sees no active lock.
+    // The older one is still active: without access to it there is no active lock.
     lockSession(11, 1, { startDate: old, isActive: true, lockState: 'locked' }, { templateId: 1 }),
     trainingSession(11, 1, { created_at: old, passed: false }),
     trainingSession(10, 1, { created_at: '2026-01-09T12:00:00Z' }),
@@ -71,7 +71,7 @@ const cases: readonly {
   readonly title: string
   readonly arrange: (service: TestService) => Promise<void>
   readonly scopes?: readonly string[]
-  /** What of Ann's is there in the service to compare with, and whether Ben has access to it. */
+  /** The records of Ann in the service to compare with, and whether Ben has access there. */
   readonly visible: readonly object[]
   readonly isPartner: boolean
   /** Whether pages are compared, too, without every pair of parameters. */
@@ -223,7 +223,7 @@ async function comparePages(service: TestService, other: TestService) {
   }
 }
 
-/** Without what differs between two services: their ports, and the names of requests. */
+/** Without what differs between two services: ports and request ids. */
 function withoutAddress(text: string, { url }: TestService): string {
   return text.replaceAll(url, '').replaceAll(/<code>[A-Za-z0-9_-]{16}<\/code>/g, '')
 }

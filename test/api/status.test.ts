@@ -385,7 +385,7 @@ test('in random stores no status contains a name, an identifier of a record, or 
 test('polled every minute for a day with a pull every five minutes, at least 95 % of the responses are 304', async () => {
   const line = trainingSession(1, 1, { created_at: ago(3 * DAY) })
   await using service = await startService([...world, line], unlimited)
-  // The resource itself is asked, because the clock of a server cannot be set.
+  // The handler is called directly, because the clock of a server cannot be set.
   const minutes = Array.from({ length: 24 * 60 }, (_, minute) => Date.parse('2026-03-18T09:30:00Z') + minute * MINUTE)
   const grant = {
     tokenId: 1,

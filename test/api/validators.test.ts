@@ -36,7 +36,7 @@ const etagOf = async (service: TestService, path: string, token: string): Promis
   return headers.get('ETag') ?? ''
 }
 
-/** A token whose use is noted already: what /me says of it stays as it is for a minute. */
+/** A token whose use was just recorded, so that /me shows the same time for a minute. */
 const settledToken = async (service: TestService): Promise<string> => {
   const token = await service.token('ann')
   await service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
@@ -83,7 +83,7 @@ test('a validator is the same for every token of an account, except for /me, whi
   }
 })
 
-/** Each changes one record of Ann's, and with it the answers of these paths. */
+/** Each changes one record of Ann's, and so the responses of these paths. */
 const changes: readonly { title: string; line: object; paths: readonly string[] }[] = [
   {
     title: 'a lock template',
@@ -190,7 +190,7 @@ test('a page gets another validator when a record is added to it, removed or mov
   assert.equal(new Set(etags).size, etags.length)
 })
 
-/** What a client may send as If-None-Match, given the validator of the answer, and whether it has the answer then. */
+/** If-None-Match headers for a validator, and whether they match it. */
 const conditions: readonly { title: string; header: (etag: string) => string; kept: boolean }[] = [
   { title: 'the validator', header: etag => etag, kept: true },
   { title: 'the validator, marked weak', header: etag => `W/${etag}`, kept: true },

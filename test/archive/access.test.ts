@@ -10,7 +10,7 @@ import { startService, type TestService } from '../support/service.ts'
 const people = [account(1, 'ann'), account(2, 'ben'), account(3, 'cas')]
 const annToBen = { ownerId: 1, partnerId: 2 }
 
-/** A line of access on terms. */
+/** A line of access with terms. */
 const access = (more: object) => ({ kind: 'partnership', data: { ...annToBen, ...more } })
 
 async function termsOf({ store }: TestService) {

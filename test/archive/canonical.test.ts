@@ -17,14 +17,14 @@ import { startService, unlimited } from '../support/service.ts'
 
 const recordKinds = kinds.filter(({ name }) => name in schemas)
 
-/** What a line becomes, read as the text that it is. */
+/** The row of a line, parsed from its text. */
 function readLine(kind: Kind, line: object): Row {
   const parsed = JSON.parse(JSON.stringify(line)) as SourceLine
   const row = kind.read(parsed.data, parsed, new Notes())
   return Object.fromEntries(kind.columns.map(column => [column, row[column] ?? null]))
 }
 
-/** Holds a promise about the canonical document against random records of every kind. No engine takes part. */
+/** Checks canonical documents of random records of every kind, without a database. */
 function promise(title: string, check: (kind: Kind, line: SourceLine, row: Row, document: SourceRecord) => void) {
   testOn('sqlite', title, async t => {
     for (const kind of recordKinds) {
@@ -84,7 +84,7 @@ test('every field of a record, at every level, is in its document or an extra fi
         const { data, extra = {} } = JSON.parse(writeLine(kind, row))
         for (const [pointer, value] of Object.entries(extra)) setAt(data, pointer, value)
         assert.deepEqual(unknownOf(data), unknownOf(envelope.data))
-        // Out and in again, nothing changes.
+        // Exporting and importing again changes nothing.
         const again = JSON.parse(writeLine(kind, row))
         assert.deepEqual(readRow({ kind, data: again.data, envelope: again }, new Notes())['extra'], row['extra'])
       }),
@@ -97,7 +97,7 @@ function setAt(record: Record<string, unknown>, pointer: string, value: unknown)
   const path = pointer.slice(1).split('/')
   const last = path.pop() ?? ''
   let place = record
-  // What a pointer leads through is an object or a list.
+  // Every value on the way of a pointer is an object or a list.
   for (const name of path) place = place[name] as Record<string, unknown>
   place[last] = value
 }
@@ -187,7 +187,7 @@ test('export, import into an empty store and export again gives the same bytes',
       const exported = await store.export()
       await using copy = await openStore(Buffer.from(exported))
       assert.equal(await copy.export(), exported)
-      // The source says nothing that the export does not: it changes nothing in either.
+      // The line of the source has nothing that the export lacks, so importing it changes nothing.
       assert.deepEqual(totals(await copy.import(archive)).unchanged, archive.length)
     }),
     { numRuns: 25 },
@@ -230,7 +230,7 @@ function assertKeys(schema: TObject, source: SourceRecord, written: SourceRecord
     const { items: item } = schema.properties[name] as TSchema & { items: TObject }
     const sources = source[name] as SourceRecord[]
     assert.equal(items.length, sources.length)
-    // They may have changed places, so each must have the keys of one of them.
+    // They may have been sorted, so each must have the keys of one of them.
     const keys = new Set(sources.map(given => keysOf(item, given).join()))
     for (const one of items) assert.ok(keys.has(Object.keys(one).join()))
   }
@@ -243,7 +243,7 @@ function keysOf(schema: TObject, source: SourceRecord): string[] {
   )
 }
 
-/** The normal form of a value, written anew from the contract: for JSON.stringify and Date to do. */
+/** The normal form of a value, written independently from the contract, with JSON.stringify and Date. */
 function normalOf(schema: TSchema, value: unknown): unknown {
   const {
     type,
@@ -279,7 +279,7 @@ function defaultOf({ name: kind }: Kind, name: string): unknown {
     : null
 }
 
-/** The figures of a session, added in whole numbers of any size. */
+/** The sums of a session, added as integers of any size. */
 function figuresOf({ data, legacyUpload }: SourceLine) {
   const segments = data['TrainerSegment'] as SourceRecord[]
   const known = segments.map(segment => segment['distanceTravelled'] ?? null).filter(distance => distance !== null)
@@ -296,7 +296,7 @@ function zero(value: unknown): unknown {
   return Object.is(value, -0) ? 0 : value
 }
 
-/** A list holds the same items, in the order that the contract says. */
+/** A list has the same items, in the order of the contract. */
 function assertArranged(name: string, source: readonly SourceRecord[], written: readonly SourceRecord[]) {
   if (name === 'LockSegment') {
     const when = (item: SourceRecord) => Date.parse(String(item['createdAt']))

@@ -25,7 +25,7 @@ import {
   world,
 } from '../support/records.ts'
 
-// What is in an archive that must be refused never shows in a reason: this stands in every one of them.
+// A reason never contains anything of a refused archive; this text is in all of them.
 const SECRET = 'SECRET-4711'
 
 const store = await openStore([...world, lockTemplate(1, 1)])
@@ -38,7 +38,7 @@ function textOf(line: object): string {
   return JSON.stringify(line).replaceAll(/"RAW:([^"]*)"/g, '$1')
 }
 
-/** Each line, between good ones, is refused with its number and reason; nothing is written, and nobody is polluted. */
+/** Each line, between valid ones, is refused with its number and reason; nothing is written, and no prototype is polluted. */
 function testRefusals(title: string, refusals: Refusals) {
   test(title, async t => {
     for (const [name, line, reason] of refusals) {
@@ -402,7 +402,7 @@ testRefusals('fields named __proto__ are refused, wherever they stand and howeve
   ['twice', withProto(device({ __PROTO__: 1, X: 2 })).replace('"X"', '"__proto__"'), noProto],
 ])
 
-/** Lists in lists, or objects in objects: as deep as said. */
+/** Lists in lists, or objects in objects, of the given depth. */
 const lists = (depth: number) => `RAW:${'['.repeat(depth)}${']'.repeat(depth)}`
 const objects = (depth: number): unknown => (depth === 1 ? {} : { a: objects(depth - 1) })
 

@@ -106,7 +106,7 @@ test('an import that is interrupted writes nothing, at whatever moment', async (
   }
   const stopped = importArchive(store.store, largeArchive(1), { signal: AbortSignal.abort(reason) })
   await assert.rejects(stopped, reason)
-  // Nothing is left behind that would be in the way.
+  // No temporary table is left.
   await importArchive(store.store, largeArchive(2000))
   assert.notEqual(await store.export(), before)
 })

@@ -384,7 +384,7 @@ const normalised: readonly (readonly [promise: string, line: (id: number) => Sen
 
 test('values are normalised on their way in', async t => {
   const lines = normalised.map(([, line], index) => line(1001 + index))
-  // Everybody's records are shown to one reader.
+  // One reader has access to all records.
   const bare = lines.filter(({ kind }) => kind === 'account').map(({ data }) => partnership(data.id, 1))
   await using service = await startService([account(1, 'ann'), ...lines, ...bare], unlimited)
   const token = await service.token('ann')
@@ -703,7 +703,7 @@ test('a line may have exactly 1 MiB, without its end and a byte-order mark', asy
 })
 
 test('a record that is longer than a line when written in full can be exported and imported again', async () => {
-  // The session gains its figures.
+  // The session gets its sums.
   const bare = trainingSession(1, 1, { name: '', TrainerSegment: [trainerSegment(1, { distanceTravelled: 1 })] })
   const name = 'n'.repeat(MAX_LINE_BYTES - JSON.stringify(bare).length)
   await using store = await openStore([...world, { ...bare, data: { ...bare.data, name } }])
@@ -983,7 +983,7 @@ test('an error on the last line leaves the store as it was', async () => {
     const { errors } = await store.refuse([...before, last], { onConflict: 'replace' })
     assert.equal(errors.at(-1)?.line, before.length + 1)
   }
-  // Nothing of it was left behind either: the same file without that line is new to the store.
+  // Nothing of it was stored: the same file without that line is all new.
   const report = await store.import(before, { onConflict: 'replace' })
   assert.deepEqual(totals(report), { added: 1502, replaced: 1, unchanged: 0, skipped: 0 })
 })

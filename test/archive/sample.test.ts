@@ -21,7 +21,7 @@ const [ALEX, ROBIN, SAM] = [1, 2, 3]
 
 type Owned<Data> = Data & { readonly owner: number }
 
-/** What the store holds once the sample of `today` is in it. */
+/** The content of a store with the sample of `today`. */
 async function stored(today: number) {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-sample-'))
   const store = await open(`sqlite:${join(folder, 'sample.db')}`, { busyTimeoutMs: 1000 })
@@ -286,7 +286,7 @@ test('the values of a segment agree with each other', () => {
       assert.equal(durationMeasured, durationTarget, what)
     }
     assert.ok(passed ? points > 0 && points <= 15 : points === 0, what)
-    // The pace and the distance know of a last stroke that did not become a repetition.
+    // The pace and the distance may include a last stroke that was not a complete repetition.
     if (segment.speedMeasured != null) {
       near(segment.speedMeasured, (60 * repsMeasured) / durationMeasured, 30 / durationMeasured + 0.1, what)
     }

@@ -103,7 +103,7 @@ test('the line of each kind in the docs is imported and exported unchanged', asy
   const lines = /```json\n([^]*?)```/.exec(docs)?.[1] ?? ''
   await using store = await openStore(Buffer.from(`${lines}${JSON.stringify(account(2, 'ben'))}\n`))
   const exported = await store.export()
-  // The mark of a legacy upload is in the record, so nothing beside it repeats it.
+  // The mark of a legacy upload is in the record, so the envelope does not repeat it.
   for (const line of lines.trim().split('\n').slice(0, -1))
     assert.ok(exported.includes(line.replace(',"legacyUpload":true', '')), line)
 })

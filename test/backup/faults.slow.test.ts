@@ -13,7 +13,7 @@ import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 
-// Commands that are killed or run out of disk: what was there is there, or what should come, and never a part.
+// Commands that are killed or run out of disk leave the state before or after them, never a part.
 
 const base = [account(1, 'ann'), ...sessions(1, 400)]
 const more = sessions(401, 2000)
@@ -393,7 +393,7 @@ async function exported(folder: Folder, { target }: Operation): Promise<string> 
   return (await folder.run(['export', '--database', 'sqlite:new.db'])).stdout
 }
 
-/** Files that no command should leave. */
+/** Files that commands must not leave. */
 function leftovers(folder: Folder): string[] {
   const names = readdirSync(folder.path, { recursive: true, encoding: 'utf8' })
   return names.filter(name => /unfinished|\.lock|\.lockstep-|-journal/.test(name))

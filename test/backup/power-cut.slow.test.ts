@@ -15,7 +15,7 @@ import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/sourc
 
 // engine: sqlite
 
-// The power is cut after each sync of the disk: what was acknowledged is there, and nothing is half there.
+// The power is cut after each sync of the disk: what was acknowledged is stored, and nothing is stored in part.
 
 const base = [account(1, 'ann'), trainingSession(1, 1)]
 const more = [trainingSession(2, 1), trainingSession(3, 1)]

@@ -120,7 +120,7 @@ test('a password is read from the first line of stdin, and stored as argon2id on
   await using folder = await makeWorld()
   const password = 'zwölf Zeichen & mehr'
   await using running = folder.start(words('account set-password --account 2'))
-  // Whoever pipes it in may not close the pipe.
+  // The writer of the pipe may keep it open.
   running.process.stdin?.write(`${password}\r\nsecond line\n`)
   assert.deepEqual(await running.ended, { code: 0, stdout: '', stderr: 'The password is set.\n' })
 

@@ -7,7 +7,7 @@ import { lockTemplate, trainingSession } from '../support/records.ts'
 
 // engine: any
 
-/** What people do on the command line, in order. */
+/** A session on the command line, in order. */
 const commands: readonly { readonly args: string; readonly code?: number }[] = [
   { args: 'migrate' },
   { args: 'account add --username ann' },

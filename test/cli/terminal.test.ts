@@ -7,7 +7,7 @@ import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 
-/** What people see who sit at a terminal. The program `script` gives one to a command. */
+/** The output at a terminal, which the program `script` provides. */
 const SCRIPT = '/usr/bin/script'
 const skip = spawnSync(SCRIPT, ['--version']).status === 0 ? false : 'there is no program named script'
 const options = { skip }
@@ -116,7 +116,7 @@ test('a prune asks first, and only a yes removes', options, async () => {
 })
 
 interface Keys {
-  /** What is on the screen before they are typed. */
+  /** The text on the screen before they are typed. */
   readonly at: RegExp
   readonly keys: string
 }

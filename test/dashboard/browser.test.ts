@@ -36,7 +36,7 @@ describe('in a browser', needsChromium, () => {
     }
 
     await page.goto(`${service.url}/keys`)
-    // A page has its focus a moment after it is loaded; a person sees where.
+    // A page sets its focus a moment after it is loaded.
     await page.locator('input[name=username]:focus').waitFor()
     await keyboard.type('alex')
     await keyboard.press('Tab')

@@ -13,7 +13,7 @@ async function signedIn() {
   await allowSignIn(service, 'ann')
   const ann = visitor(service.url)
   await ann.signIn('ann')
-  /** Lets the sign-in be so old. */
+  /** Makes the sign-in this old. */
   const age = (minutes: number) =>
     service.store.db
       .updateTable('browser_session')

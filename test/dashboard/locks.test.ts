@@ -201,7 +201,7 @@ const running = (template: object) => {
   ]
 }
 
-/** What tells how long the running lock lasts: its length in words and seconds, and its end. */
+/** Everything that reveals how long the running lock lasts: its length in words and seconds, and its end. */
 const TIME = /9\sd 7\sh|802801|endDate|in 1\sd 23\sh|in 2\sd/
 
 const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=json', '/locks.csv', '/locks.ndjson']

@@ -170,7 +170,7 @@ test('giving access needs a fresh sign-in; narrowing and ending do not', async (
 test('no page and no form shows whether an account exists', async () => {
   await using it = await signedIn()
   const token = await it.service.token('ann', { scopes: ['lkbx:read', 'dtt:read', 'shared:access'] })
-  /** All that somebody sees who gives a name access, narrows and ends it. */
+  /** All pages that somebody sees who gives a name access, narrows and ends it. */
   const story = async (username: string) => {
     const seen: Pick<Seen, 'status' | 'to' | 'text'>[] = []
     const visit = async (answer: Promise<Seen>) => {

@@ -75,7 +75,7 @@ async function open(lines: readonly object[] = history, username = 'ann') {
   }
 }
 
-/** What there is to read on a page: its markup as single spaces. */
+/** The text of a page: markup becomes single spaces. */
 function textOf({ text }: Seen): string {
   const [, main = text] = /<main[^>]*>([^]*)<\/main>/.exec(text) ?? []
   return main
@@ -136,7 +136,7 @@ test('filters are read from the address, and the page says what changed', async 
   assert.deepEqual(await shown(`?day=${ago(3).slice(0, 10)}`), [2])
   assert.deepEqual(await shown('?sort=reps'), [4, 1, 2, 3])
   assert.deepEqual(await shown('?sort=grade&order=ascending'), [3, 2, 4, 1])
-  // What an address says wrongly is left out.
+  // Invalid values in an address are ignored.
   assert.deepEqual(await shown('?range=9w&result=maybe&program=x&sort=y&page=0&day=2026-02-30'), [1, 2, 3, 4])
   assert.deepEqual(await shown('?page=99'), [1, 2, 3, 4])
   assert.match(
@@ -337,7 +337,7 @@ test('days are those of the zone of the account', async () => {
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
 })
 
-// What the processor did, reading the answer included: on a machine with other work, the clock says little.
+// The processor time, including reading the response: wall-clock time says little on a busy machine.
 // bench/pages.ts has the times.
 
 test('the week on the overview is the one of the status and of the statistics', async () => {

@@ -70,7 +70,7 @@ testOnPostgres('a page that takes too long says so like any other that cannot be
     await using service = await serve(server.url)
     const ann = visitor(service.url)
     await ann.signIn('ann')
-    // Nothing that the page waits for takes too long, but all of it together does.
+    // No single step of the page takes too long, but all of them together do.
     for (const client of locks) await client.connect()
     await locks[0].query('begin; lock table browser_session in access exclusive mode')
     await locks[1].query('begin; lock table token in access exclusive mode')

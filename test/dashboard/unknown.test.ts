@@ -8,7 +8,7 @@ import { startService, type TestService, unlimited } from '../support/service.ts
 const now = Math.floor(Date.now() / 1000) * 1000
 const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
 
-/** Of distances nothing is known, and of one lock no event. */
+/** No distance is known, and one lock has no events. */
 const history: readonly object[] = [
   records.account(1, 'ann'),
   ...[1, 10, 30, 33].map((days, index) =>

@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '../..')
 const PUBLIC_URL = 'https://history.example/lockstep'
 let service: TestService
 let env: NodeJS.ProcessEnv
-/** A project that has nothing of ours but the two files of the client and the example. */
+/** A project with only the two files of the client and the example. */
 let project: string
 
 before(async () => {

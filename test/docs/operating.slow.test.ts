@@ -11,7 +11,7 @@ import { freePort } from '../support/postgres.ts'
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'docs/operating.md'), 'utf8')
 
-/** Programs that change the machine. Stand-ins write down how they were called, and do what the next commands need. */
+/** Programs that change the machine. Substitutes record how they were called, and do what the next commands need. */
 const STAND_INS: Readonly<Record<string, string>> = {
   git: 'if [ "$1" = clone ]; then cp -R "$SOURCE" "$3"; fi',
   npm: 'ln -sfn "$SOURCE/../node_modules" node_modules',
@@ -76,7 +76,7 @@ test('the line for cron makes and checks a backup in silence, and prints what we
   assert.equal(backups().length, 1)
 })
 
-/** A machine in a folder. Returns a function that runs the shell blocks of a section on it, each line on its own. */
+/** A folder as the root of a machine. Returns a function that runs the shell blocks of a section in it, line by line. */
 async function sandbox(folder: Folder) {
   const machine = folder.file('machine')
   for (const name of ['opt', 'var/lib', 'var/backups', 'etc/systemd/system', 'usr/local/bin', 'root']) {

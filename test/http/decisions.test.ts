@@ -11,7 +11,7 @@ import { exchange } from '../support/raw.ts'
 import { bearer } from '../support/requests.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-/** A request on its way to being wrong. */
+/** A request that mistakes are added to. */
 interface Draft {
   method: string
   version: string
@@ -27,7 +27,7 @@ interface Draft {
 
 interface Step {
   readonly code: ErrorCode | 'not_modified' | 'ok'
-  /** What of the draft it decides: two steps that change the same cannot go together. */
+  /** The part of the draft that it changes: two mistakes in the same part cannot be combined. */
   readonly changes: string
   readonly spoil: (draft: Draft) => void
 }
@@ -116,7 +116,7 @@ function draft(): Draft {
   }
 }
 
-/** Sends a draft and says what decided. */
+/** Sends a draft and returns the code that decided. */
 async function send({ method, version, host, path, query, headers, authorization, rights }: Draft): Promise<string> {
   const narrow = rights.has('narrow')
   const token = rights.has('free') ? tokens[narrow ? 'free narrow' : 'free'] : tokens[narrow ? 'narrow' : 'good']

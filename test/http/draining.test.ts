@@ -17,7 +17,7 @@ import { until } from '../support/waiting.ts'
 const ONE = '/api/v1/dtt/sessions/5'
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** The service as people run it: a process of its own. */
+/** The service in a process of its own. */
 interface Served extends AsyncDisposable {
   readonly port: number
   readonly token: string
@@ -99,7 +99,7 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
     const { port, token } = served
     let received = 0
     let last = 0
-    /** Asks as fast as it is answered, until the connection ends. */
+    /** Sends requests one after another until the connection ends. */
     const insist = async (batch: number) => {
       for (;;) {
         using connection = open(port)
@@ -118,7 +118,7 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
             }
           }
         } catch (error) {
-          // The connection ended, or none was to be had, before anything of an answer came.
+          // The connection ended, or could not be opened, before a response began.
           assert.equal(connection.rest(), '', String(error))
           return
         }

@@ -17,7 +17,7 @@ import { startService } from '../support/service.ts'
 const seed = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 3)
 
-/** Requests that are right, to be spoiled. */
+/** Valid requests, to be mutated. */
 function valid({ ann, free, lkbxOnly, revoked, expired, unknown }: Tokens): string[] {
   return [
     request('GET', '/api/v1/dtt/sessions/5', bearer(ann), 'Accept: application/json, */*;q=0.5'),
@@ -44,7 +44,7 @@ function valid({ ann, free, lkbxOnly, revoked, expired, unknown }: Tokens): stri
   ]
 }
 
-/** What parsers stumble over. */
+/** Texts that parsers often get wrong. */
 const stumbling = [
   '\r\n', '\r\n\r\n', '\n', '\r', '\0', ' ', '\t', '  ', '%', '%00', '%2F', '%C0%AF', '%ED%A0%80', '\x80', '\xff', '\x7f', '#', '\\', '"', ':', ';', ',', '&', '=', '?', '/', '//', '/../', '*', '+', '-1',
   '0x10', '1e9', '99999999999999999999', 'HTTP/1.1', 'HTTP/1.0', ' HTTP/2.0', ' HTTP/9.9', 'GET ', 'HEAD ', 'POST ', 'CONNECT ', 'TRACE ', 'FOO ', 'http://b', 'https://a', 'lks_', '__proto__', 'constructor',
@@ -54,13 +54,13 @@ const stumbling = [
   '5\r\nhello\r\n', '0\r\n\r\n', 'ffffffffffffffff\r\n', 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\0\x01',
 ] // prettier-ignore
 
-/** What a word of a request may be instead. */
+/** Replacements for a word of a request. */
 const words = [
   '', '0', '1', '5', '99', '-1', '05', '1e1', 'x', 'latest', 'active', 'LATEST', 'true', 'null', 'limit', 'offset', 'cursor', 'ownerId', 'include', 'unknown', 'token', 'v1', 'me', 'dtt', 'lkbx', 'sessions', '..', '.', '%2e',
   '%35', '%6Cimit', '5%2F6', '%', '%00', '[]', 'GET', 'HEAD', 'POST', 'OPTIONS', 'PUT', 'Bearer', 'Basic', 'text/html', '*', '2026-02-30', '2026-02-16T18:00:00Z', 'close', 'chunked', 'Host', 'Authorization', 'Accept', '9'.repeat(30),
 ] // prettier-ignore
 
-/** Headers that are well-formed, and may be one too many. */
+/** Valid headers, which may exceed a limit or repeat another one. */
 const headers = [
   'Host: a', 'Host: b', 'Accept: text/html', 'Accept: */*', 'Expect: x', 'Expect: 100-continue', 'Content-Length: 0', 'Content-Length: 3', 'Transfer-Encoding: chunked', 'Authorization: Bearer x', 'Authorization: Basic x',
   'If-None-Match: *', 'Connection: close', 'Upgrade: h2c', 'Origin: http://a', 'X-Forwarded-For: ::1', 'X-Request-Id: x',
@@ -174,7 +174,7 @@ test(`whatever arrives, each request gets exactly one documented response, and t
   }
 })
 
-/** What holds for every answer, whatever it answers. */
+/** Checks what holds for every response. */
 function assertSound(answer: RawAnswer) {
   const { status, body } = answer
   assert.ok(promised.has(status), `${status} ${body}`)

@@ -36,7 +36,7 @@ function get(port: number, target: string, ...headers: readonly string[]) {
   return exchange(port, lines(`GET ${target} HTTP/1.1`, 'Host: a', ...headers))
 }
 
-/** What is left of the window, as told. */
+/** The remaining requests of the window, according to the response. */
 function left(answer: RawAnswer): number {
   const found = /^"default";r=(\d+);t=(\d+)$/.exec(header(answer, 'RateLimit') ?? '')
   assert.ok(
@@ -110,7 +110,7 @@ test('setting the clock back does not extend a window', async t => {
   assert.ok(Number(header(refused, 'Retry-After')) <= 60)
 })
 
-/** A store that answers when it is told to. */
+/** A store that answers when the test says so. */
 function gated(store: Store) {
   const waiting: (() => void)[] = []
   const slow: Store = {
@@ -129,7 +129,7 @@ function gated(store: Store) {
   }
 }
 
-/** Records are slow to come, the credentials are not. */
+/** Reads of records are slow, those of credentials are not. */
 async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   const gate = gated(service.store)
   const again = await startSecondServer(service, settingsOfTest, { store: gate.store })

@@ -136,7 +136,7 @@ test('a request of a disconnected client is logged as aborted', async () => {
   assert.deepEqual([only?.['status'], only?.['aborted'], more], [0, true, []])
 })
 
-/** What a line may hold: nothing that is free to be anything. */
+/** The allowed form of a line: no field with free text. */
 const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   time: value => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
   requestId: value => /^[A-Za-z0-9_-]{16}$/.test(String(value)),

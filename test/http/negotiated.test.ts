@@ -47,7 +47,7 @@ function send(method: string, target: string, ...headers: readonly string[]): Pr
   return exchange(service.service.port, lines(`${method} ${target} HTTP/1.1`, 'Host: a', bearer(token), ...headers))
 }
 
-/** What is the same when the same is asked twice. */
+/** The parts of a response that are equal for equal requests. */
 function lasting({ status, headers, body }: RawAnswer) {
   const kept = headers.filter(([name]) => !/^(x-request-id|date)$/i.test(name))
   const id = headers.find(([name]) => /^x-request-id$/i.test(name))?.[1] ?? ''

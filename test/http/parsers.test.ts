@@ -99,7 +99,7 @@ test('a timestamp means what Temporal says, in any year, with any offset, to the
   assert.equal(parseTimestamp('9999-12-31T23:59:00-00:01'), undefined)
 })
 
-/** The same by another way. A year of four digits must hold it also in UTC, and nothing may be finer than a millisecond. */
+/** An independent implementation. The year must have four digits in UTC, too, and nothing may be finer than a millisecond. */
 function instantOf({ year, month, day, hour, minute, second, fraction, zone }: Written): number | undefined {
   const digits = fraction.slice(1).padEnd(9, '0')
   if (Number(digits) % 1_000_000 !== 0) return undefined
@@ -309,7 +309,7 @@ test('a plus sign is literal, and no other character separates pairs', () => {
   }
 })
 
-/** Every way to write it is the same: here all of it is encoded, except plus signs, which may stand as they are. */
+/** All encodings of it are equal: here everything is percent-encoded except plus signs. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2B', '+')
 }

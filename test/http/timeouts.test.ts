@@ -165,7 +165,7 @@ test(
       key = await createToken(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
     }
     await using server = folder.start(['serve', '--port', '0'], {
-      // With little room the heap is collected often, so that what is measured is what is held.
+      // A small heap is collected often, so that the measured memory is in use.
       env: {
         ...unlimited,
         LOCKSTEP_ACCESS_LOG: 'off',

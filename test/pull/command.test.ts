@@ -241,7 +241,7 @@ test('one pull for an account at a time: a second ends with 3', async () => {
   assert.match(second.stderr, /another pull for account 1 is running/)
   assert.equal(second.code, 3)
   await release?.()
-  // What a pull leaves that was killed is no obstacle.
+  // What a killed pull leaves does not stop the next one.
   writeFileSync(folder.file('data/lockstep.db.pull-1'), '')
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
 })

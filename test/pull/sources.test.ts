@@ -10,7 +10,7 @@ const today = Date.parse('2026-03-04T15:00:00Z')
 const sample = [...sampleArchive(today)]
 const alex = 1
 
-/** What a source of the sample has, as its wire has it. */
+/** The records of a source with the sample, as it sends them. */
 async function sampleWorld(): Promise<SourceWorld> {
   await using store = await openStore(sample)
   return new SourceWorld().add(...linesOf(await store.export()))
@@ -28,7 +28,7 @@ function linesOf(archive: string, without: readonly string[] = []): any[] {
     })
 }
 
-/** When it was pulled is no part of what was pulled. */
+/** The time of the pull is not compared. */
 function withoutAsOf(archive: string): string {
   return archive.replace(/,"asOf":"[^"]*"/, '')
 }

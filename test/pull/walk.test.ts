@@ -111,7 +111,7 @@ test('a row that stays is never missed, whatever is added and removed during the
       const removed = new Set<number>()
       const list = makeList(range(length), (rows, read) => {
         for (const change of schedule.filter(({ read: when }) => when === read)) {
-          // What is added comes newest first; what is removed was anywhere.
+          // Rows are added at the front and removed anywhere.
           if (change.adds) rows.unshift(...range(change.count, (next += 100)).reverse())
           else for (const id of rows.splice(Math.floor(change.at * rows.length), change.count)) removed.add(id)
         }

@@ -36,7 +36,7 @@ const AWKWARD = `'"\\ $1 ? :x {} %s \u{1F512} \u0001\u007f\u2028 é e\u0301 \ufe
 /** More accounts than a list is put together from one by one. */
 const crowd = Array.from({ length: 110 }, (_, index) => 2000 + index)
 
-/** Records at the edges of what may be stored. */
+/** Records with extreme values. */
 const edges: readonly object[] = [
   account(1000, 'edge', {
     profileTitle: AWKWARD,
@@ -225,7 +225,7 @@ async function compareAnswers(other: Served, asked: readonly string[], names: re
       }
     }
   }
-  // It was no comparison of refusals alone.
+  // Not only errors were compared.
   assert.deepEqual(
     [...statuses.keys()].toSorted((a, b) => a - b),
     [200, 400, 403, 404],

@@ -7,7 +7,7 @@ import { makeFolder, run } from '../support/command.ts'
 
 // engine: any
 
-// What a command says about trouble that is not its own.
+// The messages of commands about failures of the system.
 
 const HINT =
   /a pooler is in between: PgBouncer must be 1\.21 or later, with the settings that docs\/operating\.md names/
@@ -55,7 +55,7 @@ test('too many open files are named as the cause when a database cannot be opene
   assert.match(stdout, /^StoreError .*own\.db cannot be opened: the process has too many files open: raise its limit/)
 })
 
-/** A server that speaks as little of the protocol of PostgreSQL as a test needs. */
+/** A server with the minimum of the PostgreSQL protocol that a test needs. */
 async function listen(greet: (socket: Socket) => void) {
   const server = createServer(socket => greet(socket.on('error', () => {})))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -266,7 +266,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   assert.equal(added.code, 3)
   await store.close()
 
-  // What a later step adds can be read by itself.
+  // Tables that a later step adds can be read without further grants.
   await ask(owner, 'create table later (id bigint)')
   await ask(service, 'select * from later')
 })

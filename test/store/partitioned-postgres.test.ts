@@ -132,7 +132,7 @@ testOnEmptyPostgres(
   },
 )
 
-/** Puts each of the tables in parts by owner, with all its indexes and keys. Refused where one of them could not be. */
+/** Partitions each of the tables by owner, with all its indexes and keys. Fails if one of them cannot be partitioned. */
 async function spread(store: Store) {
   for (const table of distributed) {
     const statements = [

@@ -25,7 +25,7 @@ const { store } = service
 await fill()
 const tokens = new Map<number, Promise<string>>()
 
-/** Everything asked of the store since it was last emptied. */
+/** All reads of the store since the list was last emptied. */
 const asked: { query: Query<never, unknown>; values: object }[] = []
 const { read } = store
 Object.assign(store, {
@@ -70,7 +70,7 @@ function* addresses(most: number): Generator<string> {
   }
 }
 
-/** A step of a plan that reads all of something: fine for the page once it is found, and for rows made of constants. */
+/** A step of a plan that reads everything: allowed for the rows of the page, and for rows made of constants. */
 const SCAN = /^SCAN (?!(?:position|page|CONSTANT ROW|\d+ CONSTANT ROWS)$)/
 const SORT = /USE TEMP B-TREE/
 
@@ -170,7 +170,7 @@ test('filters are conditions on an index, once for each account', async () => {
       const plans = await Promise.all(asked.map(({ query, values }) => planOf(query, values)))
       const steps = plans.flatMap(({ steps }) => steps)
       const isList = /^\/(?:lkbx|dtt)(?:\/templates|\/sessions)(?:\?|$)/.test(address)
-      // One account's stretch is read as it is; several are merged by what the index has of them.
+      // The range of one account is read directly; those of several are merged from the index.
       const expected =
         isList && owners === 1
           ? step.replace(/SEARCH (\w+_(?:session|template)) USING COVERING/, 'SEARCH record USING')
@@ -200,7 +200,7 @@ async function planOf(query: Query<never, unknown>, values: object) {
   return { text, steps: rows.map(({ detail }) => detail) }
 }
 
-/** A token of the account that reads as many. */
+/** A token of the account that reads this number of accounts. */
 function tokenOf(owners: number): Promise<string> {
   const known = tokens.get(owners)
   const token = known ?? service.token(`user-${owners}`)
@@ -208,7 +208,7 @@ function tokenOf(owners: number): Promise<string> {
   return token
 }
 
-/** Rows enough for a scan to show: copies of one record of each kind, spread over the accounts. */
+/** Enough rows to notice a scan: copies of one record of each kind, spread over the accounts. */
 async function fill() {
   const one = ROWS + 1
   await service.import([account(one, 'one'), ...oneOfEach(one, one)])

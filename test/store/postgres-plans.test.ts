@@ -223,7 +223,7 @@ async function startAll() {
     asked,
     watched,
     newToken,
-    /** A token of the account that reads so many. */
+    /** A token of the account that reads this number of accounts. */
     token(owners: number): Promise<string> {
       const known = tokens.get(owners) ?? newToken(owners)
       tokens.set(owners, known)

@@ -18,13 +18,13 @@ import { until } from '../support/waiting.ts'
 
 // engine: any
 
-/** An answer is due within five seconds; a machine that does much else may need a little more. */
+/** A response is due within five seconds; a busy machine may need a little more. */
 const LONGEST = 6000
 
 const SESSION = '/api/v1/dtt/sessions/1'
 const TEMPLATE = '/api/v1/lkbx/templates/1'
 
-/** One service for all trouble: what comes next also shows that it got over what was before. */
+/** One service for all failures, so that each test also shows that it recovered from the ones before. */
 let started: ReturnType<typeof startAll> | undefined
 const everything = () => (started ??= startAll())
 after(async () => (await started)?.end())
@@ -203,7 +203,7 @@ testOnPostgres('the same process served through all of these failures', async ()
   service.process.kill('SIGTERM')
   const { code, stderr } = await service.ended
   assert.equal(code, 0)
-  // Callers are not told why; whoever runs it is.
+  // Callers do not learn the reason, the operator does.
   for (const reason of ['password authentication failed', 'does not exist', 'too many connections', 'terminated']) {
     assert.ok(stderr.includes(reason), reason)
   }
@@ -283,7 +283,7 @@ async function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Every request was answered in time: in full, or with when to come back. */
+/** Every request was answered in time: with 200, or with 503 and Retry-After. */
 function assertAnswered(outcomes: readonly Outcome[]) {
   for (const outcome of outcomes) {
     const { status, retryAfter, took } = outcome
@@ -292,7 +292,7 @@ function assertAnswered(outcomes: readonly Outcome[]) {
   }
 }
 
-/** It gets well by itself, and soon. */
+/** It recovers by itself, and soon. */
 async function assertWell() {
   const { url, token } = await everything()
   await until(async () => (await ask(url + SESSION, token)).status === 200)

@@ -19,7 +19,7 @@ const NEWEST = '/api/v1/dtt/sessions/latest'
 /** Seconds for which tokens that are known work without a primary. */
 const GRACE = 6
 
-/** A primary, its replica, and one service on both, for all tests: what comes next also shows that it got over what was before. */
+/** A primary, its replica, and one service on both for all tests, so that each also shows that it recovered from the ones before. */
 let started: ReturnType<typeof startAll> | undefined
 const everything = () => (started ??= startAll())
 after(async () => (await started)?.end())
@@ -68,7 +68,7 @@ testOnPostgres('a silent replica delays requests once and fails none', async () 
   replica.proxy.resume()
   assertAll(outcomes, 200)
   assert.ok(outcomes.every(({ took }) => took < 4000))
-  // Once that was noticed nobody waits any more.
+  // Once it was noticed, no request waits.
   const slow = outcomes.filter(({ at, took }) => at > silent + 3000 && took > 1000)
   assert.deepEqual(slow, [])
   await readFromReplica()
@@ -87,7 +87,7 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true,"degraded":true}' })
   assert.equal((await ask(url + NEWEST, unknown)).status, 503)
 
-  // What a token granted holds for so long, and no longer.
+  // A grant is used for this time, and no longer.
   await within(GRACE * 1000, async () => (await ask(url + NEWEST, token)).status === 503)
   const held = performance.now() - killed
   assert.ok(held > (GRACE - 2) * 1000 && held < (GRACE + 2) * 1000, `it held for ${held} ms`)
@@ -116,7 +116,7 @@ testOnPostgres('a silent primary delays known callers once and fails none of the
   proxy.resume()
   assertAll(outcomes, 200)
   assert.ok(outcomes.every(({ took }) => took < 4500))
-  // Once that was noticed nobody waits any more.
+  // Once it was noticed, no request waits.
   const slow = outcomes.filter(({ at, took }) => at > silent + 4000 && took > 1000)
   assert.ok(slow.length <= 4, `${slow.length} waited`)
 })
