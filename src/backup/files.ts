@@ -11,6 +11,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
+import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { lockFile, makeFolders, StoreError, syncFile, syncFolder } from '../store/index.ts'
@@ -27,7 +28,7 @@ const CHUNK_BYTES = 64 * 1024
 
 export async function sha256Of(path: string, signal?: AbortSignal): Promise<string> {
   const digest = createHash('sha256')
-  for await (const chunk of readChunks(path, signal)) digest.update(chunk)
+  for await (const chunk of readReusing(path, 0, signal)) digest.update(chunk)
   return digest.digest('hex')
 }
 
@@ -41,20 +42,41 @@ export async function sha256Without(path: string, text: string): Promise<{ diges
   let position = -1
   let read = 0
   let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of readChunks(path)) {
-    const bytes = Buffer.concat([rest, chunk])
+  // The text may begin in one chunk and end in the next.
+  for await (const bytes of readReusing(path, wanted.length)) {
     const found = position === -1 ? bytes.indexOf(wanted) : -1
     if (found !== -1) {
       position = read + found
       bytes.fill('0', found, found + wanted.length)
     }
-    // The text may begin in this chunk and end in the next.
     const end = Math.max(0, bytes.length - wanted.length)
     digest.update(bytes.subarray(0, end))
     read += end
-    rest = bytes.subarray(end)
+    rest = Buffer.from(bytes.subarray(end))
   }
   return { digest: digest.update(rest).digest('hex'), position }
+}
+
+/**
+ * The bytes of a file in pieces, each of which begins with the last bytes of the one before. All are in the same memory, which
+ * is used again for the next: pieces of their own would take 70 MB until they are collected.
+ */
+async function* readReusing(path: string, overlap: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
+  const file = await openFile(path)
+  try {
+    const buffer = Buffer.alloc(overlap + CHUNK_BYTES)
+    for (let kept = 0; ;) {
+      signal?.throwIfAborted()
+      const { bytesRead } = await file.read(buffer, kept, CHUNK_BYTES)
+      if (bytesRead === 0) return
+      const end = kept + bytesRead
+      yield buffer.subarray(0, end)
+      kept = Math.min(overlap, end)
+      buffer.copyWithin(0, end - kept, end)
+    }
+  } finally {
+    await file.close()
+  }
 }
 
 /** Writes over bytes of a file. */
