@@ -10,7 +10,8 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './support/
 /**
  * Runs all tests on SQLite, and those that use a service or a store on PostgreSQL too, on a server of their own. Prints one
  * summary of both. Arguments select files by a part of their path; `--slow` runs the files named `*.slow.test.ts` instead of
- * the others. A file that needs no second run says so: `// engine: sqlite` or `// engine: any` on a line of its own.
+ * the others. A file that needs no second run says so: `// engine: sqlite` or `// engine: any` on a line of its own. With
+ * `// engine: sqlite, slowly postgres` its second run is one of the slow tests.
  */
 const isCi = process.env['CI'] === 'true'
 const isSlow = process.argv.includes('--slow')
@@ -65,8 +66,9 @@ const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
 const FILES_PER_PROCESS = 6
 
-const files = selectFiles()
-const onBoth = files.filter(runsOnBoth)
+const files = selectFiles(isSlow)
+const onBoth = [...files.filter(runsOnBoth), ...(isSlow ? selectFiles(false).filter(runsSlowlyOnPostgres) : [])]
+if (files.length + onBoth.length === 0) throw new Error(`no test file matches: ${process.argv.slice(2).join(' ')}`)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
 const filesOf = { SQLite: files, PostgreSQL: isMissingPostgres ? [] : onBoth }
 const jobs = [...jobsOf('SQLite'), ...jobsOf('PostgreSQL')].toSorted((a, b) => rankOf(a) - rankOf(b))
@@ -94,14 +96,12 @@ async function cleanUp() {
   if (cleanup.exitCode === null) await once(cleanup, 'exit')
 }
 
-function selectFiles(): string[] {
+function selectFiles(slow: boolean): string[] {
   const words = process.argv.slice(2).filter(word => word !== '--slow')
-  const found = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
-    .filter(name => name.endsWith('.test.ts') && name.endsWith('.slow.test.ts') === isSlow)
+  return readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.test.ts') && name.endsWith('.slow.test.ts') === slow)
     .filter(name => words.length === 0 || words.some(word => join('test', name).includes(word)))
     .toSorted()
-  if (found.length === 0) throw new Error(`no test file matches: ${words.join(' ')}`)
-  return found
 }
 
 /**
@@ -126,8 +126,16 @@ function hasRoom(folder: string): boolean {
 }
 
 function runsOnBoth(file: string): boolean {
-  const text = readFileSync(join(import.meta.dirname, file), 'utf8')
+  const text = textOf(file)
   return /from '\.\.\/support\/(service|databases)\.ts'/.test(text) && !/^\/\/ engine: /m.test(text)
+}
+
+function runsSlowlyOnPostgres(file: string): boolean {
+  return /^\/\/ engine: sqlite, slowly postgres$/m.test(textOf(file))
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(import.meta.dirname, file), 'utf8')
 }
 
 /** Slow files do not share processes: some change the settings of their own process. */

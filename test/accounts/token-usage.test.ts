@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mock, test } from 'node:test'

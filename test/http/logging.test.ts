@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { writeFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import { test } from 'node:test'
 import { postgresUrl } from '../support/databases.ts'
 import { checkSchedules, runSchedule } from '../support/sources/model-runs.ts'
