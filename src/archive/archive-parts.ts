@@ -104,9 +104,9 @@ export class ArchiveParts {
     if (free >= bytes) return
     const needed = bytes * (await this.#checked.shareOfNew())
     if (free >= needed) return
-    const inMB = (count: number) => `${Math.ceil(count / 1e6)} MB`
+    const inMB = (count: number) => `${(count / 1e6).toFixed(1)} MB`
     throw new StoreError(
-      `the disk of the database is nearly full: the archive needs about ${inMB(needed)}, ${inMB(free)} are free`,
+      `the database or disk is full: the archive needs about ${inMB(needed)}, ${inMB(free)} are free`,
     )
   }
 
