@@ -16,10 +16,14 @@ import { until } from '../support/waiting.ts'
 // engine: sqlite
 
 const deploy = join(import.meta.dirname, '../../deploy')
-const hasNginx = spawnSync('nginx', ['-v']).status === 0 && spawnSync('openssl', ['version']).status === 0
-const skip = hasNginx ? false : 'there is no nginx'
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 
-for (const name of ['nginx.conf', 'Caddyfile']) {
+const proxies = [
+  { name: 'nginx', sample: 'nginx.conf', version: '-v', start: startNginx, redirect: 301 },
+  { name: 'caddy', sample: 'Caddyfile', version: 'version', start: startCaddy, redirect: 308 },
+]
+
+for (const { sample: name } of proxies) {
   test(`${name} names known settings, and keeps idle connections for less time than the service`, () => {
     const text = readFileSync(join(deploy, name), 'utf8')
     const proxied = settingsOf(text)
@@ -30,35 +34,38 @@ for (const name of ['nginx.conf', 'Caddyfile']) {
   })
 }
 
-test('behind nginx, links, hosts and the addresses of clients are right', { skip }, async () => {
-  const sample = readFileSync(join(deploy, 'nginx.conf'), 'utf8')
-  const more = { LOCKSTEP_FAILURE_LIMIT: '1', LOCKSTEP_OVERLOAD_LAG: '0' }
-  const templates = [1, 2, 3].map(id => lockTemplate(id, 1))
-  await using service = await startService([...world, ...templates], { ...settingsOf(sample), ...more })
-  const token = await service.token('ann')
-  await using nginx = await startNginx(sample, service.service.port)
-  const list = '/api/v1/lkbx/templates?limit=1'
+for (const { name, sample: file, version, start, redirect } of proxies) {
+  const skip = spawnSync(name, [version]).status !== 0 || !hasOpenssl ? `${name} or openssl is not installed` : false
+  test(`behind ${name}, links, hosts and the addresses of clients are right`, { skip }, async () => {
+    const sample = readFileSync(join(deploy, file), 'utf8')
+    const more = { LOCKSTEP_FAILURE_LIMIT: '1', LOCKSTEP_OVERLOAD_LAG: '0' }
+    const templates = [1, 2, 3].map(id => lockTemplate(id, 1))
+    await using service = await startService([...world, ...templates], { ...settingsOf(sample), ...more })
+    const token = await service.token('ann')
+    await using proxy = await start(sample, service.service.port)
+    const list = '/api/v1/lkbx/templates?limit=1'
 
-  const found = await nginx.get(list, { Authorization: `Bearer ${token}` })
-  assert.equal(found.status, 200)
-  assert.match(
-    String(found.headers['link']),
-    /^<https:\/\/history\.example\/api\/v1\/lkbx\/templates\?limit=1&offset=1>/,
-  )
-  assert.equal((await nginx.get('/signin')).status, 200)
-  const moved = await nginx.plain(list)
-  assert.deepEqual([moved.status, moved.headers['location']], [301, `https://history.example${list}`])
+    const found = await proxy.get(list, { Authorization: `Bearer ${token}` })
+    assert.equal(found.status, 200)
+    assert.match(
+      String(found.headers['link']),
+      /^<https:\/\/history\.example\/api\/v1\/lkbx\/templates\?limit=1&offset=1>/,
+    )
+    assert.equal((await proxy.get('/signin')).status, 200)
+    const moved = await proxy.plain(list)
+    assert.deepEqual([moved.status, moved.headers['location']], [redirect, `https://history.example${list}`])
 
-  // A client cannot choose the address that counts.
-  const wrong = { Authorization: `Bearer lks_${'0'.repeat(36)}` }
-  const forged = { ...wrong, 'X-Forwarded-For': '192.0.2.7' }
-  assert.equal((await nginx.get(list, wrong, '127.0.0.2')).status, 401)
-  assert.equal((await nginx.get(list, forged, '127.0.0.2')).status, 429)
-  assert.equal((await nginx.get(list, wrong, '127.0.0.3')).status, 401)
+    // A client cannot choose the address that counts.
+    const wrong = { Authorization: `Bearer lks_${'0'.repeat(36)}` }
+    const forged = { ...wrong, 'X-Forwarded-For': '192.0.2.7' }
+    assert.equal((await proxy.get(list, wrong, '127.0.0.2')).status, 401)
+    assert.equal((await proxy.get(list, forged, '127.0.0.2')).status, 429)
+    assert.equal((await proxy.get(list, wrong, '127.0.0.3')).status, 401)
 
-  const direct = await fetch(`${service.url}/healthz`)
-  assert.equal(direct.status, 421, 'other hosts are refused')
-})
+    const direct = await fetch(`${service.url}/healthz`)
+    assert.equal(direct.status, 421, 'other hosts are refused')
+  })
+}
 
 /** The settings in the first comment of a sample. */
 function settingsOf(sample: string): Record<string, string> {
@@ -69,6 +76,50 @@ function settingsOf(sample: string): Record<string, string> {
 
 /** Runs nginx with the sample as it stands, but for its ports and its certificate. */
 async function startNginx(sample: string, port: number) {
+  return startProxy('nginx', ({ folder, tlsPort, plainPort }) => {
+    const site = sample
+      .replaceAll('/etc/letsencrypt/live/history.example', folder)
+      .replace('server 127.0.0.1:5625', `server 127.0.0.1:${port}`)
+      .replace('listen 443 ssl', `listen 127.0.0.1:${tlsPort} ssl`)
+      .replace('listen 80', `listen 127.0.0.1:${plainPort}`)
+    writeFileSync(join(folder, 'lockstep.conf'), site)
+    mkdirSync(join(folder, 'temp'))
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      name => `${name}_temp_path ${join(folder, 'temp', name)};`,
+    )
+    const main = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+      events {} http { access_log off; ${temporary.join(' ')} include ${folder}/lockstep.conf; }`
+    writeFileSync(join(folder, 'main.conf'), main)
+    return ['-e', 'stderr', '-c', join(folder, 'main.conf'), '-p', folder]
+  })
+}
+
+/** Runs Caddy with the sample as it stands, but for its ports and its certificate. */
+async function startCaddy(sample: string, port: number) {
+  return startProxy('caddy', ({ folder, tlsPort, plainPort }) => {
+    const options = `{
+      admin off
+      http_port ${plainPort}
+      https_port ${tlsPort}
+      storage file_system ${folder}
+    }`
+    const site = sample
+      .replace('127.0.0.1:5625', `127.0.0.1:${port}`)
+      .replace('history.example {', `$&\n tls ${folder}/fullchain.pem ${folder}/privkey.pem\n`)
+    writeFileSync(join(folder, 'Caddyfile'), `${options}\n${site}`)
+    return ['run', '--config', join(folder, 'Caddyfile')]
+  })
+}
+
+interface Place {
+  /** Has `privkey.pem` and `fullchain.pem`. */
+  readonly folder: string
+  readonly tlsPort: number
+  readonly plainPort: number
+}
+
+/** Starts a proxy; `configure` writes its files and returns its arguments. */
+async function startProxy(program: string, configure: (place: Place) => readonly string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
   const [tlsPort, plainPort] = [await freePort(), await freePort()] as const
   const [key, certificate] = [join(folder, 'privkey.pem'), join(folder, 'fullchain.pem')]
@@ -77,21 +128,9 @@ async function startNginx(sample: string, port: number) {
   execFileSync('openssl', ['req', '-x509', ...form, ...subject, '-keyout', key, '-out', certificate], {
     stdio: 'ignore',
   })
-  const site = sample
-    .replaceAll('/etc/letsencrypt/live/history.example', folder)
-    .replace('server 127.0.0.1:5625', `server 127.0.0.1:${port}`)
-    .replace('listen 443 ssl', `listen 127.0.0.1:${tlsPort} ssl`)
-    .replace('listen 80', `listen 127.0.0.1:${plainPort}`)
-  writeFileSync(join(folder, 'lockstep.conf'), site)
-  mkdirSync(join(folder, 'temp'))
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    name => `${name}_temp_path ${join(folder, 'temp', name)};`,
-  )
-  const main = `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
-    events {} http { access_log off; ${temporary.join(' ')} include ${folder}/lockstep.conf; }`
-  writeFileSync(join(folder, 'main.conf'), main)
-  const nginx = spawn('nginx', ['-e', 'stderr', '-c', join(folder, 'main.conf'), '-p', folder], { stdio: 'ignore' })
-  const ended = once(nginx, 'exit')
+  const args = configure({ folder, tlsPort, plainPort })
+  const running = spawn(program, args, { stdio: 'ignore', env: { ...process.env, HOME: folder } })
+  const ended = once(running, 'exit')
   const ca = readFileSync(certificate)
   const get = (path: string, headers: Record<string, string> = {}, localAddress = '127.0.0.1') =>
     answerOf(
@@ -109,7 +148,7 @@ async function startNginx(sample: string, port: number) {
   await until(() =>
     get('/healthz').then(
       ({ status }) => status === 200,
-      () => nginx.exitCode !== null,
+      () => running.exitCode !== null,
     ),
   )
   return {
@@ -119,7 +158,7 @@ async function startNginx(sample: string, port: number) {
         insecureRequest({ host: '127.0.0.1', port: plainPort, path, headers: { Host: 'history.example' } }).end(),
       ),
     async [Symbol.asyncDispose]() {
-      nginx.kill('SIGTERM')
+      running.kill('SIGTERM')
       await ended
       rmSync(folder, { recursive: true })
     },
