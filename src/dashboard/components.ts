@@ -19,6 +19,9 @@ export function emptyState(title: string, text: Part): Html {
   return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
 }
 
+/** How records come in, as a sentence of an empty state. */
+export const WAYS_IN = html`Records come in with <code>./lockstep pull</code> from another server, or with <code>./lockstep import records.ndjson</code> from an archive.`
+
 /** A named value, with a note below it. */
 export function stat(name: string, value: Part, note?: Part): Html {
   return html`<div class="stat"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`

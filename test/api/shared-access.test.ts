@@ -216,10 +216,26 @@ async function comparePages(service: TestService, other: TestService) {
   for (const subject of ['2', '1']) {
     for (const browser of [one, two]) await browser.post('/subject', { subject, back: '/' })
     for (const path of pages) {
-      const [page, same] = [await one.get(path), await two.get(path)]
+      const [page, same] = await atOneTime(
+        () => one.get(path),
+        () => two.get(path),
+      )
       assert.equal(page.status, same.status, path)
       assert.equal(withoutAddress(page.text, service), withoutAddress(same.text, other), path)
     }
+  }
+}
+
+/** What both read while the first did not change, as pages with times do from one second to the next. */
+async function atOneTime<Page extends { readonly text: string }>(
+  first: () => Promise<Page>,
+  second: () => Promise<Page>,
+): Promise<[Page, Page]> {
+  for (let before = await first(), attempt = 0; ; attempt += 1) {
+    const other = await second()
+    const after = await first()
+    if (after.text === before.text || attempt === 20) return [after, other]
+    before = after
   }
 }
 

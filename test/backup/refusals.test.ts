@@ -85,7 +85,10 @@ test('an encrypted backup needs its identity: code 2 without one, 1 with another
   assert.match(wrong.stderr, /none of the identities opens the file/)
   const noDigest = await folder.run(['backup', 'check', made.encrypted])
   assert.equal(noDigest.code, 2)
-  const right = await folder.run(['restore', made.encrypted, '--identity', made.folder.file('key.txt')])
+  const identity = ['--identity', made.folder.file('key.txt')]
+  const checked = await folder.run(['backup', 'check', '--full', ...identity, made.encrypted])
+  assert.equal(checked.code, 0, checked.stderr)
+  const right = await folder.run(['restore', made.encrypted, ...identity])
   assert.equal(right.code, 0, right.stderr)
 })
 

@@ -9,7 +9,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { label } from '../labels.ts'
 import { personName, personOf, recordName } from '../names.ts'
 import { datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, jsonFile, emptyState, facts, recordLink, table, tabs } from '../components.ts'
+import { apiTabs, card, jsonFile, emptyState, facts, recordLink, table, tabs, WAYS_IN } from '../components.ts'
 import { paged, paginate, readPage, rowsOfPage, tableFoot } from '../paging.ts'
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text.ts'
 import { stateMark, stateName } from './lock-states.ts'
@@ -35,7 +35,7 @@ async function showTemplates(visit: Visit) {
       total === 0
         ? emptyState(
             'No lock templates yet',
-            html`Here you would see the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
+            html`Here you would see the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. ${WAYS_IN}`,
           )
         : html`
             <section class="card" id="sessions">

@@ -5,7 +5,7 @@ import { keptLockEntries } from '../../stats/kept-history.ts'
 import { activeLock, type LockStats, lockHistory, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { chartCards } from '../charts.ts'
-import { emptyState, facts } from '../components.ts'
+import { emptyState, facts, WAYS_IN } from '../components.ts'
 import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { recordName } from '../names.ts'
@@ -34,7 +34,7 @@ async function showLocks(visit: Visit) {
       title: 'Locks',
       body: emptyState(
         'No lock sessions yet',
-        html`Here you would see whether a lock is closed, how long it has been so by month, and every session with its breaks. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
+        html`Here you would see whether a lock is closed, how long it has been so by month, and every session with its breaks. ${WAYS_IN}`,
       ),
     })
   }

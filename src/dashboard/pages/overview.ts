@@ -9,7 +9,7 @@ import { countedUntil } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import { passRate, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
-import { card, emptyState, resultMark } from '../components.ts'
+import { card, emptyState, resultMark, WAYS_IN } from '../components.ts'
 import { html, type Html } from '../html.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
@@ -64,7 +64,7 @@ async function showOverview(visit: Visit) {
 
 const nothingYet = emptyState(
   'Nothing here yet',
-  html`Here you would see your last training session, how this week compares with the ones before, and the state of your lock. Records come in with an archive: <code>lockstep import records.ndjson</code>. Once they are there, <a href="/keys">an API key</a> lets your own programs read them.`,
+  html`Here you would see your last training session, how this week compares with the ones before, and the state of your lock. ${WAYS_IN} Once they are there, <a href="/keys">an API key</a> lets your own programs read them.`,
 )
 
 function activity(

@@ -175,6 +175,6 @@ function showEnding({ viewer }: Visit, { access, name }: { access: NamedAccess; 
     button: 'End access',
     isDangerous: true,
     focusesButton: true,
-    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access)}, until now ${untilText(viewer, access).toLowerCase()}? It ends within a second. You can give access again.</p>`,
+    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access)}? It ends within a second. You can give access again.</p>`,
   })
 }

@@ -1,7 +1,7 @@
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { keptProgramUses } from '../../stats/kept-history.ts'
 import { type ListedProgram, programCounts, programPage, type ProgramUse } from '../../stats/program-queries.ts'
-import { emptyState, table } from '../components.ts'
+import { emptyState, table, WAYS_IN } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
 import { freeText, recordName } from '../names.ts'
@@ -38,7 +38,7 @@ async function showPrograms({ store, viewer, reading, now, path, query }: Visit)
       total === 0
         ? emptyState(
             'No programs yet',
-            html`Here you would see your training programs, what they consist of, and how sessions with them went. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
+            html`Here you would see your training programs, what they consist of, and how sessions with them went. ${WAYS_IN}`,
           )
         : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, useOf, now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })

@@ -123,7 +123,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
             'Export',
             html`
               ${query.has('confirmed') ? CONFIRMED : nothing}
-              <p>Everything this account has: its records as NDJSON, one record a line, in the form that <code>lockstep import</code> reads. Passwords and keys are not in it.</p>
+              <p>Everything this account has: its records as NDJSON, one record a line, in the form that <code>./lockstep import</code> reads. Passwords and keys are not in it.</p>
               <p><a class="button" href="/settings/export">Download</a></p>
             `,
           )}

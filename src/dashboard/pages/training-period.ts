@@ -164,7 +164,7 @@ export function periodFields(viewer: Viewer, now: number, period: PeriodQuery): 
   const [first, last] = days === undefined ? ['', today] : days.map(formatDate)
   return html`
     <label><span>From</span> <input type="date" name="from" value="${first}" max="${today}"></label>
-    <label><span>to</span> <input type="date" name="to" value="${last}"></label>
+    <label><span>To</span> <input type="date" name="to" value="${last}"></label>
   `
 }
 

@@ -9,7 +9,7 @@ import { filtered, type SessionStats, totalsByKind } from '../../stats/training.
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { emptyState } from '../components.ts'
+import { emptyState, WAYS_IN } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
 import { comparisons, type Span, spanOf } from './training-period.ts'
@@ -76,7 +76,7 @@ function kindNote(viewer: Viewer, kind: string): Html {
 
 const noTraining = emptyState(
   'No training sessions yet',
-  html`Here you would see your sessions with their grades, repetitions and distances over time. They come in with an archive: <code>lockstep import records.ndjson</code>.`,
+  html`Here you would see your sessions with their grades, repetitions and distances over time. ${WAYS_IN}`,
 )
 
 async function isWithout({ store, reading }: Visit): Promise<boolean> {
