@@ -76,6 +76,7 @@ export class RateLimitedError extends ApiError {
 
 const WINDOW_MS = 60_000
 
+/** Never longer than a window: sums of these times are not exact. */
 function secondsUntil(instant: number, now: number): number {
-  return Math.max(1, Math.ceil((instant - now) / 1000))
+  return Math.min(WINDOW_MS / 1000, Math.max(1, Math.ceil((instant - now) / 1000)))
 }

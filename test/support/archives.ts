@@ -54,6 +54,7 @@ export async function openStore(archive: readonly Line[] | Buffer = []): Promise
       // Everything stored belongs to an account. Creating a database is slow, so this one is emptied and used again.
       await store.db.deleteFrom('account').execute()
       await store.db.deleteFrom('set_aside').execute()
+      await store.db.deleteFrom('removed_account').execute()
       emptyStores.push(empty)
     },
   }

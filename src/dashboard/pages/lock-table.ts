@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { OwnerAccess } from '../../accounts/access.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { lockRecords, totalsOf } from '../../stats/locks.ts'
@@ -156,13 +157,12 @@ export async function downloadRecords(visit: Visit) {
   return download({
     file: datedFile('locks', visit, 'ndjson'),
     type: 'application/x-ndjson',
-    body: recordLines(visit),
+    body: recordLines(visit, filteredSessions(visit)),
   })
 }
 
-async function* recordLines(visit: Visit): AsyncGenerator<string> {
-  const { viewer } = visit
-  for await (const { session, document } of filteredSessions(visit)) {
+async function* recordLines({ viewer }: Visit, sessions: AsyncIterable<DownloadedLock>): AsyncGenerator<string> {
+  for await (const { session, document } of sessions) {
     // A record that was removed meanwhile is left out.
     if (document === undefined) continue
     yield `${isTimeHidden(viewer, viewer.subject.id, session) ? withoutTime(document) : document}\n`
@@ -174,9 +174,16 @@ interface DownloadedLock {
   readonly document: string | undefined
 }
 
-/** Sessions that the table shows, with their records: a few at a time, because records are large. */
-async function* filteredSessions({ store, viewer, reading, now, query }: Visit): AsyncGenerator<DownloadedLock> {
-  const access = reading.sessions('lkbx')
+/** Sessions that the table shows, with their records. Notes the read at once: what is noted after the response began is lost. */
+function filteredSessions(visit: Visit): AsyncIterable<DownloadedLock> {
+  return readSessions(visit, visit.reading.sessions('lkbx'))
+}
+
+/** A few at a time, because records are large. */
+async function* readSessions(
+  { store, viewer, now, query }: Visit,
+  access: OwnerAccess,
+): AsyncGenerator<DownloadedLock> {
   const state = query.get('state') ?? ''
   const entries = (await lockEntries(store, access)).filter(entry => state === '' || entry.state === state)
   for (let start = 0; start < entries.length; start += SESSIONS_AT_ONCE) {
