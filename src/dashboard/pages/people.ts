@@ -59,7 +59,7 @@ export const peoplePages: readonly Page[] = [
       )
     },
   },
-  { path: '/people/:id/end', handler: async visit => showEnding(visit, await ownAccess(visit)) },
+  { path: '/people/:id/end', handler: async visit => showEnding(await ownAccess(visit)) },
   {
     method: 'POST',
     path: '/people/:id/end',
@@ -167,7 +167,7 @@ function termColumns({ viewer }: Visit): Column<Omit<ReceivedAccess, 'accountId'
   ]
 }
 
-function showEnding({ viewer }: Visit, { access, name }: { access: NamedAccess; name: string }) {
+function showEnding({ access, name }: { access: NamedAccess; name: string }) {
   return formPage({
     section: 'people',
     title: 'End access',
