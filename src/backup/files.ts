@@ -130,6 +130,9 @@ export function readDigest(path: string): string | undefined {
 
 export const UNFINISHED = '.unfinished'
 
+/** The file that is locked while a file of the name before it is written. */
+export const LOCK = '.lock'
+
 /** Removes a database with what the engine may have left beside it. */
 export function removeDatabase(path: string) {
   for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
@@ -140,7 +143,7 @@ export function removeDatabase(path: string) {
  * Throws StoreError if another process holds the lock.
  */
 export async function whileHolding<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  const release = lockFile(`${name}.lock`)
+  const release = lockFile(`${name}${LOCK}`)
   if (release === undefined) throw new StoreError(`another process is at work on ${name}`)
   try {
     return await work()

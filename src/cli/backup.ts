@@ -8,7 +8,7 @@ import { isEncryptedFile } from '../backup/encryption.ts'
 import { recordBackup, recordCheck } from '../backup/facts.ts'
 import { MissingIdentityError } from '../backup/errors.ts'
 import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
-import { nameBackup, removeOld, type Retention } from '../backup/retention.ts'
+import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
 import { type Store, StoreError } from '../store/index.ts'
@@ -96,6 +96,7 @@ async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSi
 
 async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals) {
   await withStore(flags, async store => {
+    await removeUnfinished(folder)
     const path = nameBackup(folder, Date.now(), flags.recipient !== undefined)
     const bytes = await write(store, path, flags, signal, true)
     print(path)
