@@ -97,7 +97,7 @@ export function testStill(width: number) {
       const moved: string[] = []
       Object.assign(globalThis, { moved })
       const describe = ({ node, previousRect, currentRect }: LayoutShiftAttribution) =>
-        `${(node as Element | null)?.className} from ${previousRect.y} to ${currentRect.y}`
+        `${(node as Element | null)?.outerHTML.slice(0, 200)} from ${[previousRect.x, previousRect.y].join()} to ${[currentRect.x, currentRect.y].join()}`
       const note = (entries: PerformanceEntryList) => {
         for (const entry of entries) {
           moved.push((entry as PerformanceEntry & { sources: LayoutShiftAttribution[] }).sources.map(describe).join())

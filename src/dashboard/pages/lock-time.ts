@@ -13,8 +13,9 @@ interface RunningTime {
 
 /** Time that has elapsed, and goes on while the page is open. */
 export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'until' | 'now'>): Html {
-  const text = durationText((until - start) / 1000)
-  return until === now ? html`<span data-since="${start}" data-now="${now}">${text}</span>` : html`<span>${text}</span>`
+  return until === now
+    ? html`<span data-since="${start}" data-now="${now}">${clockText(now - start)}</span>`
+    : html`<span>${durationText((until - start) / 1000)}</span>`
 }
 
 /** A bar from the start to the planned end, and what is left of it. */
@@ -24,10 +25,23 @@ export function timeBar({ start, until, now, plannedEnd }: RunningTime): Html {
   const part = Math.min(1, Math.max(0, (until - start) / length))
   const text = `${durationText((until - start) / 1000)} of ${durationText(length / 1000)}`
   const left = plannedEnd - until
-  const live = until === now ? html` data-until="${plannedEnd}" data-now="${now}"` : nothing
+  const rest =
+    until === now
+      ? html`<span data-until="${plannedEnd}" data-now="${now}">${clockText(left)}</span>`
+      : html`<span>${durationText(left / 1000)}</span>`
   return html`
     <p class="small time-of">${text}</p>
     <svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${text}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>
-    <p class="small muted">${left > 0 ? html`<span${live}>${durationText(left / 1000)}</span> left` : 'The planned end has passed'}</p>
+    <p class="small muted">${left > 0 ? html`${rest} left` : 'The planned end has passed'}</p>
   `
+}
+
+/** `4 d 22:13:05` or `22:13:05`: as assets/alive.js writes it, so that nothing moves when it begins. */
+function clockText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
+  const days = Math.floor(seconds / 86_400)
+  const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
+    .map(part => String(part).padStart(2, '0'))
+    .join(':')
+  return days > 0 ? `${days}\u00a0d ${clock}` : clock
 }
