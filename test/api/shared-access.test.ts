@@ -18,6 +18,7 @@ import {
   trainingTemplate,
 } from '../support/records.ts'
 import { type Answer, startService, type TestService, unlimited } from '../support/service.ts'
+import { atOneTime } from '../support/waiting.ts'
 
 // engine: any
 
@@ -217,31 +218,17 @@ async function comparePages(service: TestService, other: TestService) {
     for (const browser of [one, two]) await browser.post('/subject', { subject, back: '/' })
     for (const path of pages) {
       const [page, same] = await atOneTime(
-        () => one.get(path),
-        () => two.get(path),
+        async () => shown(await one.get(path), service),
+        async () => shown(await two.get(path), other),
       )
-      assert.equal(page.status, same.status, path)
-      assert.equal(withoutAddress(page.text, service), withoutAddress(same.text, other), path)
+      assert.deepEqual(page, same, path)
     }
   }
 }
 
-/** What both read while the first did not change, as pages with times do from one second to the next. */
-async function atOneTime<Page extends { readonly text: string }>(
-  first: () => Promise<Page>,
-  second: () => Promise<Page>,
-): Promise<[Page, Page]> {
-  for (let before = await first(), attempt = 0; ; attempt += 1) {
-    const other = await second()
-    const after = await first()
-    if (after.text === before.text || attempt === 20) return [after, other]
-    before = after
-  }
-}
-
 /** Without what differs between two services: ports and request ids. */
-function withoutAddress(text: string, { url }: TestService): string {
-  return text.replaceAll(url, '').replaceAll(/<code>[A-Za-z0-9_-]{16}<\/code>/g, '')
+function shown({ status, text }: { status: number; text: string }, { url }: TestService) {
+  return { status, text: text.replaceAll(url, '').replaceAll(/<code>[A-Za-z0-9_-]{16}<\/code>/g, '') }
 }
 
 test('the status shows and counts only what is in areas that may be read', async () => {

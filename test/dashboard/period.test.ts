@@ -59,7 +59,7 @@ describe('periods, comparisons and bests, in a browser', needsChromium, () => {
     await page.getByLabel('From').focus()
     await page.keyboard.press('ArrowLeft')
     await page.getByLabel('From').fill('2026-01-05')
-    await page.getByLabel('to', { exact: true }).fill('2026-02-01')
+    await page.getByLabel('To', { exact: true }).fill('2026-02-01')
     await page.getByRole('button', { name: 'Show' }).first().click()
     await page.waitForURL(url => url.search.includes('from=2026-01-05') && url.search.includes('to=2026-02-01'))
     await page.getByText('5 Jan – 1 Feb').first().waitFor()

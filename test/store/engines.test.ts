@@ -24,6 +24,7 @@ import {
   trainingSession,
   trainingTemplate,
 } from '../support/records.ts'
+import { atOneTime } from '../support/waiting.ts'
 import { archiveOf, unlimited } from '../support/service.ts'
 
 // engine: any
@@ -213,10 +214,11 @@ async function compareAnswers(other: Served, asked: readonly string[], names: re
     for (const address of asked) {
       let next: string | undefined = address
       for (let pages = 0; next !== undefined && pages < 3; pages += 1) {
-        const [expected, found]: Answered[] = await Promise.all([
-          answer(reference, next, name),
-          answer(other, next, name),
-        ])
+        const path: string = next
+        const [expected, found]: Answered[] = await atOneTime(
+          () => answer(reference, path, name),
+          () => answer(other, path, name),
+        )
         assert.deepEqual(found, expected, `${name} asks ${next}`)
         const status = expected?.status ?? 0
         statuses.set(status, (statuses.get(status) ?? 0) + 1)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -16,4 +17,19 @@ export async function within(milliseconds: number, holds: () => Promise<boolean>
     // Asking costs time too, the more the slower the machine is.
     await sleep(Math.min(20 + elapsed / 20, 200))
   }
+}
+
+/** What both return at one time: asked again if they differ, until the first does not change meanwhile, as what has times in it does. */
+export async function atOneTime<Value>(
+  first: () => Promise<Value>,
+  second: () => Promise<Value>,
+): Promise<[first: Value, second: Value]> {
+  let [one, other] = await Promise.all([first(), second()])
+  for (let attempt = 0; attempt < 20 && !isDeepStrictEqual(one, other); attempt += 1) {
+    const before = await first()
+    other = await second()
+    one = await first()
+    if (isDeepStrictEqual(before, one)) break
+  }
+  return [one, other]
 }
