@@ -1,13 +1,22 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { Decrypter, Encrypter } from 'age-encryption'
+import { createRequire } from 'node:module'
+import type * as Age from 'age-encryption'
 import { BackupFileError, MissingIdentityError } from './errors.ts'
 import { readChunks, startOf } from './files.ts'
 
 /** Streams of age v1, which the `age` tool reads and writes, too. */
 
+const load = createRequire(import.meta.url)
+
+/** Loaded when something is encrypted or decrypted: it takes some megabytes, which most commands can do without. */
+function age() {
+  // The package has these types.
+  return load('age-encryption') as typeof Age
+}
+
 /** Throws an Error that says what is wrong with it. */
 export function checkRecipient(recipient: string) {
-  new Encrypter().addRecipient(recipient)
+  new (age().Encrypter)().addRecipient(recipient)
 }
 
 /** The identities of a file, one a line as `age-keygen` writes them. Throws an Error that says what is wrong with it. */
@@ -17,7 +26,7 @@ export function readIdentities(path: string): readonly string[] {
     .map(line => line.trim())
     .filter(line => line !== '' && !line.startsWith('#'))
   if (identities.length === 0) throw new Error('it holds no identity')
-  const decrypter = new Decrypter()
+  const decrypter = new (age().Decrypter)()
   for (const identity of identities) decrypter.addIdentity(identity)
   return identities
 }
@@ -37,14 +46,14 @@ async function encrypt(
   chunks: AsyncIterable<Uint8Array>,
   recipients: readonly string[],
 ): Promise<AsyncIterable<Uint8Array>> {
-  const encrypter = new Encrypter()
+  const encrypter = new (age().Encrypter)()
   for (const recipient of recipients) encrypter.addRecipient(recipient)
   return encrypter.encrypt(streamOf(chunks))
 }
 
 /** Throws BackupFileError, also while it is read: what was read before must not be used then. */
 async function* decrypt(chunks: AsyncIterable<Uint8Array>, identities: readonly string[]): AsyncGenerator<Uint8Array> {
-  const decrypter = new Decrypter()
+  const decrypter = new (age().Decrypter)()
   for (const identity of identities) decrypter.addIdentity(identity)
   let failure: { readonly error: unknown } | undefined
   try {

@@ -9,7 +9,7 @@ import { makeLog, writeToStderr } from '../http/log.ts'
 import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import type { Service } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
-import { type FullServiceOptions, startService } from './service.ts'
+import type { FullServiceOptions } from './service.ts'
 import { sourceOf, UsageError } from './terminal.ts'
 import { isWorker, onRetirement } from './workers.ts'
 
@@ -118,6 +118,8 @@ const MAX_CLOSE_MS = 10_000
 
 async function listen(options: FullServiceOptions, ports: number): Promise<Service> {
   const { config } = options
+  // Loaded here, because other commands have no use for it.
+  const { startService } = await import('./service.ts')
   try {
     return await startService(options)
   } catch (error) {

@@ -5,7 +5,6 @@ import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
-import { urlOf } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import { listenForMetrics, loadMetrics, maxStopMs, portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
@@ -99,6 +98,7 @@ async function serve(flags: ServeFlags) {
     maxStopMs: maxStopMs(config),
     logFailure: error => log.failure(error, undefined),
   })
+  const { urlOf } = await import('../http/server.ts')
   await welcome(store, urlOf(config.host, address.port), flags)
   await store.close()
 }
