@@ -4,7 +4,7 @@ import { type Area, areas } from '../contract/areas.ts'
 import { type ReadKind, readKinds, type ReadWay } from '../contract/reads.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { transactionId, wasCommitted } from '../store/transactions.ts'
+import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
 import type { Tables } from '../store/tables.ts'
 
 /** Counts who read whose records. */

@@ -6,10 +6,30 @@ import type { FastifyReply } from 'fastify'
 import { matchesEtag } from '../contract/etags.ts'
 import { acceptedEncoding, compress, type Encoding, MIN_COMPRESSED } from './encoding.ts'
 
-/** The files that pages load, by their name below /assets/. Others are not served. */
+/** The files that pages load, by their name below /assets/; several are sent as one. Others are not served. */
 const files = {
   'base.css': ownFile('base.css'),
-  'components.css': ownFile('components.css'),
+  'components.css': [
+    ownFile('components/text.css'),
+    ownFile('components/menus.css'),
+    ownFile('components/buttons.css'),
+    ownFile('components/fields.css'),
+    ownFile('components/notices.css'),
+    ownFile('components/filters.css'),
+    ownFile('components/cards.css'),
+    ownFile('components/facts.css'),
+    ownFile('components/tables.css'),
+    ownFile('components/marks.css'),
+    ownFile('components/tabs.css'),
+    ownFile('components/code.css'),
+    ownFile('components/dialogs.css'),
+    ownFile('components/charts.css'),
+    ownFile('components/calendar.css'),
+    ownFile('components/narrow.css'),
+    ownFile('components/records.css'),
+    ownFile('components/bottom-bar.css'),
+    ownFile('components/print.css'),
+  ],
   'pages.css': ownFile('pages.css'),
   'reference.css': ownFile('reference.css'),
   'start.js': ownFile('start.js'),
@@ -37,7 +57,7 @@ const files = {
   'chart-timeline.js': ownFile('chart-timeline.js'),
   'favicon.svg': ownFile('favicon.svg'),
   'plot.js': ownFile('plot.js'),
-} satisfies Record<string, string>
+} satisfies Record<string, string | readonly string[]>
 
 export type AssetName = keyof typeof files
 
@@ -95,7 +115,7 @@ const loaded = new Map<AssetName, Asset>()
 export function asset(name: AssetName): Asset {
   let known = loaded.get(name)
   if (known === undefined) {
-    const file = readFileSync(files[name])
+    const file = Buffer.concat([files[name]].flat().map(path => readFileSync(path)))
     const body = extname(name) === '.js' ? withVersions(file) : file
     known = new Asset(types[extname(name)] ?? 'application/octet-stream', body)
     loaded.set(name, known)

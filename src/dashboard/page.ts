@@ -3,7 +3,7 @@ import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { SharedAccess } from '../accounts/shared-access.ts'
 import type { Html } from './html.ts'
 import type { Display } from './display.ts'
-import type { Reading } from './reading.ts'
+import type { PageAccess } from './page-access.ts'
 
 /** The sections of the dashboard, with their titles in the navigation. */
 export const sections = {
@@ -49,7 +49,7 @@ export interface Visit {
   readonly store: Store
   readonly viewer: Viewer
   /** What the viewer may read, which every query of records begins with. */
-  readonly reading: Reading
+  readonly pageAccess: PageAccess
   /** The clock of the request, in milliseconds since 1970. */
   readonly now: number
   readonly path: string

@@ -10,15 +10,15 @@ export interface Programs {
   readonly nameOf: (id: number) => string
 }
 
-export async function readPrograms({ store, viewer, reading }: Visit): Promise<Programs> {
-  const all = await programsOf(store, reading.ofAll('training_template'))
+export async function readPrograms({ store, viewer, pageAccess }: Visit): Promise<Programs> {
+  const all = await programsOf(store, pageAccess.ofAll('training_template'))
   const byId = new Map(all.map(program => [program.id, program]))
   // A page names few of them, but often.
   const parsed = new Map<number, ListedProgram | undefined>()
   const find = (id: number) =>
     parsed.getOrInsertComputed(id, () => {
       const program = byId.get(id)
-      if (program !== undefined) reading.note('dtt', program.ownerId)
+      if (program !== undefined) pageAccess.note('dtt', program.ownerId)
       return program?.parse()
     })
   return {

@@ -8,7 +8,7 @@
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
  *    which the policy forbids. A view that names its `charts` loads assets/charts.js and allows the styles that Plot sets.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
- *    Queries take their access from `visit.reading`, which notes whose records are read.
+ *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
  *  - Names, kinds and texts come from names.ts, which implements discreet mode; fields are named by labels.ts.
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in components.ts.
@@ -50,7 +50,7 @@ import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
 import { registerInvitations } from './pages/invitation.ts'
 import { askToSignIn, makeSignIn } from './pages/signin.ts'
-import { Reading } from './reading.ts'
+import { PageAccess } from './page-access.ts'
 import { sessionOf } from './session-cookie.ts'
 import { viewerOf } from './viewer.ts'
 
@@ -176,7 +176,7 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
   return {
     store,
     viewer,
-    reading: new Reading({ grant, now }, viewer.subject.id),
+    pageAccess: new PageAccess({ grant, now }, viewer.subject.id),
     now,
     path: target.path,
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
@@ -189,9 +189,9 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
 }
 
 /** Counts what a page reads of others. Own records that somebody views on pages are not counted. */
-function recordReads(reads: ReadLog, { viewer, reading, now }: Visit, kind: ReadKind) {
+function recordReads(reads: ReadLog, { viewer, pageAccess, now }: Visit, kind: ReadKind) {
   const { accountId } = viewer.session
-  for (const [area, owner] of reading.noted()) {
+  for (const [area, owner] of pageAccess.noted()) {
     if (owner !== accountId)
       reads.record({ accountId, via: 'dashboard', tokenId: 0, tokenName: '' }, owner, area, kind, now)
   }

@@ -13,11 +13,11 @@ import { countText, dateText, durationText, numberText } from '../text.ts'
 export const bestPages: readonly Page[] = [{ path: '/bests', handler: showBests }]
 
 async function showBests(visit: Visit) {
-  const { store, viewer, now, reading } = visit
+  const { store, viewer, now, pageAccess } = visit
   const until = countedUntil(viewer.asOf, now)
   const [sessions, locks] = await Promise.all([
-    allTrainings(store, reading.sessions('dtt')),
-    lockHistory(store, reading.sessions('lkbx'), until),
+    allTrainings(store, pageAccess.sessions('dtt')),
+    lockHistory(store, pageAccess.sessions('lkbx'), until),
   ])
   const bests = trainingBests(sessions, viewer.timeZone, now)
   const longest = longestLocked(withoutPractice(locks), until)

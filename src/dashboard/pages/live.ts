@@ -8,12 +8,12 @@ import type { LiveState, Page, Visit } from '../page.ts'
 /** Open pages request this once a minute: a validator that changes when they have to be drawn again. */
 export const livePages: readonly Page[] = [{ path: '/live', handler: readLive }]
 
-async function readLive({ store, viewer, reading, now }: Visit): Promise<LiveState> {
+async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<LiveState> {
   const { subject, session, asOf, timeZone } = viewer
   const kept = await keptReads(store)
   const [lock, sessions] = await Promise.all([
-    runningLock(store, reading.sessions('lkbx'), kept),
-    allTrainings(store, reading.sessions('dtt'), kept),
+    runningLock(store, pageAccess.sessions('lkbx'), kept),
+    allTrainings(store, pageAccess.sessions('dtt'), kept),
   ])
   const {
     elapsed: _elapsed,

@@ -16,12 +16,12 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, reading, id, now, baseUrl, path, query } = visit
+  const { store, viewer, pageAccess, id, now, baseUrl, path, query } = visit
   const until = countedUntil(viewer.asOf, now)
-  const session = await lockSession(store, reading.ofAll('lock_session'), id, until)
+  const session = await lockSession(store, pageAccess.ofAll('lock_session'), id, until)
   if (session === undefined) throw notFound('Lock session')
   const { owner, record, document, intervals, endAt, template } = session
-  reading.note('lkbx', owner)
+  pageAccess.note('lkbx', owner)
   const { locked, open, longest } = totalsOf(intervals)
   const breaks = intervals.filter(interval => !interval.locked).length
   const started = Date.parse(record.startDate)
@@ -30,8 +30,8 @@ async function showSession(visit: Visit) {
   const shownJson = isHidden ? withoutTime(document) : document
   const file = jsonFile(visit, `lock-session-${id}`, shownJson)
   if (file !== undefined) return file
-  const used = template === null ? undefined : await lockTemplate(store, reading.ofAll('lock_template'), template)
-  if (used !== undefined) reading.note('lkbx', used.owner)
+  const used = template === null ? undefined : await lockTemplate(store, pageAccess.ofAll('lock_template'), template)
+  if (used !== undefined) pageAccess.note('lkbx', used.owner)
   return view({
     section: 'locks',
     title: recordName(viewer, 'lock', record),

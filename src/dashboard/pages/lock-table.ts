@@ -19,8 +19,8 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 /** Lock sessions as a table, and as files. */
 
 export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Promise<Html> {
-  const { store, viewer, reading, query, now } = visit
-  const access = reading.sessions('lkbx')
+  const { store, viewer, pageAccess, query, now } = visit
+  const access = pageAccess.sessions('lkbx')
   const state = query.get('state') ?? ''
   const paged = paginate(state === '' ? entries : entries.filter(entry => entry.state === state), readPage(query))
   const ids = paged.rows.map(({ id }) => id)
@@ -176,7 +176,7 @@ interface DownloadedLock {
 
 /** Sessions that the table shows, with their records. Notes the read at once: what is noted after the response began is lost. */
 function filteredSessions(visit: Visit): AsyncIterable<DownloadedLock> {
-  return readSessions(visit, visit.reading.sessions('lkbx'))
+  return readSessions(visit, visit.pageAccess.sessions('lkbx'))
 }
 
 /** A few at a time, because records are large. */

@@ -23,8 +23,8 @@ export const lockTemplatePages: readonly Page[] = [
 ]
 
 async function showTemplates(visit: Visit) {
-  const { store, viewer, reading, path, query } = visit
-  const total = await countLockTemplates(store, reading.templates('lock_template'))
+  const { store, viewer, pageAccess, path, query } = visit
+  const total = await countLockTemplates(store, pageAccess.templates('lock_template'))
   const rows = rowsOfPage(total, readPage(query))
   const templates = await templatesOfSubject(visit, rows)
   return view({
@@ -88,18 +88,18 @@ function templateTable(viewer: Viewer, templates: readonly TemplateUse[]): Html 
   )
 }
 
-function templatesOfSubject({ store, reading }: Visit, rows?: { readonly limit: number; readonly offset: number }) {
-  return lockTemplates(store, reading.templates('lock_template'), reading.ofAll('lock_session'), rows)
+function templatesOfSubject({ store, pageAccess }: Visit, rows?: { readonly limit: number; readonly offset: number }) {
+  return lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'), rows)
 }
 
 async function showTemplate(visit: Visit) {
-  const { store, viewer, reading, id, now, baseUrl, path, query } = visit
-  const template = await lockTemplate(store, reading.ofAll('lock_template'), id)
+  const { store, viewer, pageAccess, id, now, baseUrl, path, query } = visit
+  const template = await lockTemplate(store, pageAccess.ofAll('lock_template'), id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
   const file = jsonFile(visit, `lock-template-${id}`, document)
   if (file !== undefined) return file
-  const access = reading.sessions('lkbx', owner)
+  const access = pageAccess.sessions('lkbx', owner)
   const entries = (await keptLockEntries(store, access)).filter(entry => entry.template === id)
   const shown = paginate(entries, readPage(query))
   const until = countedUntil(viewer.asOf, now)

@@ -23,8 +23,8 @@ export const lockPages: readonly Page[] = [
 ]
 
 async function showLocks(visit: Visit) {
-  const { store, viewer, reading, now } = visit
-  const sessions = reading.sessions('lkbx')
+  const { store, viewer, pageAccess, now } = visit
+  const sessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const entries = await keptLockEntries(store, sessions)
   const [newest] = entries

@@ -25,10 +25,10 @@ const MAX_RECENT_EVENTS = 8
 const MAX_SPARK_GRADES = 10
 
 async function showOverview(visit: Visit) {
-  const { store, viewer, reading, now } = visit
+  const { store, viewer, pageAccess, now } = visit
   const { timeZone } = viewer
-  const trainings = reading.sessions('dtt')
-  const lockSessions = reading.sessions('lkbx')
+  const trainings = pageAccess.sessions('dtt')
+  const lockSessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
   const [newest, sessions, all, locks, newLocks, current, programs] = await Promise.all([

@@ -16,14 +16,14 @@ import { percentText } from './training-summaries.ts'
 import { sessionColumns } from './training-table.ts'
 
 export async function showProgram(visit: Visit) {
-  const { store, viewer, reading, id, path, query, baseUrl, now } = visit
-  const found = await findProgram(store, reading.ofAll('training_template'), id)
+  const { store, viewer, pageAccess, id, path, query, baseUrl, now } = visit
+  const found = await findProgram(store, pageAccess.ofAll('training_template'), id)
   if (found === undefined) throw notFound('Training program')
   const { program, document } = found
-  reading.note('dtt', program.ownerId)
+  pageAccess.note('dtt', program.ownerId)
   const file = jsonFile(visit, `program-${id}`, document)
   if (file !== undefined) return file
-  const sessions = await keptTrainingsWith(store, reading.sessions('dtt'), id)
+  const sessions = await keptTrainingsWith(store, pageAccess.sessions('dtt'), id)
   const tagline = freeText(viewer, program.tagline)
   const [first] = sessions
   const charts = [

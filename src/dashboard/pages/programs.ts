@@ -17,11 +17,11 @@ export const programPages: readonly Page[] = [
   { path: '/programs/:id', handler: showProgram },
 ]
 
-async function showPrograms({ store, viewer, reading, now, path, query }: Visit) {
-  const access = reading.templates('training_template')
+async function showPrograms({ store, viewer, pageAccess, now, path, query }: Visit) {
+  const access = pageAccess.templates('training_template')
   const [{ total, inUse }, uses] = await Promise.all([
     programCounts(store, access),
-    keptProgramUses(store, reading.sessions('dtt')),
+    keptProgramUses(store, pageAccess.sessions('dtt')),
   ])
   const rows = rowsOfPage(total, readPage(query))
   const shown = paged(await programPage(store, access, rows), total, rows)

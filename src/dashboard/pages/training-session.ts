@@ -26,13 +26,13 @@ import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, nu
 export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, reading, id, baseUrl, path, query } = visit
-  const session = await trainingSession(store, reading.ofAll('training_session'), id)
+  const { store, viewer, pageAccess, id, baseUrl, path, query } = visit
+  const session = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (session === undefined) throw notFound('Training session')
   const { owner, at, grade, passed, reps, distance, approximate, program, document } = session
   const [programs, { before, after }] = await Promise.all([
     readPrograms(visit),
-    neighboursOf(store, reading.sessions('dtt', owner), session),
+    neighboursOf(store, pageAccess.sessions('dtt', owner), session),
   ])
   const file = jsonFile(visit, `training-session-${id}`, document)
   if (file !== undefined) return file

@@ -26,11 +26,11 @@ export const trainingPages: readonly Page[] = [
 ]
 
 async function showTraining(visit: Visit) {
-  const { store, viewer, reading, now, query } = visit
+  const { store, viewer, pageAccess, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
-    keptTrainings(store, reading.sessions('dtt'), span?.compared.from),
+    keptTrainings(store, pageAccess.sessions('dtt'), span?.compared.from),
     readPrograms(visit),
   ])
   const within = inside(history, span)
@@ -79,8 +79,8 @@ const noTraining = emptyState(
   html`Here you would see your sessions with their grades, repetitions and distances over time. ${WAYS_IN}`,
 )
 
-async function isWithout({ store, reading }: Visit): Promise<boolean> {
-  return (await newestTrainings(store, reading.sessions('dtt'), 1)).length === 0
+async function isWithout({ store, pageAccess }: Visit): Promise<boolean> {
+  return (await newestTrainings(store, pageAccess.sessions('dtt'), 1)).length === 0
 }
 
 function inside(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
@@ -120,10 +120,10 @@ function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[]
 }
 
 async function filteredSessions(visit: Visit) {
-  const { store, viewer, reading, now, query } = visit
+  const { store, viewer, pageAccess, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
-  const history = await trainingHistory(store, reading.sessions('dtt'), span?.from, span?.to)
+  const history = await trainingHistory(store, pageAccess.sessions('dtt'), span?.from, span?.to)
   const programs = await readPrograms(visit)
   return { programs, sessions: sortedBy(filters, filtered(history, filters), programs) }
 }
@@ -177,10 +177,10 @@ async function downloadRecords(visit: Visit) {
 /** A few at a time: records are large. */
 const RECORDS_AT_ONCE = 200
 
-async function* recordLines({ store, reading }: Visit, ids: readonly number[]): AsyncGenerator<string> {
+async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]): AsyncGenerator<string> {
   for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
     const some = ids.slice(start, start + RECORDS_AT_ONCE)
-    const records = await trainingRecords(store, reading.sessions('dtt'), some)
+    const records = await trainingRecords(store, pageAccess.sessions('dtt'), some)
     // Records that were removed meanwhile are left out.
     yield some
       .map(id => records.get(id))

@@ -12,7 +12,7 @@ import type { Area } from '../contract/areas.ts'
 import type { RecordName } from '../store/tables.ts'
 
 /** What a page may read. It notes whose records the page reads, for the log of reads. */
-export class Reading {
+export class PageAccess {
   readonly #holder: AccessHolder
   readonly #subject: number
   readonly #owners: Readonly<Record<Area, Set<number>>> = { lkbx: new Set(), dtt: new Set() }
