@@ -1,0 +1,145 @@
+import { sql } from 'kysely'
+import { account } from './account-kinds.ts'
+import type { Cell, Kind, Merge, Row } from './kind.ts'
+import { Errors } from './report.ts'
+import { ROWS_AT_ONCE } from './staging-batch.ts'
+import { conflicts, differs, hasUsername, isRemoved, isTaken, same } from './staging-conditions.ts'
+import type { StagingTables } from './staging-tables.ts'
+
+/** Rejects lines that contradict each other, and removes those that only repeat an earlier line. */
+export async function compareLines(staging: StagingTables) {
+  const stagedAccounts = staging.tableOf(account)
+  for (const [kind, batch] of staging.batches) {
+    const { key, identity, accounts } = kind
+    const staged = staging.tableOf(kind)
+    // The index has all columns that are compared, so that no comparison reads the documents.
+    const compared = new Set([...key, 'line', ...identity, ...accounts])
+    await staging.run(`create index if not exists ${staged}_key on ${staged} (${[...compared].join(', ')})`)
+    if (staging.options.rowOf !== undefined)
+      await staging.run(`create index if not exists ${staged}_line on ${staged} (line)`)
+    const earlier = `from ${staged} as other where ${same(kind, 'other')} and other.line < incoming.line`
+    const repeats = `exists (select 1 ${earlier})`
+    if ((await staging.lines(kind, repeats)).count > 0) {
+      const contradicts = `exists (select 1 ${earlier} and (${differs(kind, 'other')}))`
+      await reject(staging, kind, 'is the same record as an earlier line, with other content', contradicts)
+      batch.repeated += await staging.run(`delete from ${staged} as incoming where ${repeats}`)
+    }
+  }
+  await staging.run(`create index if not exists ${stagedAccounts}_name on ${stagedAccounts} (username, id)`)
+  await reject(staging, account, 'has the username of another account in this archive', hasUsername(stagedAccounts))
+}
+
+/** Rejects lines that contradict the store. */
+export async function compareWithStore(staging: StagingTables) {
+  const { onConflict, isArchive } = staging.options
+  const stagedAccounts = staging.tableOf(account)
+  for (const kind of staging.batches.keys()) {
+    for (const column of kind === account ? ['id'] : kind.accounts)
+      await reject(staging, kind, REMOVED, isRemoved(column))
+  }
+  for (const kind of staging.batches.keys()) {
+    if (!isArchive && kind.isOwned) await reject(staging, kind, ID_TAKEN, isTaken(kind))
+    if (kind.merge !== undefined && !(kind.merge.unlessArchive && isArchive))
+      await mergeStored(staging, kind, kind.merge)
+  }
+  const keepsName =
+    onConflict === 'replace'
+      ? `not exists (select 1 from ${stagedAccounts} as renamed where renamed.id = someone.id)`
+      : 'not exists (select 1 from account as stored where stored.id = incoming.id)'
+  await reject(staging, account, USERNAME_TAKEN, hasUsername('account', keepsName))
+  for (const kind of staging.batches.keys()) {
+    if (onConflict === 'fail') {
+      const reason = 'is a record that the store has with other content (see --on-conflict)'
+      await reject(staging, kind, reason, conflicts(kind))
+    }
+    for (const column of kind.accounts) {
+      const nobody = (accounts: string) =>
+        `not exists (select 1 from ${accounts} as someone where someone.id = incoming.${column})`
+      await reject(
+        staging,
+        kind,
+        'names an account that neither the archive nor the store has: add it under this id first (account add --id)',
+        `${nobody(stagedAccounts)} and ${nobody('account')}`,
+      )
+    }
+  }
+}
+
+/** Completes staged rows with values of the stored ones that their lines do not have. */
+async function mergeStored(staging: StagingTables, kind: Kind, merge: Merge) {
+  const { table, columns } = kind
+  const { rowOf } = staging.options
+  const staged = staging.batches.get(kind)?.columns ?? []
+  const shown = [
+    'incoming.line',
+    ...(rowOf === undefined ? staged.map(column => `incoming.${column} as incoming_${column}`) : []),
+    ...columns.map(column => `stored.${column} as stored_${column}`),
+  ]
+  let after = -1
+  for (;;) {
+    const { rows } = await sql
+      .raw<Row>(
+        `select ${shown.join(', ')} from ${staging.tableOf(kind)} as incoming
+          join ${table} as stored on ${same(kind, 'stored')}
+          where incoming.line > ${after} and (${merge.condition}) order by incoming.line limit ${ROWS_AT_ONCE}`,
+      )
+      .execute(staging.db)
+    for (const row of rows) {
+      const pick = (prefix: string, names: readonly string[]) =>
+        Object.fromEntries(names.map(name => [name, row[`${prefix}_${name}`] ?? null]))
+      const incoming = (await rowOf?.(Number(row['line']), kind)) ?? pick('incoming', staged)
+      const merged = merge.row(incoming, pick('stored', columns), staging.options)
+      const changes = Object.entries(merged)
+        .filter(([column]) => staged.includes(column))
+        .map(([column, cell]) => sql`${sql.ref(column)} = ${cell}`)
+      await sql`update ${sql.table(staging.tableOf(kind))} set ${sql.join(changes)} where line = ${row['line']}`.execute(
+        staging.db,
+      )
+    }
+    if (rows.length < ROWS_AT_ONCE) return
+    after = Number(rows.at(-1)?.['line'])
+  }
+}
+
+/** Rejects the rows that match a condition. */
+async function reject(staging: StagingTables, kind: Kind, reason: string, condition: string) {
+  const { rejects, rawOf } = staging.options
+  if (rejects instanceof Errors) {
+    const { lines, count } = await staging.lines(kind, condition)
+    return rejects.addAll(lines, count, reason)
+  }
+  const batch = staging.batches.get(kind)
+  for (;;) {
+    const { rows } = await sql
+      .raw<{ line: Cell; record_id: Cell; owner_id: Cell; raw: string | null }>(
+        `select incoming.line, incoming.${kind.recordColumn} as record_id, incoming.${kind.ownerColumn} as owner_id,
+          ${rawOf === undefined ? 'incoming.raw' : 'null as raw'}
+          from ${staging.tableOf(kind)} as incoming where ${condition} order by incoming.line limit ${ROWS_AT_ONCE}`,
+      )
+      .execute(staging.db)
+    if (rows.length === 0 || batch === undefined) return
+    for (const row of rows) {
+      const line = Number(row.line)
+      rejects.add({
+        line,
+        kind: kind.name,
+        recordId: Number(row.record_id),
+        ownerId: Number(row.owner_id),
+        reason,
+        raw: rawOf === undefined ? (row.raw ?? undefined) : await rawOf(line, kind),
+      })
+    }
+    batch.rejected += rows.length
+    await staging.run(
+      `delete from ${staging.tableOf(kind)} where line in (${rows.map(row => Number(row.line)).join(', ')})`,
+    )
+    await rejects.flushFull()
+  }
+}
+
+const USERNAME_TAKEN =
+  'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'
+
+const ID_TAKEN = 'the id is taken by a record of another account'
+
+const REMOVED = 'is of an account that was removed here: account add --id allows it to come back'
