@@ -6,7 +6,7 @@ import { type LockEntry, lockEntries } from './lock-queries.ts'
 import { type ProgramUse, programUses } from './program-queries.ts'
 import { trainingHistory, trainingsWith } from './training-queries.ts'
 import { allTrainings } from './training-rows.ts'
-import type { SessionStats } from './training.ts'
+import { sessionsBetween, type SessionStats } from './training.ts'
 
 /** The history of an account as pages read it: kept in memory until its records change. */
 
@@ -26,7 +26,7 @@ export async function keptTrainings(
     () => trainingHistory(store, access, day),
     ({ length }) => length,
   )
-  return sessions.filter(({ at }) => at >= from)
+  return sessionsBetween(sessions, from)
 }
 
 /** The training sessions that were run with a program, the oldest first. */

@@ -54,6 +54,12 @@ export async function lockEntries(store: Store, access: OwnerAccess): Promise<Lo
   return store.read(allLocks, access)
 }
 
+/** Which of some lock templates are for practice, in order. */
+export async function practiceTemplates(store: Store, ids: readonly number[]): Promise<number[]> {
+  if (ids.length === 0) return []
+  return (await store.read(practiceTemplatesById, { ids })).map(({ id }) => id)
+}
+
 /** Some lock sessions of an account, in the order of their identifiers here. */
 export async function someLocks(
   store: Store,
@@ -166,6 +172,13 @@ const allLocks = query<OwnerAccess, LockEntry>(
     select id, lock_state as state, template_id as template from lock_session
     where ${isReadableOf(param)}
     order by at desc, id desc`,
+)
+
+const practiceTemplatesById = query<{ ids: readonly number[] }, { id: number }>(
+  param => sql`
+    select distinct id from lock_template
+    where id in ${param.rows(values => values.ids)} and is_test_lock = 1
+    order by id`,
 )
 
 const locksById = query<OwnerAccess & { ids: readonly number[] }, LockRow>(

@@ -43,7 +43,8 @@ export function lockStatistics(
   now: number,
 ): { readonly total: LockStatistics; readonly buckets: readonly LockStatistics[] } {
   const boundaries = boundariesOf(buckets)
-  const times = timesByPeriod(stateIntervals(sessions, now), boundaries)
+  const states = stateIntervals(sessions, now)
+  const times = timesByPeriod(states, boundaries)
   const started = countByPeriod(
     sessions.map(({ at }) => at).filter(at => at <= now),
     boundaries,
@@ -56,7 +57,7 @@ export function lockStatistics(
     statisticsOf(times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
   )
   const whole = { start: boundaries[0] ?? 0, end: boundaries.at(-1) ?? 0 }
-  const [time = NO_TIME] = timesByPeriod(stateIntervals(sessions, now), [whole.start, whole.end])
+  const [time = NO_TIME] = timesByPeriod(states, [whole.start, whole.end])
   return { total: statisticsOf(time, sum(started), sum(ended), whole, now), buckets: parts }
 }
 

@@ -1,6 +1,5 @@
-import { longestLocked, trainingBests, type TrainingBests } from '../../stats/bests.ts'
-import { withoutPractice } from '../../stats/lock-statistics.ts'
-import { lockHistory } from '../../stats/lock-queries.ts'
+import { trainingBests, type TrainingBests } from '../../stats/bests.ts'
+import { keptLongestLock } from '../../stats/kept-longest-lock.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import { card, emptyState, facts } from '../components.ts'
@@ -15,12 +14,11 @@ export const bestPages: readonly Page[] = [{ path: '/bests', handler: showBests 
 async function showBests(visit: Visit) {
   const { store, viewer, now, pageAccess } = visit
   const until = countedUntil(viewer.asOf, now)
-  const [sessions, locks] = await Promise.all([
+  const [sessions, longest] = await Promise.all([
     allTrainings(store, pageAccess.sessions('dtt')),
-    lockHistory(store, pageAccess.sessions('lkbx'), until),
+    keptLongestLock(store, pageAccess.sessions('lkbx'), until),
   ])
   const bests = trainingBests(sessions, viewer.timeZone, now)
-  const longest = longestLocked(withoutPractice(locks), until)
   const rows = [
     ...trainingRows(bests),
     ...(longest === undefined

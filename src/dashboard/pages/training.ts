@@ -5,7 +5,7 @@ import { csv } from '../csv.ts'
 import { keptTrainings } from '../../stats/kept-history.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/training-queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
-import { filtered, type SessionStats, totalsByKind } from '../../stats/training.ts'
+import { filtered, sessionsBetween, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
@@ -33,13 +33,16 @@ async function showTraining(visit: Visit) {
     keptTrainings(store, pageAccess.sessions('dtt'), span?.compared.from),
     readPrograms(visit),
   ])
-  const within = inside(history, span)
+  const within = span === undefined ? history : sessionsBetween(history, span.from, span.to)
   const sessions = filtered(within, filters)
   const bar = filterBar(visit, filters, programs, within)
   if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
     return view({ section: 'training', title: 'Training', body: noTraining })
   }
-  const before = filtered(earlier(history, span), filters)
+  const before = filtered(
+    span === undefined ? [] : sessionsBetween(history, span.compared.from, span.compared.to),
+    filters,
+  )
   const compared =
     filters.compare === undefined || span === undefined
       ? undefined
@@ -81,16 +84,6 @@ const noTraining = emptyState(
 
 async function isWithout({ store, pageAccess }: Visit): Promise<boolean> {
   return (await newestTrainings(store, pageAccess.sessions('dtt'), 1)).length === 0
-}
-
-function inside(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
-  return span === undefined ? history : history.filter(({ at }) => at >= span.from && at < span.to)
-}
-
-function earlier(history: readonly SessionStats[], span: Span | undefined): readonly SessionStats[] {
-  if (span === undefined) return []
-  const { from, to } = span.compared
-  return history.filter(({ at }) => at >= from && at < to)
 }
 
 /** The time that the charts show: the range, or whole weeks from the first session on. */

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seeded } from '../../src/demo/random.ts'
+import { longestLocked } from '../../src/stats/bests.ts'
+import { keptLongestLock } from '../../src/stats/kept-longest-lock.ts'
+import { withoutPractice } from '../../src/stats/lock-statistics.ts'
+import { lockHistory } from '../../src/stats/lock-queries.ts'
+import { account, lockSegment, lockSession, lockTemplate } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+const access = { owner: 1, start: Number.MIN_SAFE_INTEGER }
+const HOUR = 3_600_000
+const FIRST = Date.parse('2026-01-01T00:00:00Z')
+const text = (hour: number) => new Date(FIRST + hour * HOUR).toISOString()
+
+test('the longest locked stretch is the same whether what ended was read before or not, while locks run and when rules change', async () => {
+  for (const seed of [1, 2, 3, 4]) {
+    const random = seeded(seed)
+    const sessions = Array.from({ length: 30 }, (_, index) => {
+      const start = random.whole(0, 400)
+      const end = start + random.whole(1, 40)
+      const isActive = random.chance(0.1)
+      return lockSession(
+        index + 1,
+        1,
+        {
+          startDate: text(start),
+          ...(isActive ? { isActive, lockState: 'locked' } : { endDate: text(end) }),
+          LockSegment: [
+            lockSegment(index * 3 + 1, 'start', text(start), true),
+            lockSegment(index * 3 + 2, 'break', text((start + end) / 2), false),
+            lockSegment(index * 3 + 3, 'locked', text((start + end) / 2 + 0.5), true),
+          ],
+        },
+        { templateId: random.whole(41, 43) },
+      )
+    })
+    const templates = [41, 42, 43].map(id => lockTemplate(id, 1, { isTestLock: id === 43 }))
+    await using service = await startService([account(1, 'ann'), ...templates, ...sessions])
+    const { store } = service
+    const check = async (hour: number) => {
+      const until = FIRST + hour * HOUR
+      const computed = longestLocked(withoutPractice(await lockHistory(store, access, until)), until)
+      const kept = await keptLongestLock(store, access, until)
+      assert.equal(kept?.seconds, computed?.seconds, `seed ${seed}, hour ${hour}`)
+    }
+    for (const hour of [300, 500, 200, 350, 1000, 0]) await check(hour)
+    await store.db.updateTable('lock_template').set({ is_test_lock: 1 }).where('id', '=', 42).execute()
+    await check(1000)
+  }
+})
