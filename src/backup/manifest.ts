@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { Type } from 'typebox'
-import { Value } from 'typebox/value'
 import type { Tables } from '../store/tables.ts'
 import { BackupFileError } from './errors.ts'
 import { overwrite, sha256Without } from './files.ts'
@@ -52,6 +51,8 @@ export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undef
   if (tables.length === 0) return undefined
   const { rows } = await sql<{ name: string; value: string }>`select name, value from backup`.execute(db)
   const found = Object.fromEntries(rows.map(({ name, value }) => [name, value]))
+  // Three hundred modules, which only those who read backups need.
+  const { Value } = await import('typebox/value')
   try {
     const counts: unknown = JSON.parse(found['rows'] ?? '')
     return Value.Parse(ManifestSchema, { ...found, schema: Number(found['schema']), rows: counts })

@@ -7,10 +7,10 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'read
   readonly sample?: SampleAccount | undefined
 }
 
-/** Starts the service with its pages, which are loaded while it starts. */
+/** Starts the service with its pages, which are loaded with the first request for one: who only uses the API needs less memory. */
 export function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
   const reads = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
-  const pages = import('../dashboard/app.ts').then(({ makePages }) => makePages({ store, config, log, reads, sample }))
+  const pages = async () => (await import('../dashboard/app.ts')).makePages({ store, config, log, reads, sample })
   return startServer({ ...options, reads, pages })
 }

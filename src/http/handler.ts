@@ -21,7 +21,7 @@ interface HandlerOptions {
   readonly config: Config
   readonly log: Log
   readonly api: Handle
-  readonly pages: Promise<Pages> | undefined
+  readonly pages: (() => Promise<Pages>) | undefined
   readonly responder: Responder
   readonly shutdown: Shutdown
 }
@@ -29,8 +29,7 @@ interface HandlerOptions {
 /** Reads and checks a request, routes it by its path, and sends an error if a step throws. */
 export function makeHandler({ store, config, log, api, pages, responder, shutdown }: HandlerOptions) {
   const health = makeHealth(store, responder, shutdown)
-  // An error is handled when a page is requested.
-  pages?.catch(() => {})
+  let madePages: Promise<Pages> | undefined
 
   const fail = (context: RequestContext, thrown: unknown) => {
     const { response } = context
@@ -58,7 +57,12 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
   const handlePage = async (context: RequestContext) => {
     if (pages === undefined) throw new ApiError('no_route')
     if (shutdown.isClosing && context.connection.isNewest(context)) context.response.setHeader('Connection', 'close')
-    return (await pages).handle(context)
+    madePages ??= pages().catch((error: unknown) => {
+      // The next request tries again.
+      madePages = undefined
+      throw error
+    })
+    return (await madePages).handle(context)
   }
 
   /** SQLite needs no timeout: its reads block the event loop, timers included, and end by themselves. */

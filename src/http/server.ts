@@ -37,8 +37,8 @@ export interface ServiceOptions {
   readonly log: Log
   readonly metrics?: Metrics | undefined
   readonly reads: ReadLog
-  /** Handles all paths except the API and health; without it, these paths do not exist. */
-  readonly pages?: Promise<Pages> | undefined
+  /** Handles all paths except the API and health, and is made for the first of them; without it, these paths do not exist. */
+  readonly pages?: (() => Promise<Pages>) | undefined
   /** For tests: the undocumented parts of Node to use, instead of all that work. */
   readonly internals?: NodeInternals
 }

@@ -104,6 +104,17 @@ test('the tools for assistants, with their package, are loaded only by the comma
   assert.match(textOf('cli/mcp.ts'), /^ +const \{ serveMcp \} = await import\('\.\.\/mcp\/server\.ts'\)$/m)
 })
 
+test('pages are loaded with the first request for one: a service that is only used for its API needs less memory', () => {
+  const users = imports.filter(
+    ({ from, to, isType }) => unitOf(to) === 'dashboard' && unitOf(from) !== 'dashboard' && !isType,
+  )
+  assert.deepEqual(
+    users.map(({ from, to }) => `${from} -> ${to}`),
+    ['cli/service.ts -> dashboard/app.ts'],
+  )
+  assert.match(textOf('cli/service.ts'), /async \(\) => \(await import\('\.\.\/dashboard\/app\.ts'\)\)\.makePages/)
+})
+
 test('a resource is two files of one name: its endpoints in contract, its handlers in resources', () => {
   const named = (unit: string, content: RegExp) =>
     files
