@@ -6,7 +6,9 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error)
   if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
   if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
-  return isInDoubt(error) || UNAVAILABLE.test(code) || POOLER_ERROR.test(code) ? unavailable(error) : error
+  return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) || POOLER_ERROR.test(code)
+    ? unavailable(error)
+    : error
 }
 
 export function unavailable(error: unknown): StoreUnavailableError {
@@ -41,6 +43,9 @@ const CLOSED_MESSAGE = /^(Connection terminated|Client (has encountered a connec
 
 // Wrong password or role, database missing or dropped, read-only, out of resources, lock timeout, cancelled, I/O error.
 const UNAVAILABLE = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
+
+// A table or column that is not there: the database is empty until it is restored, or has an older schema.
+const MISSING = /^(42P01|42703)$/
 
 // A key that was taken or removed in the meantime, a deadlock, a conflict with recovery on a replica.
 const CONFLICT = /^(23503|23505|40...)$/

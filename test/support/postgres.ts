@@ -38,16 +38,18 @@ export function sharedServer(): Promise<PostgresServer> {
 interface ServerOptions {
   /** More settings, as in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Any free one if undefined. */
+  readonly port?: number
   /** The server to follow, as a streaming replica. */
   readonly follows?: PostgresServer
 }
 
-export async function startPostgres({ settings = {}, follows }: ServerOptions = {}): Promise<PostgresServer> {
+export async function startPostgres(options: ServerOptions = {}): Promise<PostgresServer> {
+  const { settings = {}, follows, port = await freePort() } = options
   if (postgresPrograms === undefined) throw new Error('there is no PostgreSQL server on this machine')
   const parent = mkdtempSync(join(tmpdir(), 'lockstep-postgres-'))
   const folder = join(parent, 'data')
   if (process.getuid?.() === 0) spawnSync('chown', ['postgres', parent])
-  const port = await freePort()
   if (follows === undefined) {
     await program('initdb', ['-D', folder, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-sync'])
   } else {
@@ -64,14 +66,14 @@ export async function startPostgres({ settings = {}, follows }: ServerOptions = 
     max_connections: '200',
     ...settings,
   }
-  const options = Object.entries(all)
+  const flags = Object.entries(all)
     .map(([name, value]) => `-c ${name}='${value}'`)
     .join(' ')
   const server: PostgresServer = {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     port,
     folder,
-    start: () => program('pg_ctl', ['-D', folder, '-w', '-t', '30', '-l', join(folder, 'log'), '-o', options, 'start']),
+    start: () => program('pg_ctl', ['-D', folder, '-w', '-t', '30', '-l', join(folder, 'log'), '-o', flags, 'start']),
     stop: how => program('pg_ctl', ['-D', folder, '-w', '-m', how, 'stop']),
     remove() {
       process.off('exit', server.remove)
