@@ -211,6 +211,11 @@ test('an internal error is logged under its request id, and the response does no
   const ask = (path: string) => exchange(again.port, lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(token)))
   assert.equal((await ask(ONE)).status, 200)
   await sql`alter table training_session rename to elsewhere`.execute(broken.store.db)
+  // PostgreSQL has no tables before it is restored, so one that is missing is no internal error there.
+  if (broken.store.engine === 'postgres') {
+    await sql`create view training_session as
+      select * from elsewhere where cast('training_session' || id as bigint) > 0`.execute(broken.store.db)
+  }
   const answer = await ask(ONE)
   assert.equal(answer.status, 500)
   assert.doesNotMatch(JSON.stringify(answer), /training_session|elsewhere|table|relation|sql|stack|\.ts/i)
@@ -223,6 +228,7 @@ test('an internal error is logged under its request id, and the response does no
   assert.match(String(failure?.['message']), /training_session/)
   assert.equal(logged.find(({ status }) => status === 500)?.['code'], 'internal_error')
   assert.equal(logged.length, 2)
+  if (broken.store.engine === 'postgres') await sql`drop view training_session`.execute(broken.store.db)
   await sql`alter table elsewhere rename to training_session`.execute(broken.store.db)
 })
 
