@@ -4,7 +4,7 @@ import { settingsPage } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { openapi } from '../src/openapi/document.ts'
 import { generateClientFiles } from './client-files.ts'
-import { generatePlot } from './plot-bundle.ts'
+import { generateBundles } from './bundles.ts'
 
 /** The files that follow from the code, as they should be. */
 export async function generateDocs(): Promise<{ readonly path: string; readonly text: string }[]> {
@@ -12,7 +12,7 @@ export async function generateDocs(): Promise<{ readonly path: string; readonly 
     { path: join(docs, 'openapi.json'), text: `${JSON.stringify(openapi(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
     ...generateClientFiles(),
-    ...(await generatePlot()),
+    ...(await generateBundles()),
     { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 import { type AccessPair, type AccessTerms, type TermColumns, termsOf } from './shared-access.ts'

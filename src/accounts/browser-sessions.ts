@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../vendor/kysely.js'
 import { query } from '../store/query.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'

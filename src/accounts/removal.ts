@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../vendor/kysely.js'
 import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../vendor/kysely.js'
 import type { RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { JsonObject } from './values.ts'

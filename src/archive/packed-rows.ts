@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { CompiledQuery, type Kysely, sql } from '../vendor/kysely.js'
 import type { Tables } from '../store/tables.ts'
 import type { Kind, Row } from './kind.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../vendor/kysely.js'
 import type { Engine, RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { fillColumns } from './fill-columns.ts'

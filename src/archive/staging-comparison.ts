@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
 import { Errors } from './report.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { account } from './account-kinds.ts'

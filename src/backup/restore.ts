@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import type { Kysely } from 'kysely'
 import { recordSteps } from '../archive/schema-steps.ts'
 import { type Store, StoreError } from '../store/index.ts'

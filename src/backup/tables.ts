@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { CompiledQuery, type Kysely, sql } from '../vendor/kysely.js'
 import { type Engine, open } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 

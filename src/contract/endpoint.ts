@@ -1,4 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
 import type { ReadKind } from './reads.ts'

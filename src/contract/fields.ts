@@ -1,4 +1,5 @@
-import Type, { type TProperties, type TSchema } from 'typebox'
+import type { TProperties, TSchema } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 
 /** The value types of the wire format. A schema is plain JSON Schema; `description` is what the reference shows. */
 

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { get, page } from './endpoint.ts'
 import { Flag, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
 import { ownerFilter, ownerOrCaller } from './parameters.ts'

@@ -1,4 +1,5 @@
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { parseDate } from './calendar.ts'
 import { DAY_MS, parseDay, parseTimestamp } from './time.ts'
 import { isTimeZone } from './time-zones.ts'

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { areas } from './areas.ts'
 import { areaScopes, get, page } from './endpoint.ts'
 import { Choice, Id, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'

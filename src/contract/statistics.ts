@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { type BucketRange, countBuckets, rangeBetween, type Unit, type WeekStart, weekStarts } from './calendar.ts'
 import { type Check, get } from './endpoint.ts'
 import type { FieldError } from './errors.ts'

@@ -1,4 +1,5 @@
-import Type, { type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { areaScopes, cursorPagination, type Endpoint, offsetPagination, type Scope } from '../contract/endpoint.ts'
 import { whenKnown } from '../contract/fields.ts'

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import Type, { type TProperties, type TSchema } from 'typebox'
+import type { TProperties, TSchema } from 'typebox'
+import * as Type from '../vendor/typebox.js'
 import { encodeCursor } from '../contract/cursor.ts'
 import type { Endpoint, Page } from '../contract/endpoint.ts'
 import { type ErrorCode, errors, type FieldError } from '../contract/errors.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import { RefusedError } from '../accounts/errors.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import { lockTemplates } from '../contract/lock-templates.ts'
 import { type Query, recordQuery } from '../store/query.ts'
 import {

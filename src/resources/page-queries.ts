@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Engine } from '../store/index.ts'
 import { type Params, type Query, query } from '../store/query.ts'
 

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '../vendor/kysely.js'
 import type { RecordName } from '../store/tables.ts'
 
 /** The columns of a table that an endpoint shows. */

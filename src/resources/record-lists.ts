@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from '../vendor/kysely.js'
 import { type Access, type AccessForm, formName, formOf, isReadable, isReadableByOwner } from '../accounts/access.ts'
 import type { Params } from '../store/query.ts'
 import type { RecordName, Tables } from '../store/tables.ts'

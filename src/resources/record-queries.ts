@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import { type Access, accessTo, accessToOne, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
 import { type Query, recordQuery } from '../store/query.ts'
 import type { Caller } from './handler.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import { isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'

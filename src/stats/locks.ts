@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import { type Access, ANY_OWNERS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import type { Store } from '../store/index.ts'

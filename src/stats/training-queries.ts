@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { sql } from '../vendor/kysely.js'
 import {
   type Access,
   ANY_SESSIONS,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../vendor/kysely.js'
 import { query } from './query.ts'
 import type { Engine } from './engine.ts'
 import { type RecordSteps, type Store, StoreUnavailableError } from './store.ts'

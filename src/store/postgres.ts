@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, sql } from '../vendor/kysely.js'
 import type pg from 'pg'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
 

@@ -15,7 +15,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   sql,
-} from 'kysely'
+} from '../vendor/kysely.js'
 import { type OpenOptions, type Store, StoreError, StoreUnavailableError, TooLongError } from './store.ts'
 import { checkVersion } from './migrations.ts'
 import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from 'kysely'
+import { sql } from '../../src/vendor/kysely.js'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { allReads, listReaders, listReads } from '../../src/accounts/reads.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { sql } from 'kysely'
+import { sql } from '../../src/vendor/kysely.js'
 import type { Store } from '../../src/store/index.ts'
 import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
 import { postgresUrl, testOn } from '../support/databases.ts'

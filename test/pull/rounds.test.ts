@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from 'kysely'
+import { sql } from '../../src/vendor/kysely.js'
 import { findPrunable, prune } from '../../src/pull/prune.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openStore } from '../support/archives.ts'

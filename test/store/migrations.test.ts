@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { recordSteps } from '../../src/archive/schema-steps.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'

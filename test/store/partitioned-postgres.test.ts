@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { sql } from 'kysely'
+import { sql } from '../../src/vendor/kysely.js'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { startSecondServer } from '../support/second-server.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { CompiledQuery, sql } from 'kysely'
+import { CompiledQuery, sql } from '../../src/vendor/kysely.js'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { compile, type Query } from '../../src/store/query.ts'

@@ -1,4 +1,5 @@
 import { PGlite, types } from '@electric-sql/pglite'
+// oxlint-disable-next-line no-restricted-imports -- the bundle has no dialect of PGlite
 import { Kysely, PGliteDialect, sql } from 'kysely'
 import { checkVersion, migrate } from '../../src/store/migrations.ts'
 import { compile, type Query } from '../../src/store/query.ts'

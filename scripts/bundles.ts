@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { rollup, type Plugin } from '@rollup/browser'
+import { minify, type MinifyOptions } from 'terser'
+
+/**
+ * The parts of packages that are used, as one module each, beside a list of them: a file of declarations. They are kept in the
+ * repository, so that an installation needs no build.
+ */
+export async function generateBundles(): Promise<{ readonly path: string; readonly text: string }[]> {
+  return [
+    // Charts of the dashboard, with d3 below it.
+    await bundle('src/dashboard/assets/plot.d.ts', {
+      start: COMPILE_HINT,
+      packages: ['@observablehq/plot', 'd3'],
+      options: { ecma: 2020, format: { comments: false } },
+    }),
+    // Hundreds of modules each, which would take most of the time and memory of the start of a command.
+    await bundle('src/vendor/kysely.d.ts', { packages: ['kysely'], options: WITHOUT_COMMENTS }),
+    await bundle('src/vendor/typebox.d.ts', { packages: ['typebox'], options: WITHOUT_COMMENTS }),
+  ]
+}
+
+/** Lets Chromium compile all of it while it loads, and not function by function while charts are drawn. */
+const COMPILE_HINT = '//# allFunctionsCalledOnLoad\n'
+
+/** The source stays in memory. Names of functions stay, for stacks of errors. */
+const WITHOUT_COMMENTS: MinifyOptions = {
+  compress: false,
+  mangle: false,
+  format: { comments: false, max_line_len: 120 },
+}
+
+interface BundleOptions {
+  readonly start?: string
+  /** Whose licences it quotes. */
+  readonly packages: readonly string[]
+  readonly options: MinifyOptions
+}
+
+async function bundle(list: string, { start = '', packages: names, options }: BundleOptions) {
+  const input = join(import.meta.dirname, '..', list)
+  const built = await rollup({ input, plugins: [packages], treeshake: { moduleSideEffects: false }, onLog: () => {} })
+  const { output } = await built.generate({ format: 'es' })
+  const { code = '' } = await minify(output[0].code, { module: true, ...options })
+  const licences = names.map(name => `${name}\n\n${licenceOf(name)}`).join('\n\n')
+  return { path: input.replace('.d.ts', '.js'), text: `${start}/*\n${licences}\n*/\n${code}\n` }
+}
+
+/** What no chart uses, and Plot refers to all the same: maps, colour schemes, and arranging dots side by side. */
+const unused = new Set(['d3-geo', 'd3-scale-chromatic', 'interval-tree-1d'])
+
+/** Finds modules in installed packages, as Node does; those without use have functions that do nothing instead. */
+const packages: Plugin = {
+  name: 'packages',
+  resolveId(id, importer) {
+    if (importer === undefined) return id
+    return id.startsWith('.') ? join(dirname(importer), id) : resolvePackage(id, importer)
+  },
+  async load(id) {
+    if (id.endsWith('.d.ts')) return readFileSync(id, 'utf8').replaceAll(/^export type .*/gm, '')
+    const name = /node_modules\/([^/]+)\//.exec(id)?.[1] ?? ''
+    if (!unused.has(name)) return readFileSync(id, 'utf8')
+    const names = Object.keys((await import(pathToFileURL(id).href)) as object).filter(key => /^[a-z]\w*$/i.test(key))
+    return names
+      .filter(key => key !== 'module')
+      .map(key => (key === 'default' ? 'export default undefined' : `export const ${key} = () => {}`))
+      .join('\n')
+  },
+}
+
+function resolvePackage(name: string, importer: string): string {
+  return createRequire(importer).resolve(name)
+}
+
+function licenceOf(name: string): string {
+  const entry = resolvePackage(name, import.meta.filename)
+  const folder = entry.slice(0, entry.lastIndexOf(`node_modules/${name}/`) + `node_modules/${name}/`.length)
+  const file = readdirSync(folder).find(file => /^licen[cs]e/i.test(file))
+  if (file === undefined) throw new Error(`${name} has no licence`)
+  return readFileSync(join(folder, file), 'utf8').trim()
+}
