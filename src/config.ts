@@ -14,7 +14,7 @@ export const settings = {
   databaseUrl: setting(
     'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
-    'The database: `sqlite:<path>` or `postgres://user:password@host:port/database`.',
+    'The database: `sqlite:<path>` or `postgres://user:password@host:port/database`; of several hosts, separated by commas, the one that accepts writes.',
     text,
   ),
   databaseReadUrls: setting(

@@ -1,6 +1,7 @@
 import type { PostgresPool } from 'kysely'
 import pg from 'pg'
 import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
+import type { PrimaryLocator } from './primary-locator.ts'
 import { StoreError, type StoreUnavailableError } from './store.ts'
 
 interface PoolOptions {
@@ -18,7 +19,8 @@ interface PoolOptions {
 /** The name under which the server lists the connections of this program. */
 export const APPLICATION_NAME = 'lockstep'
 
-export function makePool(url: string, options: PoolOptions): pg.Pool {
+/** Connections to a server, or to whichever accepts writes. */
+export function makePool(server: string | PrimaryLocator, options: PoolOptions): pg.Pool {
   const {
     statementTimeoutMs,
     lockTimeoutMs,
@@ -27,13 +29,10 @@ export function makePool(url: string, options: PoolOptions): pg.Pool {
     maxConnections,
     settings = {},
   } = options
-  const address = URL.parse(url)
-  if (address === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
-  for (const [name, value] of Object.entries(settings)) {
-    address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c ${name}=${value}`)
-  }
   const pool = new pg.Pool({
-    connectionString: address.href,
+    ...(typeof server === 'string'
+      ? { connectionString: withSettings(server, settings) }
+      : toLocatedServer(server, settings)),
     types,
     min: minConnections,
     max: maxConnections,
@@ -52,6 +51,34 @@ export function makePool(url: string, options: PoolOptions): pg.Pool {
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
   return pool
+}
+
+function withSettings(url: string, settings: NonNullable<PoolOptions['settings']>): string {
+  const address = URL.parse(url)
+  if (address === null) throw new StoreError('the database must be named as postgres://user@host:port/database')
+  for (const [name, value] of Object.entries(settings)) {
+    address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c ${name}=${value}`)
+  }
+  return address.href
+}
+
+/** Options of a pool whose connections go to the server that accepts writes when they are opened. */
+function toLocatedServer(locator: PrimaryLocator, settings: NonNullable<PoolOptions['settings']>): pg.PoolConfig {
+  class LocatedClient extends pg.Client {
+    readonly server: string
+
+    constructor(config?: pg.ClientConfig) {
+      const server = locator.url
+      super({ ...config, connectionString: withSettings(server, settings), stream: () => locator.openSocket(server) })
+      this.server = server
+    }
+  }
+  return {
+    Client: LocatedClient,
+    verify(client, done) {
+      if (client instanceof LocatedClient) void locator.verify(client, client.server).then(() => done(), done)
+    },
+  }
 }
 
 /** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */

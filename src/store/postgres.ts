@@ -4,7 +4,9 @@ import type pg from 'pg'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'
 import { APPLICATION_NAME, guarded, makePool } from './postgres-pool.ts'
+import { parseAddress } from './postgres-address.ts'
 import { makeReader, type Reader } from './postgres-reader.ts'
+import { locatePrimary, type PrimaryLocator } from './primary-locator.ts'
 import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
@@ -12,10 +14,11 @@ import type { Tables } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 
 /**
- * Opens a PostgreSQL database; connects with the first statement. Records are read from a replica that is up and
- * current, if there is one, else from the primary; everything else goes to the primary.
+ * Opens a PostgreSQL database; connects with the first statement, unless the primary has to be found among several servers.
+ * Records are read from a replica that is up and current, if there is one, else from the primary; everything else goes to the
+ * primary.
  */
-export function openPostgres(url: string, options: OpenOptions): Store {
+export async function openPostgres(address: string, options: OpenOptions): Promise<Store> {
   const { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs, readUrls = [], exclusive = false } = options
   const limits = {
     statementTimeoutMs,
@@ -23,12 +26,15 @@ export function openPostgres(url: string, options: OpenOptions): Store {
     ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
     applicationName: exclusive ? `${APPLICATION_NAME} alone` : APPLICATION_NAME,
   }
+  const { servers, isLocated } = parseAddress(address)
+  const locator = isLocated ? await locatePrimary(servers, url => makePool(url, MONITORING)) : undefined
+  const url = locator ?? address
   // One stays open, so that others can see that a process uses the database.
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const readPool = makePool(url, { ...limits, ...READING })
   const readPrimary = makeReader(db, readPool)
-  const replicas = openReplicas(db, url, readUrls)
+  const replicas = openReplicas(db, { primary: url, locator, readUrls })
   const primary = watchPrimary(makePool(url, MONITORING))
   const readRecords = replicas === undefined ? readPrimary : readFrom(replicas, readPrimary)
 
@@ -54,7 +60,7 @@ export function openPostgres(url: string, options: OpenOptions): Store {
     freeBytes: undefined,
     primary,
     async close() {
-      await Promise.all([replicas?.close(), primary.close(), readPool.end()])
+      await Promise.all([replicas?.close(), primary.close(), readPool.end(), locator?.close()])
       // Kysely ends only a pool that it has used.
       await db.destroy()
       if (!pool.ended) await pool.end()
@@ -87,13 +93,19 @@ const MONITORING = { statementTimeoutMs: 800, lockTimeoutMs: 800, connectTimeout
 
 type Replicas = ReturnType<typeof watchReplicas>
 
-function openReplicas(db: Kysely<Tables>, url: string, readUrls: readonly string[]): Replicas | undefined {
+interface ReplicaServers {
+  readonly primary: string | PrimaryLocator
+  readonly locator: PrimaryLocator | undefined
+  readonly readUrls: readonly string[]
+}
+
+function openReplicas(db: Kysely<Tables>, { primary, locator, readUrls }: ReplicaServers): Replicas | undefined {
   if (readUrls.length === 0) return undefined
   const replicas = readUrls.map(readUrl => {
     const pool = makePool(readUrl, { ...ON_REPLICA, ...READING })
     return { monitor: makePool(readUrl, MONITORING), read: makeReader(db, pool), close: () => pool.end() }
   })
-  return watchReplicas(makePool(url, MONITORING), replicas)
+  return watchReplicas(makePool(primary, MONITORING), replicas, timeline => locator?.isCurrent(timeline) ?? true)
 }
 
 /** Reads from replicas while one can answer, else from the primary. */

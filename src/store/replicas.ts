@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Reader } from './postgres-reader.ts'
+import { OWN_TIMELINE } from './primary-locator.ts'
 
 /** A replica, with separate pools so that monitoring does not wait for reads. */
 interface ReplicaPools {
@@ -21,10 +22,14 @@ export interface Replica {
  * computed from positions in the write-ahead log: those of the primary are recorded every second, because a replica
  * that lost the primary cannot know how far behind it is. While the primary is down, the lag of a replica does not grow.
  */
-export function watchReplicas(primary: pg.Pool, replicas: readonly ReplicaPools[]) {
+export function watchReplicas(
+  primary: pg.Pool,
+  replicas: readonly ReplicaPools[],
+  isCurrentTimeline: (timeline: number) => boolean,
+) {
   const closing = new AbortController()
   const history = watchPositions(primary, closing.signal)
-  const watched = replicas.map(pools => watchReplica(pools, history, closing.signal))
+  const watched = replicas.map(pools => watchReplica(pools, { history, isCurrentTimeline, closing: closing.signal }))
   let turn = 0
 
   return {
@@ -70,18 +75,20 @@ function watchPositions(primary: pg.Pool, closing: AbortSignal) {
   }
 }
 
-function watchReplica(
-  { monitor, read }: ReplicaPools,
-  history: ReturnType<typeof watchPositions>,
-  closing: AbortSignal,
-) {
+interface Watch {
+  readonly history: ReturnType<typeof watchPositions>
+  readonly isCurrentTimeline: (timeline: number) => boolean
+  readonly closing: AbortSignal
+}
+
+function watchReplica({ monitor, read }: ReplicaPools, { history, isCurrentTimeline, closing }: Watch) {
   let isUp = false
   /** The replica has everything that the primary had at this time. */
   let upTo = Number.NEGATIVE_INFINITY
 
   const check = async () => {
     await history.ready
-    const replayed = await positionOf(monitor, 'pg_last_wal_replay_lsn()')
+    const replayed = await positionOf(monitor, 'pg_last_wal_replay_lsn()', isCurrentTimeline)
     isUp = replayed !== undefined
     if (replayed !== undefined) upTo = Math.max(upTo, history.reachedAt(replayed) ?? upTo)
   }
@@ -109,11 +116,22 @@ async function repeat(closing: AbortSignal, check: () => Promise<void>): Promise
   }
 }
 
-/** A position in the write-ahead log as a number; undefined if the server does not respond in time. */
-async function positionOf(pool: pg.Pool, position: string): Promise<bigint | undefined> {
+/**
+ * A position in the write-ahead log as a number; undefined if the server does not respond in time, or is a former primary that
+ * came back: what it has beyond the others was lost.
+ */
+async function positionOf(
+  pool: pg.Pool,
+  position: string,
+  isCurrentTimeline: (timeline: number) => boolean = () => true,
+): Promise<bigint | undefined> {
   try {
-    const { rows } = await pool.query<{ position: string | null }>(`select ${position}::text as position`)
-    const [high, low] = rows[0]?.position?.split('/') ?? []
+    const { rows } = await pool.query<{ position: string | null; timeline: string | null }>(
+      `select ${position}::text as position, ${OWN_TIMELINE} as timeline`,
+    )
+    const { position: text, timeline = null } = rows[0] ?? {}
+    if (timeline !== null && !isCurrentTimeline(Number.parseInt(timeline, 16))) return undefined
+    const [high, low] = text?.split('/') ?? []
     return high === undefined || low === undefined
       ? undefined
       : BigInt(`0x${high}`) * 0x1_0000_0000n + BigInt(`0x${low}`)

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import pg from 'pg'
+import { importArchive } from '../../src/archive/import.ts'
+import { createToken, listTokens, revokeToken } from '../../src/accounts/tokens.ts'
+import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
+import { type PostgresServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { ask, serve, startLoad } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
+
+// engine: any
+
+const NEWEST = '/api/v1/dtt/sessions/latest'
+
+testOnPostgres('a service goes on with the server that was promoted, and never with the former primary', async () => {
+  const one = await startPostgres()
+  const two = await startPostgres({ follows: one })
+  const address = addressOf(one, two)
+  try {
+    const store = await open(address, { busyTimeoutMs: 5000 })
+    await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
+    const [kept, revoked] = [await newToken(store, 'kept'), await newToken(store, 'revoked')]
+    await follow(one, two)
+    const settings = { LOCKSTEP_DATABASE_READ_URLS: `${two.url},${one.url}` }
+    await using service = await serve(address, { settings })
+    const statusOf = async (token: string) => (await ask(service.url + NEWEST, token)).status
+    assert.equal(await statusOf(revoked), 200)
+
+    const load = startLoad(service.url + NEWEST, kept)
+    await load.more(20)
+    await one.stop('immediate')
+    await query(two, 'select pg_promote()')
+    const promoted = performance.now()
+    await until(() => canWrite(store))
+    assert.ok(performance.now() - promoted < 5000, 'writes are refused for less than five seconds')
+    assert.deepEqual(
+      (await load.stop()).filter(({ status }) => status !== 200),
+      [],
+    )
+    await revokeToken(store, await idOf(store, 'revoked'), Date.now())
+    await until(async () => (await statusOf(revoked)) === 401)
+
+    // The former primary accepts writes, and the token is valid there.
+    await one.start()
+    const isValidThere = () => query(one, "select 1 from token where name = 'revoked' and revoked_at is null")
+    assert.equal((await isValidThere()).length, 1)
+    const before = await query(one, 'select pg_current_xact_id()::text as id')
+    for (let count = 0; count < 10; count += 1) {
+      assert.equal(await statusOf(revoked), 401)
+      assert.equal(await statusOf(kept), 200)
+      assert.ok(await canWrite(store))
+    }
+    await using restarted = await serve(address, { settings })
+    assert.equal((await ask(restarted.url + NEWEST, revoked)).status, 401)
+
+    // Not even if it is the only one left.
+    await two.stop('immediate')
+    for (let count = 0; count < 10; count += 1) {
+      assert.notEqual(await statusOf(revoked), 200)
+      assert.equal(await canWrite(store), false)
+    }
+    await assert.rejects(newToken(store, 'lost'), StoreUnavailableError)
+    const after = await query(one, 'select pg_current_xact_id()::text as id')
+    assert.equal(Number(after[0]?.['id']) - Number(before[0]?.['id']), 1, 'nothing was written there')
+
+    await two.start()
+    await until(() => canWrite(store))
+    await until(async () => (await statusOf(kept)) === 200)
+    assert.equal(await statusOf(revoked), 401)
+    await store.close()
+  } finally {
+    one.remove()
+    two.remove()
+  }
+})
+
+testOnPostgres('connections to a primary are closed when another server was promoted beside it', async () => {
+  const one = await startPostgres()
+  const two = await startPostgres({ follows: one })
+  try {
+    const store = await open(addressOf(one, two), { busyTimeoutMs: 5000 })
+    await importArchive(store, archiveOf(world))
+    await follow(one, two)
+    assert.ok(await canWrite(store))
+    await query(two, 'select pg_promote()')
+    await query(two, 'update account set as_of = null')
+    // The first one still accepts writes: what decides is that the other one has the higher timeline.
+    await until(async () => {
+      await canWrite(store)
+      const rows = await query(two, 'select 1 from account where as_of is not null')
+      return rows.length > 0
+    })
+    await query(one, 'update account set as_of = null')
+    for (let count = 0; count < 10; count += 1) assert.ok(await canWrite(store))
+    assert.deepEqual(await query(one, 'select 1 from account where as_of is not null'), [])
+    await store.close()
+  } finally {
+    one.remove()
+    two.remove()
+  }
+})
+
+testOnPostgres('a database of which no server accepts writes is refused with the reason', async () => {
+  const one = await startPostgres()
+  const two = await startPostgres({ follows: one })
+  try {
+    await one.stop('fast')
+    const only = open(`${two.url}?target_session_attrs=read-write`, { busyTimeoutMs: 1000 })
+    await assert.rejects(only, /no server accepts writes: 127\.0\.0\.1:\d+ is a replica/)
+    await assert.rejects(open(addressOf(one, two), { busyTimeoutMs: 1000 }), StoreUnavailableError)
+  } finally {
+    one.remove()
+    two.remove()
+  }
+})
+
+function addressOf(one: PostgresServer, two: PostgresServer): string {
+  return `postgres://postgres@127.0.0.1:${one.port},127.0.0.1:${two.port}/postgres?target_session_attrs=read-write`
+}
+
+/** Waits until a replica has everything. */
+async function follow(primary: PostgresServer, replica: PostgresServer) {
+  const [row] = await query(primary, 'select pg_current_wal_lsn()::text as position')
+  await until(async () => {
+    const [at] = await query(
+      replica,
+      `select pg_last_wal_replay_lsn() >= '${String(row?.['position'])}' as "isReached"`,
+    )
+    return at?.['isReached'] === true
+  })
+}
+
+async function canWrite(store: Store): Promise<boolean> {
+  try {
+    await store.db.updateTable('account').set({ as_of: Date.now() }).where('id', '=', 1).execute()
+    return true
+  } catch (error) {
+    assert.ok(error instanceof StoreUnavailableError, String(error))
+    return false
+  }
+}
+
+function newToken(store: Store, name: string): Promise<string> {
+  return createToken(store, { accountId: 1, name, scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
+}
+
+async function idOf(store: Store, name: string): Promise<number> {
+  const tokens = await listTokens(store)
+  return tokens.find(token => token.name === name)?.id ?? 0
+}
+
+async function query(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
