@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { rollup, type Plugin } from '@rollup/browser'
 import { minify, type MinifyOptions } from 'terser'
 
@@ -17,6 +17,15 @@ export async function generateBundles(): Promise<{ readonly path: string; readon
       packages: ['@observablehq/plot', 'd3'],
       options: { ecma: 2020, format: { comments: false } },
     }),
+    // What pages need for passkeys, before and after the sign-in.
+    ...(await Promise.all(
+      ['get', 'create'].map(name =>
+        bundle(`src/dashboard/assets/webauthn-${name}.d.ts`, {
+          packages: ['@simplewebauthn/browser'],
+          options: { ecma: 2020, format: { comments: false } },
+        }),
+      ),
+    )),
     // Hundreds of modules each, which would take most of the time and memory of the start of a command.
     await bundle('src/vendor/kysely.d.ts', { packages: ['kysely'], options: WITHOUT_COMMENTS }),
     await bundle('src/vendor/typebox.d.ts', { packages: ['typebox'], options: WITHOUT_COMMENTS }),
@@ -57,7 +66,9 @@ const packages: Plugin = {
   name: 'packages',
   resolveId(id, importer) {
     if (importer === undefined) return id
-    return id.startsWith('.') ? join(dirname(importer), id) : resolvePackage(id, importer)
+    if (id.startsWith('.')) return join(dirname(importer), id)
+    // A list names packages that may have a build for each kind of module.
+    return importer.endsWith('.d.ts') ? fileURLToPath(import.meta.resolve(id)) : resolvePackage(id, importer)
   },
   async load(id) {
     if (id.endsWith('.d.ts')) return readFileSync(id, 'utf8').replaceAll(/^export type .*/gm, '')

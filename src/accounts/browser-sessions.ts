@@ -4,6 +4,7 @@ import { query } from '../store/query.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { suggestTimeZone } from './preferences.ts'
+import { isCurrent, type Proof } from './proofs.ts'
 import { hashSecret } from './secrets.ts'
 import { recordSignIn, type SignIn, storedBrowser } from './sign-ins.ts'
 
@@ -14,7 +15,7 @@ export const MAX_SESSION_MS = 7 * 24 * 3_600_000
 export interface BrowserSession {
   readonly id: number
   readonly accountId: number
-  /** When the password was last entered in it. */
+  /** When it was last proved whose it is. */
   readonly confirmedAt: number
   readonly username: string
   readonly tier: string | null
@@ -35,27 +36,41 @@ export interface NewSession {
 }
 
 /**
- * Begins a session for somebody whose password was right, in place of the one that the browser had. Returns its secret, of
- * which only the hash is stored; undefined if the password was changed since it was checked.
+ * Begins a session for somebody who proved who they are, in place of the one that the browser had. Returns its secret, of
+ * which only the hash is stored; undefined if the way to sign in was changed or removed since it was checked.
  */
 export function beginSession(
   store: Store,
-  session: NewSession &
-    PasswordProof & { readonly replaces?: number | undefined; readonly timeZone?: string | undefined },
+  {
+    proof,
+    replaces,
+    timeZone,
+    ...session
+  }: Omit<NewSession, 'accountId'> & {
+    readonly proof: Proof
+    readonly replaces?: number | undefined
+    readonly timeZone?: string | undefined
+  },
 ): Promise<string | undefined> {
-  const { accountId, replaces, timeZone } = session
+  const { accountId, way } = proof
   return store.db.transaction().execute(async db => {
-    if (!(await isCurrent(db, store, session))) return undefined
+    if (!(await isCurrent(db, store, proof))) return undefined
     if (replaces !== undefined) await db.deleteFrom('browser_session').where('id', '=', replaces).execute()
     if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
-    return beginSessionIn(db, { ...session, way: 'password' })
+    return beginSessionIn(db, { ...session, accountId, way, confirmedAt: confirmedAt(proof) })
   })
 }
 
 /** Begins a session within a transaction. */
 export async function beginSessionIn(
   db: Kysely<Tables>,
-  { accountId, browser, now, way }: NewSession & Pick<SignIn, 'way'>,
+  {
+    accountId,
+    browser,
+    now,
+    way,
+    confirmedAt = null,
+  }: NewSession & Pick<SignIn, 'way'> & { readonly confirmedAt?: number | null },
 ): Promise<string> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   // Expired sessions are removed here and nowhere else.
@@ -71,16 +86,22 @@ export async function beginSessionIn(
       browser: storedBrowser(browser),
       created_at: now,
       seen_at: now,
+      confirmed_at: confirmedAt,
     })
     .execute()
   await recordSignIn(db, { account_id: accountId, at: now, way, browser })
   return secret
 }
 
-/** Notes that the password was asked for again and was right. Returns false if it or the session has ended meanwhile. */
+/** When it was last proved whose a new session is: null for when it begins. An issuer may have asked long before, or not say when. */
+export function confirmedAt(proof: Pick<Proof, 'way'> & { readonly authenticatedAt?: number | undefined }) {
+  return proof.way === 'oidc' ? (proof.authenticatedAt ?? 0) : null
+}
+
+/** Notes that somebody proved again whose a session is. Returns false if the way to sign in or the session has ended meanwhile. */
 export function confirmSession(
   store: Store,
-  { id, now, ...proof }: PasswordProof & { readonly id: number; readonly now: number },
+  { id, now, proof }: { readonly id: number; readonly now: number; readonly proof: Proof },
 ): Promise<boolean> {
   return store.db.transaction().execute(async db => {
     if (!(await isCurrent(db, store, proof))) return false
@@ -169,26 +190,10 @@ export async function endSessions(db: Kysely<Tables>, accountId: number, keep?: 
   return Number(numDeletedRows)
 }
 
-/** A password that was checked, by the hash that it was compared with. */
-export interface PasswordProof {
-  readonly accountId: number
-  readonly passwordHash: string
-}
-
-/** Whether the password of an account is still the one that was checked. */
-async function isCurrent(
-  db: Kysely<Tables>,
-  { engine }: Pick<Store, 'engine'>,
-  { accountId, passwordHash }: PasswordProof,
-): Promise<boolean> {
-  const account = await db
-    .selectFrom('account')
-    .select('password_hash')
-    .where('id', '=', accountId)
-    // Locks the row, or the password could change before the transaction ends. SQLite has one writer in any case.
-    .$if(engine === 'postgres', accounts => accounts.forUpdate())
-    .executeTakeFirst()
-  return account?.password_hash === passwordHash
+/** Ends what lets somebody stay who knew a way to sign in that was changed: the sessions except `keep`, and the invitation. */
+export async function endOtherWays(db: Kysely<Tables>, accountId: number, keep?: number): Promise<void> {
+  await endSessions(db, accountId, keep)
+  await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
 }
 
 const MAX_IDLE_MS = 12 * 3_600_000

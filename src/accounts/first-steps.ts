@@ -19,7 +19,7 @@ export const firstAccountCommands: readonly { readonly command: string; readonly
   },
   {
     command: './lockstep account invite --account NAME',
-    what: 'Prints a link, good once and for 24 hours: open it and choose a password.',
+    what: 'Prints a link, good once and for 24 hours: open it and choose a password or a passkey.',
   },
   { command: READ_TOKEN, what: 'Waits for an API key of that server to be pasted.' },
   { command: PULL, what: 'Copies your records. Put the address of that server in place of this one.' },

@@ -3,13 +3,15 @@ import { sql } from '../vendor/kysely.js'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import { beginSessionIn } from './browser-sessions.ts'
+import { beginSessionIn, confirmedAt, endSessions } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
+import { type Identity, linkIdentity } from './identities.ts'
+import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
 import { hashSecret } from './secrets.ts'
 import { recordSignIn } from './sign-ins.ts'
 
-/** Links with which an account chooses its first password, or another one when it forgot the last. */
+/** Links with which an account chooses its first way to sign in, or another one when it lost the last. */
 
 /** Where a link leads, before its secret. */
 export const INVITATION_PATH = '/invitation/'
@@ -35,31 +37,42 @@ export async function createInvitation(store: Store, accountId: number, now: num
 }
 
 /** Whose invitation this is; undefined if it was used, has expired, or never existed. Reading it changes nothing. */
-export async function findInvitation(
-  store: Store,
-  secret: string,
-  now: number,
-): Promise<{ readonly username: string } | undefined> {
+export async function findInvitation(store: Store, secret: string, now: number): Promise<Invited | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
   const [row] = await store.read(invitationByHash, { hash: hashSecret(secret), createdAfter: now - VALID_MS })
   return row
 }
 
+/** The account that an invitation is for. */
+export interface Invited {
+  readonly id: number
+  readonly username: string
+}
+
 export interface AcceptedInvitation {
   readonly secret: string
-  readonly password: string
+  readonly chosen: ChosenWay
   readonly browser: string
   readonly now: number
 }
 
+/** How somebody wants to sign in from now on. */
+export type ChosenWay =
+  | { readonly way: 'password'; readonly password: string }
+  | { readonly way: 'passkey'; readonly passkey: NewPasskey; readonly name: string }
+  | { readonly way: 'oidc'; readonly identity: Identity; readonly authenticatedAt: number | undefined }
+
 /**
- * Uses an invitation up: sets the password, ends all sessions of the account and begins one. Returns the secret of that
- * session; undefined if the invitation was used or has expired. Throws RefusedError if the password is too short or too long.
+ * Uses an invitation up: sets the password, or adds the passkey or the link; ends all sessions of the account and begins one.
+ * Returns the secret of that session and whose it is; undefined if the invitation was used or has expired. Throws
+ * RefusedError if what was chosen cannot be stored; then the invitation is not used up.
  */
-export async function acceptInvitation(store: Store, accepted: AcceptedInvitation): Promise<string | undefined> {
-  const { secret, password, browser, now } = accepted
+export async function acceptInvitation(
+  store: Store,
+  { secret, chosen, browser, now }: AcceptedInvitation,
+): Promise<{ readonly secret: string; readonly accountId: number } | undefined> {
   if ((await findInvitation(store, secret, now)) === undefined) return undefined
-  const passwordHash = await hashNewPassword(password)
+  const passwordHash = chosen.way === 'password' ? await hashNewPassword(chosen.password) : ''
   return store.db.transaction().execute(async db => {
     const invitation = await db
       .deleteFrom('invitation')
@@ -69,17 +82,27 @@ export async function acceptInvitation(store: Store, accepted: AcceptedInvitatio
       .executeTakeFirst()
     if (invitation === undefined) return undefined
     const { account_id: accountId } = invitation
-    await storePassword(db, accountId, passwordHash)
-    return beginSessionIn(db, { accountId, way: 'invitation-used', browser, now })
+    if (chosen.way === 'password') await storePassword(db, accountId, passwordHash)
+    else if (chosen.way === 'passkey') await addPasskey(db, store, { ...chosen, accountId, now })
+    else await linkIdentity(db, store, { ...chosen, accountId, now })
+    await endSessions(db, accountId)
+    const session = { accountId, way: RECORDED[chosen.way], browser, now, confirmedAt: confirmedAt(chosen) }
+    return { accountId, secret: await beginSessionIn(db, session) }
   })
 }
+
+const RECORDED = {
+  password: 'invitation-used',
+  passkey: 'invitation-passkey',
+  oidc: 'invitation-oidc',
+} as const
 
 const VALID_MS = DAY_MS
 const SECRET_BYTES = 32
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 
-const invitationByHash = query<{ hash: string; createdAfter: number }, { username: string }>(
+const invitationByHash = query<{ hash: string; createdAfter: number }, Invited>(
   param => sql`
-    select account.username from invitation join account on account.id = invitation.account_id
+    select account.id, account.username from invitation join account on account.id = invitation.account_id
     where invitation.hash = ${param('hash')} and invitation.created_at > ${param('createdAfter')}`,
 )

@@ -3,8 +3,9 @@ import { promisify } from 'node:util'
 import type { Kysely } from 'kysely'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { endSessions, type PasswordProof } from './browser-sessions.ts'
+import { endOtherWays } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
+import type { PasswordProof } from './proofs.ts'
 
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 1024
@@ -25,14 +26,23 @@ export async function storePassword(
   passwordHash: string,
   keep?: number,
 ): Promise<void> {
+  if (!(await writeHash(db, accountId, passwordHash))) throw new RefusedError('there is no such account')
+  await endOtherWays(db, accountId, keep)
+}
+
+/** Removes the password within a transaction. */
+export async function clearPassword(db: Kysely<Tables>, accountId: number): Promise<void> {
+  await writeHash(db, accountId, null)
+}
+
+/** Returns false if there is no such account. */
+async function writeHash(db: Kysely<Tables>, accountId: number, passwordHash: string | null): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('account')
     .set({ password_hash: passwordHash })
     .where('id', '=', accountId)
     .executeTakeFirstOrThrow()
-  if (numUpdatedRows === 0n) throw new RefusedError('there is no such account')
-  await endSessions(db, accountId, keep)
-  await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
+  return numUpdatedRows > 0n
 }
 
 /** The hash of a password that is to be stored. Throws RefusedError if it is too short or too long. */
@@ -59,7 +69,7 @@ export async function verifyPassword(
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null
-    ? { accountId: account.id, passwordHash: account.password_hash }
+    ? { way: 'password', accountId: account.id, passwordHash: account.password_hash }
     : undefined
 }
 

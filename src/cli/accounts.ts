@@ -108,7 +108,7 @@ function addSetPasswordCommand(account: Command) {
 function addInviteCommand(account: Command) {
   withOptions(account.command('invite'), accountOption(), databaseOption())
     .description(
-      `Prints a link with which the account chooses a password, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
+      `Prints a link with which the account chooses a password or a passkey, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
     )
     .action(async (flags: StoreOptions & { account: string }) => {
       const config = readConfig(process.env)
@@ -120,7 +120,7 @@ function addInviteCommand(account: Command) {
         `${config.publicUrl === '' ? `http://127.0.0.1:${config.port}` : config.publicUrl}${INVITATION_PATH}${secret}`,
       )
       say(
-        'Whoever opens this link chooses the password of the account: pass it on in private. Earlier links have ended.',
+        'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links have ended.',
       )
       if (config.publicUrl === '')
         say(`It works on this machine: set ${settings.publicUrl.env} for a link that works elsewhere.`)

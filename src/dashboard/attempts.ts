@@ -1,19 +1,19 @@
 import { RateWindows } from '../accounts/windows.ts'
 import { countText } from './text.ts'
 
-/** An attempt to enter a password. */
-interface Attempt {
+/** An attempt to prove who somebody is. */
+export interface Attempt {
   /** How long to wait before the next one, in milliseconds; 0 if this one may be made. */
   readonly waitMs: number
-  /** Does not count the attempt, because the password was right. */
+  /** Does not count the attempt, because it succeeded. */
   refund(): void
 }
 
-/** Limits attempts to enter a password, for each account and each network. */
+/** Limits attempts to prove who somebody is, for each account and each network. */
 export class Attempts {
   readonly #windows = new RateWindows<string>(WINDOW_MS)
 
-  /** Counts an attempt for each key. Called before the password is checked, or many concurrent ones would all pass. */
+  /** Counts an attempt for each key. Called before the proof is checked, or many concurrent ones would all pass. */
   begin(...keys: readonly string[]): Attempt {
     const now = performance.now()
     const windows = keys.map(key => this.#windows.get(key, now))

@@ -1,36 +1,40 @@
 import { confirmSession } from '../accounts/browser-sessions.ts'
 import { MAX_PASSWORD_LENGTH } from '../accounts/passwords.ts'
-import { formPage } from './form-page.ts'
+import { readWays, type Ways } from '../accounts/ways.ts'
 import { html, type Html, nothing } from './html.ts'
-import { type Page, type PageResult, redirect, type Section, sections, type Visit } from './page.ts'
-import { checkPassword } from './password-check.ts'
+import { type Page, type PageResult, redirect, type Section, sections, view, type Visit } from './page.ts'
+import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
+import { checkPasskey, checkPassword } from './proof-check.ts'
 import { safePath } from './paths.ts'
 
 const CONFIRM_PATH = '/confirm'
-/** No other form has a field of this name. */
-const FIELD = 'confirm'
+/** No other form has fields of these names. */
+const PASSWORD_FIELD = 'confirm'
+const PASSKEY_FIELD = 'confirm-passkey'
 const FRESH_MS = 10 * 60_000
 
 /**
- * Asks for the password again where it was last entered more than ten minutes ago. What a form contained is kept and
- * submitted once the password is right. Undefined if the handler may run.
+ * Asks again who it is, where that was last proved more than ten minutes ago, with any way that the account has. What a form
+ * contained is kept and submitted with the proof. Undefined if the handler may run.
  */
-export async function askAgain(visit: Visit, { method, path, confirms }: Page): Promise<PageResult | undefined> {
+export async function askAgain(
+  visit: Visit,
+  { method, path, confirms, isDownload = false }: Page,
+): Promise<PageResult | undefined> {
   if (confirms === undefined || isFresh(visit)) return undefined
   if (method !== 'POST') {
     // A download does not replace the page with the form, so the form leads back to the button of the download.
-    return ask(visit, confirms, {
-      action: CONFIRM_PATH,
-      fields: [['next', `${sections[confirms].path}?confirmed=${path}`]],
-    })
+    const next = isDownload ? `${sections[confirms].path}?confirmed=${path}` : visit.path
+    return ask(visit, confirms, { action: CONFIRM_PATH, fields: [['next', next]] })
   }
-  const fields = [...visit.form].filter(([name]) => name !== FIELD)
-  const problem = visit.form.has(FIELD) ? await confirm(visit) : undefined
-  if (visit.form.has(FIELD) && problem === undefined) return undefined
+  const isAnswered = visit.form.has(PASSWORD_FIELD) || visit.form.has(PASSKEY_FIELD)
+  const fields = [...visit.form].filter(([name]) => name !== PASSWORD_FIELD && name !== PASSKEY_FIELD)
+  const problem = isAnswered ? await confirm(visit) : undefined
+  if (isAnswered && problem === undefined) return undefined
   return ask(visit, confirms, { action: visit.path, fields, problem })
 }
 
-/** The path that the password is sent to where no form is continued. */
+/** The path that the proof is sent to where no form is continued. */
 export const confirmationPages: readonly Page[] = [
   {
     method: 'POST',
@@ -45,48 +49,83 @@ export const confirmationPages: readonly Page[] = [
   },
 ]
 
-function isFresh({ viewer, now }: Visit): boolean {
+export function isFresh({ viewer, now }: Pick<Visit, 'viewer' | 'now'>): boolean {
   // A clock that is set back does not make it last longer.
   return Math.abs(now - viewer.session.confirmedAt) < FRESH_MS
 }
 
-/** Undefined if the password is right, else what to say. */
+/** Undefined if it was proved who it is, else what to say. */
 async function confirm(visit: Visit): Promise<string | undefined> {
   const { form, store, viewer, now } = visit
-  const proof = await checkPassword(visit, form.get(FIELD) ?? '')
+  const answer = form.get(PASSKEY_FIELD)
+  const proof =
+    answer === null ? await checkPassword(visit, form.get(PASSWORD_FIELD) ?? '') : await checkPasskey(visit, answer)
   if (typeof proof === 'string') return proof
-  const isConfirmed = await confirmSession(store, { ...proof, id: viewer.session.id, now })
-  return isConfirmed ? undefined : 'The password has changed meanwhile.'
+  const isConfirmed = await confirmSession(store, { proof, id: viewer.session.id, now })
+  return isConfirmed ? undefined : 'The way to sign in has changed meanwhile.'
 }
 
-interface PasswordForm {
+interface KeptForm {
   readonly action: string
-  /** The fields that are sent with the password. */
+  /** The fields that are sent with the proof. */
   readonly fields: readonly (readonly [name: string, value: string])[]
   readonly problem?: string | undefined
 }
 
-function ask({ viewer }: Visit, section: Section, { action, fields, problem }: PasswordForm): PageResult {
-  const { discreet, session } = viewer
-  const kept: readonly Html[] = fields.map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )
-  return formPage({
+async function ask(visit: Visit, section: Section, kept: KeptForm): Promise<PageResult> {
+  const { store, viewer, site } = visit
+  const { path, title } = sections[section]
+  const ways = await readWays(store, viewer.session.accountId, { rpId: site.rpId, issuer: undefined })
+  return view({
     section,
     title: 'Confirm',
-    action,
-    problem,
+    back: { path, title },
     status: 403,
-    button: 'Go on',
     body: html`
-      <p>You signed in more than ten minutes ago. Enter your password to go on.</p>
-      ${kept}
+      <div class="card narrow stack" data-dialog-body>
+        <h2 class="dialog-title" id="dialog-title">Confirm</h2>
+        <p>You signed in more than ten minutes ago. ${ways.hasPassword ? 'Enter your password to go on.' : 'Confirm that it is you, to go on.'}</p>
+        ${kept.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${kept.problem}</p>`}
+        ${ways.hasPassword ? passwordForm(visit, kept, path) : nothing}
+        ${ways.passkeys > 0 ? passkeyForm(ways, kept) : nothing}
+        ${isStuck(ways) ? html`<p>This account signs in with a passkey. ${whyNoPasskeys(site) ?? 'None of its passkeys works at this address.'}</p>` : nothing}
+        ${ways.hasPassword ? nothing : html`<p><a class="button" href="${path}" data-close>Cancel</a></p>`}
+      </div>
+    `,
+  })
+}
+
+function isStuck({ hasPassword, passkeys, isLinked }: Ways): boolean {
+  return !hasPassword && passkeys === 0 && !isLinked
+}
+
+function passwordForm({ viewer }: Visit, { action, fields, problem }: KeptForm, path: string): Html {
+  const { discreet, session } = viewer
+  return html`
+    <form class="stack" method="post" action="${action}">
+      ${keptFields(fields)}
       ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
       <label>Password
-        <input type="password" name="${FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
+        <input type="password" name="${PASSWORD_FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
       </label>
-    `,
-  })
+      <div class="buttons"><button class="primary">Go on</button><a class="button" href="${path}" data-close>Cancel</a></div>
+    </form>
+  `
+}
+
+function passkeyForm({ hasPassword }: Ways, { action, fields }: KeptForm): Html {
+  return html`
+    <form class="stack needs-script" method="post" action="${action}">
+      ${keptFields(fields)}
+      ${passkeyField('confirm', PASSKEY_FIELD)}
+      <div class="buttons"><button${hasPassword ? nothing : html` class="primary" autofocus`}>Use a passkey</button></div>
+    </form>
+    ${hasPassword ? nothing : html`<p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>`}
+  `
+}
+
+function keptFields(fields: KeptForm['fields']): readonly Html[] {
+  return fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }

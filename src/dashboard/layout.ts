@@ -1,4 +1,4 @@
-import { assetUrl, importsOf } from './assets.ts'
+import { type AssetName, assetUrl, importsOf } from './assets.ts'
 import { htmlDocument, ring } from './document.ts'
 import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
@@ -31,12 +31,12 @@ export function page(viewer: Viewer, view: View, path: string): Html {
       ${footer(viewer)}
       ${bottomBar(section)}
     `,
-    charts.length > 0,
+    { charts: charts.length > 0 },
   )
 }
 
 /** A page without a session: the sign-in form and errors. */
-export function plainPage(display: Display, title: string, body: Html): Html {
+export function plainPage(display: Display, title: string, body: Html, script: AssetName = 'dashboard.js'): Html {
   return document(
     display,
     title,
@@ -46,19 +46,24 @@ export function plainPage(display: Display, title: string, body: Html): Html {
         ${body}
       </main>
     `,
-    false,
+    { script },
   )
 }
 
 /** Charts reserve their space before the first paint; otherwise the page would move. Other scripts may come later. */
-function document(display: Display, title: string, body: Html, charts: boolean): Html {
+function document(
+  display: Display,
+  title: string,
+  body: Html,
+  { charts = false, script = 'dashboard.js' }: { readonly charts?: boolean; readonly script?: AssetName },
+): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('base.css')}">
 <link rel="stylesheet" href="${assetUrl('components.css')}">
 <link rel="stylesheet" href="${assetUrl('pages.css')}">
 <script src="${assetUrl('start.js')}"></script>
 ${charts ? chartScripts() : nothing}
-<script type="module" fetchpriority="low" src="${assetUrl('dashboard.js')}"></script>`
+<script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>`
   return htmlDocument(display, title, head, body)
 }
 

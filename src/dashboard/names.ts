@@ -29,6 +29,7 @@ const neutralNames = {
   lock: 'Lock',
   lockTemplate: 'Template',
   key: 'Key',
+  passkey: 'Passkey',
 } as const
 
 /** The name of a record. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
 import { clientAddress } from '../accounts/addresses.ts'
 import { FormError } from './form-errors.ts'
@@ -16,6 +17,8 @@ export interface SiteOrigin {
   readonly maySignIn: boolean
   /** Whether browsers treat it as a secure context, and so send Sec-Fetch-Site with forms. */
   readonly trustworthy: boolean
+  /** The host that passkeys belong to; undefined where browsers have none. */
+  readonly rpId: string | undefined
 }
 
 export function siteOriginOf({ request, target }: PageContext, config: Config): SiteOrigin {
@@ -26,7 +29,16 @@ export function siteOriginOf({ request, target }: PageContext, config: Config): 
   const secure = protocol === 'https:'
   // A peer on this machine may be a proxy for remote clients, so the host name must be local too.
   const local = isLoopback(clientAddress(request, trustedProxies)) && isLoopbackName(hostname)
-  return { origin, baseUrl, secure, maySignIn: secure || local || insecureHttp, trustworthy: secure || local }
+  const trustworthy = secure || local
+  const isAddress = isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
+  return {
+    origin,
+    baseUrl,
+    secure,
+    maySignIn: trustworthy || insecureHttp,
+    trustworthy,
+    rpId: trustworthy && !isAddress ? hostname : undefined,
+  }
 }
 
 /** Refuses a form that a page of another site sent. Throws FormError. */

@@ -3,6 +3,7 @@ import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { SharedAccess } from '../accounts/shared-access.ts'
 import type { Html } from './html.ts'
 import type { Display } from './display.ts'
+import type { SiteOrigin } from './origin.ts'
 import type { PageAccess } from './page-access.ts'
 
 /** The sections of the dashboard, with their titles in the navigation. */
@@ -60,8 +61,10 @@ export interface Visit {
   readonly form: URLSearchParams
   /** The address of this service, for commands to copy. */
   readonly baseUrl: string
-  /** Whether cookies may be sent over TLS only. */
-  readonly secure: boolean
+  readonly site: SiteOrigin
+  readonly cookies: ReadonlyMap<string, string>
+  /** What the browser calls itself; empty if it says nothing. */
+  readonly userAgent: string
   /** Logs what goes wrong after the response. */
   readonly logFailure: (error: unknown) => void
 }
@@ -71,8 +74,10 @@ export interface Page {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /** For pages that need the password entered in the last ten minutes: the section in which it is asked for again. */
+  /** For pages that need a sign-in of the last ten minutes: the section in which it is asked for again. */
   readonly confirms?: Section
+  /** Whether its result is a file, which does not replace the page that it is requested from. */
+  readonly isDownload?: boolean
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
 }

@@ -14,7 +14,7 @@
  *    and empty states are in components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs. A page
- *    that gives access or creates keys also sets `confirms`: the password is asked for again (confirmation.ts).
+ *    that gives access or creates keys also sets `confirms`: who it is, is asked again (confirmation.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
@@ -49,8 +49,11 @@ import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
 import { registerInvitations } from './pages/invitation.ts'
+import { passkeyPages } from './pages/settings-passkeys.ts'
+import { passwordPages } from './pages/settings-password.ts'
 import { askToSignIn, makeSignIn } from './pages/signin.ts'
 import { PageAccess } from './page-access.ts'
+import { registerPasskeyOptions } from './passkey-options.ts'
 import { sessionOf } from './session-cookie.ts'
 import { viewerOf } from './viewer.ts'
 
@@ -67,6 +70,8 @@ const pages: readonly Page[] = [
   ...peoplePages,
   ...keyRecipePages,
   ...settingsPages,
+  ...passwordPages,
+  ...passkeyPages,
   ...deleteAccountPages,
   ...displayPages,
   ...livePages,
@@ -108,6 +113,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     })
     signIn.register(scope)
     registerInvitations(scope, options)
+    registerPasskeyOptions(scope, options)
     for (const page of pages) {
       const { path, method = 'GET', handler: handle } = page
       scope.route({
@@ -183,7 +189,9 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
     query: new URLSearchParams(target.query),
     form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
     baseUrl: site.baseUrl,
-    secure: site.secure,
+    site,
+    cookies,
+    userAgent: request.headers['user-agent'] ?? '',
     logFailure: error => log.failure(error, request.context.requestId),
   }
 }

@@ -3,6 +3,7 @@ import { type BrowserSession, findSession, MAX_SESSION_MS } from '../accounts/br
 import type { Store } from '../store/index.ts'
 import { cookie, parseCookies } from './cookies.ts'
 import type { SiteOrigin } from './origin.ts'
+import { hostCookie } from './sealed-cookie.ts'
 
 /** The cookie that holds the secret of a browser session. */
 export function sessionCookie(site: SiteOrigin, secret: string): string {
@@ -24,7 +25,6 @@ export async function sessionOf(
   return secret === undefined || !site.maySignIn ? undefined : findSession(store, secret, context.now)
 }
 
-/** Browsers accept the prefix only over TLS. */
-function nameOf({ secure }: Pick<SiteOrigin, 'secure'>): string {
-  return secure ? '__Host-session' : 'session'
+function nameOf(site: Pick<SiteOrigin, 'secure'>): string {
+  return hostCookie('session', site)
 }

@@ -307,6 +307,40 @@ const migrations: readonly Migration[] = [
       'create index import_part_by_part on import_part (part)',
     ],
   },
+  {
+    name: 'passkeys and linked identities',
+    statements: [
+      `create table passkey (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        credential_id text not null unique,
+        public_key text not null,
+        counter integer not null,
+        transports text not null,
+        rp_id text not null,
+        user_handle text not null,
+        name text not null,
+        created_at integer not null,
+        last_used_at integer
+      ) strict`,
+      'create index passkey_by_account on passkey (account_id, id)',
+      `create table linked_identity (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        issuer text not null,
+        subject text not null,
+        linked_at integer not null,
+        last_used_at integer,
+        unique (issuer, subject),
+        unique (account_id, issuer)
+      ) strict`,
+      `create table used_challenge (
+        hash text primary key,
+        expires_at integer not null
+      ) strict`,
+      'create index used_challenge_by_expiry on used_challenge (expires_at)',
+    ],
+  },
 ]
 
 /** The schema version of this program. */

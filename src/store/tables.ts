@@ -20,6 +20,9 @@ export interface Tables {
   preference: PreferenceTable
   invitation: InvitationTable
   sign_in: SignInTable
+  passkey: PasskeyTable
+  linked_identity: LinkedIdentityTable
+  used_challenge: UsedChallengeTable
   set_aside: SetAsideTable
   pull_source: PullSourceTable
   pull_row: PullRowTable
@@ -152,25 +155,63 @@ interface BrowserSessionTable {
   browser: string
   created_at: number
   seen_at: number
-  /** When the password was last asked for again; null if it was not. */
+  /** When the sign-in was last proved again, or the issuer last asked for it; null for when the session began. */
   confirmed_at: Generated<number | null>
 }
 
-/** A link with which an account chooses a password, once. */
+/** A link with which an account chooses a way to sign in, once. */
 interface InvitationTable {
   account_id: number
   hash: string
   created_at: number
 }
 
+/** What somebody proves who they are with. */
+export type ProofWay = 'password' | 'passkey' | 'oidc'
+
 /** How somebody got into an account, and when. */
 interface SignInTable {
   id: Generated<number>
   account_id: number
   at: number
-  way: 'password' | 'invitation-made' | 'invitation-used'
+  way: ProofWay | 'invitation-made' | 'invitation-used' | 'invitation-passkey' | 'invitation-oidc'
   /** The user agent; empty for the command line. */
   browser: string
+}
+
+/** A key on a device of its owner. Bytes are in base64url. */
+interface PasskeyTable {
+  id: Generated<number>
+  account_id: number
+  credential_id: string
+  public_key: string
+  /** How often the device says that it was used; 0 for those that do not count. */
+  counter: number
+  /** Separated by spaces. */
+  transports: string
+  /** The host that it works at. */
+  rp_id: string
+  /** What devices call the account by; the same for all of an account. */
+  user_handle: string
+  name: string
+  created_at: number
+  last_used_at: number | null
+}
+
+/** Somebody at an OpenID Connect issuer who may sign in to an account. */
+interface LinkedIdentityTable {
+  id: Generated<number>
+  account_id: number
+  issuer: string
+  subject: string
+  linked_at: number
+  last_used_at: number | null
+}
+
+/** A challenge that was answered, so that nobody answers it again. */
+interface UsedChallengeTable {
+  hash: string
+  expires_at: number
 }
 
 /** An account that was removed. Its id is not used again unless somebody asks for it. */

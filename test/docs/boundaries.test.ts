@@ -58,6 +58,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   kysely: ['vendor', ...querying],
   'vendor/kysely.js': querying,
   'age-encryption': ['backup'],
+  '@simplewebauthn/server': ['accounts'],
 }
 
 interface Import {
@@ -117,6 +118,12 @@ test('pages are loaded with the first request for one: a service that is only us
     ['cli/service.ts -> dashboard/app.ts'],
   )
   assert.match(textOf('cli/service.ts'), /async \(\) => \(await import\('\.\.\/dashboard\/app\.ts'\)\)\.makePages/)
+})
+
+test('what passkeys need is loaded when somebody first uses one', () => {
+  const text = textOf('accounts/passkeys.ts')
+  assert.match(text, /^ +return import\('@simplewebauthn\/server'\)$/m)
+  assert.doesNotMatch(text.replace(/^import type [^]*?from '.*'$/gm, ''), /^import .*simplewebauthn/m)
 })
 
 test('a resource is two files of one name: its endpoints in contract, its handlers in resources', () => {

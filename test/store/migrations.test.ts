@@ -11,6 +11,11 @@ import { acceptInvitation, createInvitation } from '../../src/accounts/invitatio
 import { endGiven, giveByName, listGiven, narrowGiven } from '../../src/accounts/given-access.ts'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
+import { linkIdentity, useIdentity } from '../../src/accounts/identities.ts'
+import { markBrowser } from '../../src/accounts/known-browsers.ts'
+import { useChallenge } from '../../src/accounts/passkey-challenges.ts'
+import { addPasskey } from '../../src/accounts/passkeys.ts'
+import { removeIdentity, removePasskey, removePassword } from '../../src/accounts/ways.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
@@ -56,6 +61,7 @@ const CHECKSUMS: readonly string[] = [
   'edb380300937f62ac489e3765b8827915535982940b90d7483b1253197a30b6b',
   'e6c352aeaa0eee541256d86bfc649a90b7421852865236051367e0073c22c8f5',
   'c5d63fb192c1bf93725215d9fee065c667d0ead9829e8f3b91fa6448f1e9f700',
+  '4fe00babbba9b7ebd69388588be79e5bf364da00ebdec5249aaf3823bcd411a2',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -218,14 +224,15 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const proof = await verifyPassword(store, 'ann', 'correct horse battery')
   assert.ok(proof !== undefined)
   const browser = { browser: 'a browser', now: now - 120_000, timeZone: 'Europe/Berlin' }
-  const session = await findSession(store, (await beginSession(store, { ...proof, ...browser })) ?? '', now)
+  const session = await findSession(store, (await beginSession(store, { proof, ...browser })) ?? '', now)
   assert.equal(session?.accountId, 1)
-  assert.equal(await confirmSession(store, { ...proof, id: session.id, now }), true)
+  assert.equal(await confirmSession(store, { proof, id: session.id, now }), true)
   for (const units of ['metric', 'imperial'])
     await setPreferences(store, 1, { displayName: '', timeZone: '', units, weeklyGoal: null })
   assert.equal(await endSessions(store.db, 1), 1)
-  const accepted = { secret: invitation, password: 'correct horse battery', browser: '', now }
-  assert.ok(await acceptInvitation(store, accepted))
+  const chosen = { way: 'password', password: 'correct horse battery' } as const
+  assert.ok(await acceptInvitation(store, { secret: invitation, chosen, browser: '', now }))
+  await useEveryWay(store, now)
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
   await createToken(store, request, now)
   const token = await createToken(store, request, now)
@@ -384,6 +391,9 @@ async function toFifthVersion(url: string) {
   }
   await change(url, "update token set scopes = replace(scopes, ' shared:access', '')", 'any')
   const added = [
+    'passkey',
+    'linked_identity',
+    'used_challenge',
     'import_part',
     'read_log',
     'unmatched_access',
@@ -396,6 +406,27 @@ async function toFifthVersion(url: string) {
   ]
   for (const table of added) await change(url, `drop table ${table}`, 'any')
   await change(url, 'delete from migration where version > 5', 'any')
+}
+
+/** Adds, uses and removes passkeys and linked identities. */
+async function useEveryWay(store: Store, now: number) {
+  assert.ok(await markBrowser(store, 1))
+  const identity = { issuer: 'https://id.example', subject: 'ann' }
+  const here = { rpId: 'history.example', issuer: identity.issuer }
+  const passkey = { public_key: '', counter: 0, transports: '', rp_id: here.rpId, user_handle: '' }
+  await store.db.transaction().execute(async db => {
+    for (const credential_id of ['first', 'second']) {
+      await addPasskey(db, store, { accountId: 1, name: 'a key', passkey: { ...passkey, credential_id }, now })
+    }
+    await linkIdentity(db, store, { accountId: 1, identity, now })
+    for (const time of [now, now + DAY_MS]) assert.equal(await useChallenge(db, 'a challenge', time), true)
+    await db.updateTable('passkey').set({ counter: 1, last_used_at: now }).execute()
+  })
+  assert.equal((await useIdentity(store, identity, now))?.accountId, 1)
+  const own = { accountId: 1, here, keep: 0 }
+  await removePassword(store, own)
+  await removePasskey(store, 1, own)
+  await removeIdentity(store, own)
 }
 
 /** The same, before there was a fifth. */

@@ -8,6 +8,7 @@ import { elementAt } from './events.js'
 import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
 import { enableKeyboard } from './keyboard.js'
+import { enablePasskeys } from './passkeys.js'
 
 enableCopying()
 enableDialogs()
@@ -15,11 +16,8 @@ enableKeyTest()
 enableDisplay()
 enableForms()
 enableKeyboard()
+enablePasskeys()
 enableUpdates()
-
-for (const field of document.querySelectorAll('input[data-time-zone]')) {
-  if (field instanceof HTMLInputElement) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone
-}
 
 document.addEventListener('keydown', event => {
   if (event.key === 'Escape') closeMenus()

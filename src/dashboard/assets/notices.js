@@ -2,7 +2,7 @@
 
 /**
  * @param {string} text
- * @param {{ readonly text: string; readonly act?: () => void; readonly href?: string }} action
+ * @param {{ readonly text: string; readonly act?: () => void; readonly href?: string }} [action]
  * @param {Element} [place] where it is shown; above the page if not given
  */
 export function showNotice(text, action, place = document.body) {
@@ -12,7 +12,9 @@ export function showNotice(text, action, place = document.body) {
   notice.setAttribute('role', 'alert')
   const line = document.createElement('p')
   line.textContent = text
-  notice.append(line, action.href === undefined ? buttonOf(action) : linkOf(action.text, action.href))
+  notice.append(line)
+  if (action !== undefined)
+    notice.append(action.href === undefined ? buttonOf(action) : linkOf(action.text, action.href))
   place.prepend(notice)
 }
 

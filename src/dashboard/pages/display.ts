@@ -8,7 +8,7 @@ export const displayPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/display',
-    handler({ form, secure }) {
+    handler({ form, site: { secure } }) {
       const cookies: string[] = []
       const theme = form.get('theme')
       if (themes.some(known => known === theme))
@@ -23,7 +23,7 @@ export const displayPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/subject',
-    handler({ form, secure, viewer }) {
+    handler({ form, site: { secure }, viewer }) {
       const person = viewer.readable.find(({ id }) => String(id) === form.get('subject'))
       if (person === undefined) return redirect(safePath(form.get('back')))
       // The other account may not have this record, so the way back leads to the list.

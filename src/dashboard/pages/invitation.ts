@@ -1,69 +1,139 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { RefusedError } from '../../accounts/errors.ts'
-import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import { verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
+import { hashSecret } from '../../accounts/secrets.ts'
+import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { parseCookies } from '../cookies.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
-import { siteOriginOf } from '../origin.ts'
+import { type SiteOrigin, siteOriginOf } from '../origin.ts'
+import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
+import { explanation, sendPlain } from '../plain.ts'
+import { NOT_ACCEPTED } from '../proof-check.ts'
+import { challengeOf } from '../sealed-cookie.ts'
 import { sessionCookie } from '../session-cookie.ts'
-import { explanation, sendPlain } from './signin.ts'
+import { knownBrowserCookie } from '../sign-in-limits.ts'
+import { passkeyName } from './settings-passkeys.ts'
+import { PASSWORD_LENGTH } from './settings-password.ts'
+import { browserName } from './settings-sessions.ts'
 
 /** The page that an invitation leads to. Opening it uses nothing up, because previews of links open them, too. */
 export function registerInvitations(scope: FastifyInstance, { store, config }: DashboardOptions) {
   const path = `${INVITATION_PATH}:secret`
 
-  /** Sends the form; false if the invitation was used, has expired or never existed. */
+  /** Sends the forms, or says that the invitation was used, has expired or never existed. */
   const show = async (request: FastifyRequest, reply: FastifyReply, problem?: string) => {
     const secret = secretOf(request)
     const invitation = await findInvitation(store, secret, request.context.now)
     if (invitation === undefined) return sendPlain(request, reply.code(404), ended, TITLE)
-    const form = passwordForm(secret, invitation.username, problem)
-    return sendPlain(request, reply.code(problem === undefined ? 200 : 422), form, TITLE)
+    const { username } = invitation
+    const site = siteOriginOf(request.context, config)
+    const browser = browserName(request.headers['user-agent'] ?? '')
+    const forms = waysToChoose({ secret, username, problem, site, browser })
+    return sendPlain(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
+
+  /** Uses the invitation up. `choose` returns what was chosen, or what is wrong with it. */
+  const accept =
+    (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenWay | string>) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      const site = siteOriginOf(request.context, config)
+      if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const chosen = await choose(request, form)
+      if (typeof chosen === 'string') return show(request, reply, chosen)
+      let session: Awaited<ReturnType<typeof acceptInvitation>>
+      try {
+        const browser = request.headers['user-agent'] ?? ''
+        session = await acceptInvitation(store, {
+          secret: secretOf(request),
+          chosen,
+          browser,
+          now: request.context.now,
+        })
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error
+        return show(
+          request,
+          reply,
+          chosen.way === 'password' ? PASSWORD_LENGTH : `That did not work: ${error.message}.`,
+        )
+      }
+      if (session === undefined) return sendPlain(request, reply.code(404), ended, TITLE)
+      return reply
+        .header('Set-Cookie', sessionCookie(site, session.secret))
+        .header('Set-Cookie', await knownBrowserCookie(store, site, session.accountId))
+        .redirect('/', 303)
+    }
 
   scope.get(path, (request, reply) =>
     siteOriginOf(request.context, config).maySignIn
       ? show(request, reply)
       : sendPlain(request, reply.code(403), explanation),
   )
-
-  scope.post(path, async (request, reply) => {
-    const site = siteOriginOf(request.context, config)
-    if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    const password = form.get('next') ?? ''
-    if (password !== form.get('again')) return show(request, reply, 'The two passwords differ.')
-    let session: string | undefined
-    try {
-      const browser = request.headers['user-agent'] ?? ''
-      session = await acceptInvitation(store, {
-        secret: secretOf(request),
-        password,
-        browser,
-        now: request.context.now,
-      })
-    } catch (error) {
-      if (!(error instanceof RefusedError)) throw error
-      return show(request, reply, `A password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters.`)
-    }
-    if (session === undefined) return sendPlain(request, reply.code(404), ended, TITLE)
-    return reply.header('Set-Cookie', sessionCookie(site, session)).redirect('/', 303)
-  })
+  scope.post(path, accept(choosePassword))
+  scope.post(
+    `${path}/passkey`,
+    accept((request, form) => choosePasskey({ store, config }, request, form)),
+  )
 }
 
-const TITLE = 'Choose a password'
+const TITLE = 'Choose a way to sign in'
+
+async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenWay | string> {
+  const password = form.get('next') ?? ''
+  return password === form.get('again') ? { way: 'password', password } : 'The two passwords differ.'
+}
+
+async function choosePasskey(
+  { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
+  request: FastifyRequest,
+  form: URLSearchParams,
+): Promise<ChosenWay | string> {
+  const { now } = request.context
+  const site = siteOriginOf(request.context, config)
+  const { rpId, origin } = site
+  const name = (form.get('name') ?? '').trim()
+  if (!isName(name)) return `Give the passkey a name of 1 to ${MAX_NAME_LENGTH} characters.`
+  const subject = hashSecret(secretOf(request))
+  const cookies = parseCookies(request.headers.cookie)
+  const challenge = await challengeOf(store, cookies, { site, purpose: 'invitation', subject, now })
+  if (challenge === undefined || rpId === undefined) return NOT_ACCEPTED
+  const passkey = await verifyNewPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
+  return passkey === undefined ? NOT_ACCEPTED : { way: 'passkey', passkey, name }
+}
 
 function secretOf({ params }: FastifyRequest): string {
   // The path has this parameter.
   return (params as { secret: string }).secret
 }
 
-function passwordForm(secret: string, username: string, problem: string | undefined): Html {
+interface Choice {
+  readonly secret: string
+  readonly username: string
+  readonly problem: string | undefined
+  readonly site: SiteOrigin
+  readonly browser: string
+}
+
+function waysToChoose(choice: Choice): Html {
+  const { username, problem } = choice
   return html`
-    <form class="card stack" method="post" action="${INVITATION_PATH}${secret}">
+    <div class="card stack">
       <h1>${TITLE}</h1>
       <p>For the account <strong>${username}</strong>. It ends every session that is open; API keys stay as they are.</p>
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      ${passwordForm(choice)}
+    </div>
+    ${passkeyForm(choice)}
+  `
+}
+
+function passwordForm({ secret, username, problem }: Choice): Html {
+  return html`
+    <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
       <input type="hidden" name="username" autocomplete="username" value="${username}">
       <label>Password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span>
         <input name="next" type="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
@@ -78,10 +148,32 @@ function passwordForm(secret: string, username: string, problem: string | undefi
   `
 }
 
+function passkeyForm({ secret, site, browser }: Choice): Html {
+  const why = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
+  return html`
+    <div class="card stack">
+      <h2>Or a passkey</h2>
+      ${
+        why === undefined
+          ? html`
+              <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
+              <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
+                <p>It signs you in with the lock of your device: a fingerprint, a face or a PIN. A password that the account has stays; Settings can remove it.</p>
+                ${passkeyName(browser)}
+                ${passkeyField('invitation')}
+                <button>Add passkey and sign in</button>
+              </form>
+            `
+          : html`<p class="muted">${why}</p>`
+      }
+    </div>
+  `
+}
+
 const ended = html`
   <div class="card stack">
     <h1>This link no longer works</h1>
-    <p>A link to choose a password works once, and for 24 hours. Whoever runs this service can make another one, with <code>./lockstep account invite</code>.</p>
+    <p>A link to choose a way to sign in works once, and for 24 hours. Whoever runs this service can make another one, with <code>./lockstep account invite</code>.</p>
     <p><a class="button" href="/signin">Sign in</a></p>
   </div>
 `

@@ -1,4 +1,3 @@
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { themes } from '../display.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -59,19 +58,6 @@ export function lookForms({ viewer }: Visit): Html {
       </form>
       <p class="muted">Both are kept in this browser. Discreet mode hides names, kinds and texts on every page; the key <kbd>D</kbd> turns it on and off.</p>
     </div>
-  `
-}
-
-export function passwordForm(username: string, discreet: boolean): Html {
-  return html`
-    <form class="stack" method="post" action="/settings/password">
-      ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
-      <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
-      <label>New password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span><input type="password" name="next" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
-      <label>New password again<input type="password" name="again" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
-      <div><button>Change password</button></div>
-      <p class="muted">Ends every other browser session. API keys stay as they are.</p>
-    </form>
   `
 }
 

@@ -22,12 +22,16 @@ export function signInTable({ viewer }: Visit, signIns: readonly SignIn[]): Html
       undefined,
       { stacks: true },
     )}
-    <p class="muted">The newest ${MAX_LISTED_SIGN_INS}, of one year. If one of them was not you, change the password.</p>
+    <p class="muted">The newest ${MAX_LISTED_SIGN_INS}, of one year. If one of them was not you, change the password, and remove passkeys that you do not know.</p>
   `
 }
 
 const ways: Readonly<Record<SignIn['way'], string>> = {
   password: 'Password',
+  passkey: 'Passkey',
+  oidc: 'Linked sign-in',
   'invitation-made': 'Invitation made by the operator',
   'invitation-used': 'Invitation used, password chosen',
+  'invitation-passkey': 'Invitation used, passkey added',
+  'invitation-oidc': 'Invitation used, sign-in linked',
 }

@@ -1,18 +1,22 @@
 import { endSession, endSessions, listSessions } from '../../accounts/browser-sessions.ts'
 import { RefusedError } from '../../accounts/errors.ts'
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts'
+import { setPassword } from '../../accounts/passwords.ts'
 import { listSignIns } from '../../accounts/sign-ins.ts'
 import { setPreferences } from '../../accounts/preferences.ts'
 import { archiveParts } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { card } from '../components.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { checkPassword } from '../password-check.ts'
+import { checkPassword } from '../proof-check.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { isUnits } from '../viewer.ts'
+import { readWays } from '../../accounts/ways.ts'
+import { waysHere } from '../ways-here.ts'
 import { deleteAccountCard } from './delete-account.ts'
-import { accountForm, lookForms, passwordForm } from './settings-forms.ts'
+import { accountForm, lookForms } from './settings-forms.ts'
+import { passkeyCard } from './settings-passkeys.ts'
+import { PASSWORD_LENGTH, passwordCard } from './settings-password.ts'
 import { sessionTable } from './settings-sessions.ts'
 import { signInTable } from './settings-sign-ins.ts'
 
@@ -55,10 +59,7 @@ export const settingsPages: readonly Page[] = [
       try {
         await setPassword(store, accountId, next, id)
       } catch (error) {
-        if (error instanceof RefusedError)
-          return showSettings(visit, {
-            password: `A password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters.`,
-          })
+        if (error instanceof RefusedError) return showSettings(visit, { password: PASSWORD_LENGTH })
         throw error
       }
       return redirect('/settings?saved=password')
@@ -82,6 +83,7 @@ export const settingsPages: readonly Page[] = [
   {
     path: '/settings/export',
     confirms: 'settings',
+    isDownload: true,
     handler: ({ store, viewer, now }) =>
       download({
         file: `lockstep-${new Date(now).toISOString().slice(0, 10)}.ndjson`,
@@ -97,7 +99,7 @@ function readGoal(text: string | null): number | null | undefined {
   return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : undefined
 }
 
-type Forms = 'account' | 'password' | 'sessions'
+type Forms = 'account' | 'password' | 'passkeys' | 'sessions'
 
 const CONFIRMED = html`<p class="note" role="status">Confirmed for ten minutes.</p>`
 
@@ -105,6 +107,8 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   const { store, viewer, now, query } = visit
   const { accountId } = viewer.session
   const sessions = await listSessions(store, accountId, now)
+  const ways = await readWays(store, accountId, waysHere(visit))
+  const passkeys = await passkeyCard(visit)
   const signIns = await listSignIns(store, accountId)
   const message = (form: Forms) => messageOf(problems[form], query.get('saved') === form)
   return view({
@@ -118,7 +122,8 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
           ${card('Look', lookForms(visit))}
         </div>
         <div>
-          ${card('Password', html`${message('password')}${passwordForm(viewer.session.username, viewer.discreet)}`)}
+          ${card('Password', html`${message('password')}${passwordCard(visit, ways)}`)}
+          ${card('Passkeys', html`${message('passkeys')}${passkeys}`)}
           ${card(
             'Export',
             html`

@@ -1,0 +1,55 @@
+import type { Kysely } from 'kysely'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { seal, unseal } from './sealed.ts'
+import { hashSecret } from './secrets.ts'
+
+/** Challenges for passkeys. Browsers keep them sealed, and the store keeps which were used. */
+
+/** What a passkey is asked for. */
+export const passkeyPurposes = ['signin', 'confirm', 'register', 'invitation'] as const
+export type PasskeyPurpose = (typeof passkeyPurposes)[number]
+
+export interface PasskeyChallenge {
+  readonly challenge: string
+  /** What a new passkey calls the account by; empty where none is made. */
+  readonly userHandle: string
+}
+
+/** How long a challenge can be answered. */
+export const CHALLENGE_MS = 5 * 60_000
+
+/** `subject` is whom the challenge is for: a session or an invitation. Others cannot use it. */
+export function sealChallenge(
+  store: Store,
+  purpose: PasskeyPurpose,
+  subject: string,
+  challenge: PasskeyChallenge,
+  now: number,
+): Promise<string> {
+  return seal(store, `passkey ${purpose} ${subject}`, challenge, now + CHALLENGE_MS)
+}
+
+/** Undefined if it has expired, or was made for something else. */
+export async function openChallenge(
+  store: Store,
+  purpose: PasskeyPurpose,
+  subject: string,
+  sealed: string,
+  now: number,
+): Promise<PasskeyChallenge | undefined> {
+  // Only `sealChallenge` seals for this purpose.
+  return (await unseal(store, `passkey ${purpose} ${subject}`, sealed, now)) as PasskeyChallenge | undefined
+}
+
+/** Notes within a transaction that a challenge was answered. False if it was before. */
+export async function useChallenge(db: Kysely<Tables>, challenge: string, now: number): Promise<boolean> {
+  await db.deleteFrom('used_challenge').where('expires_at', '<=', now).execute()
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('used_challenge')
+    // It was sealed before now, so it cannot be opened after this.
+    .values({ hash: hashSecret(challenge), expires_at: now + CHALLENGE_MS })
+    .onConflict(conflict => conflict.doNothing())
+    .executeTakeFirstOrThrow()
+  return numInsertedOrUpdatedRows === 1n
+}

@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto'
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server'
+import type { Kysely, Selectable } from 'kysely'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { RefusedError } from './errors.ts'
+import { CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
+import { lockAccount, type PasskeyProof } from './proofs.ts'
+
+/** Passkeys: keys on devices of their owner, which sign a challenge when a finger or a PIN unlocks them. */
+
+/** Where passkeys are used. One that was made at another host does not work here. */
+export interface PasskeySite {
+  readonly rpId: string
+  readonly origin: string
+}
+
+export type PasskeyFacts = Omit<Selectable<Tables['passkey']>, 'public_key' | 'counter' | 'account_id'>
+
+/** The passkeys of an account in the order in which they were made. */
+export function listPasskeys({ reads }: Pick<Store, 'reads'>, accountId: number): Promise<PasskeyFacts[]> {
+  return reads
+    .selectFrom('passkey')
+    .select(['id', 'credential_id', 'transports', 'rp_id', 'user_handle', 'name', 'created_at', 'last_used_at'])
+    .where('account_id', '=', accountId)
+    .orderBy('id')
+    .execute()
+}
+
+/** What a browser needs to make a passkey for an account, with the challenge that its answer must contain. */
+export async function creationOptions(
+  store: Store,
+  account: { readonly id: number; readonly username: string },
+  { rpId }: Pick<PasskeySite, 'rpId'>,
+): Promise<[PublicKeyCredentialCreationOptionsJSON, PasskeyChallenge]> {
+  const known = await listPasskeys(store, account.id)
+  const userHandle = known[0]?.user_handle ?? randomBytes(USER_HANDLE_BYTES).toString('base64url')
+  const { generateRegistrationOptions } = await loadServer()
+  const options = await generateRegistrationOptions({
+    rpName: 'Lockstep',
+    rpID: rpId,
+    userName: account.username,
+    userDisplayName: account.username,
+    userID: new Uint8Array(Buffer.from(userHandle, 'base64url')),
+    timeout: CHALLENGE_MS,
+    attestationType: 'none',
+    excludeCredentials: known.map(descriptorOf),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    supportedAlgorithmIDs: ALGORITHMS,
+  })
+  return [options, { challenge: options.challenge, userHandle }]
+}
+
+/** A passkey that a browser has made, and that is not stored yet. */
+export type NewPasskey = Pick<
+  Selectable<Tables['passkey']>,
+  'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'user_handle'
+>
+
+/** Checks what a browser answered to `creationOptions`, as JSON. Undefined if it is not what was asked for, or was used before. */
+export async function verifyNewPasskey(
+  store: Store,
+  answer: string,
+  { challenge, userHandle }: PasskeyChallenge,
+  { rpId, origin }: PasskeySite,
+  now: number,
+): Promise<NewPasskey | undefined> {
+  // The library checks the rest of the shape.
+  const response = parseAnswer(answer) as RegistrationResponseJSON | undefined
+  if (response === undefined) return undefined
+  const { verifyRegistrationResponse } = await loadServer()
+  const verification = await verifyRegistrationResponse({
+    response,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: ALGORITHMS,
+  }).catch(() => NOT_VERIFIED)
+  if (!verification.verified) return undefined
+  const { credential } = verification.registrationInfo
+  if (!(await store.db.transaction().execute(db => useChallenge(db, challenge, now)))) return undefined
+  return {
+    credential_id: credential.id,
+    public_key: Buffer.from(credential.publicKey).toString('base64url'),
+    counter: credential.counter,
+    transports: knownTransports(credential.transports).join(' '),
+    rp_id: rpId,
+    user_handle: userHandle,
+  }
+}
+
+/** Stores a passkey within a transaction. Throws RefusedError if it is stored already, or the account has too many. */
+export async function addPasskey(
+  db: Kysely<Tables>,
+  store: Pick<Store, 'engine'>,
+  { accountId, name, passkey, now }: AddedPasskey,
+): Promise<void> {
+  await lockAccount(db, store, accountId)
+  const { count } = await db
+    .selectFrom('passkey')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  if (Number(count) >= MAX_PASSKEYS) throw new RefusedError(`an account has at most ${MAX_PASSKEYS} passkeys`)
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('passkey')
+    .values({ ...passkey, account_id: accountId, name, created_at: now })
+    .onConflict(conflict => conflict.column('credential_id').doNothing())
+    .executeTakeFirstOrThrow()
+  if (numInsertedOrUpdatedRows === 0n) throw new RefusedError('this passkey is registered already')
+}
+
+export interface AddedPasskey {
+  readonly accountId: number
+  readonly name: string
+  readonly passkey: NewPasskey
+  readonly now: number
+}
+
+/** What a browser needs to sign a challenge: with any passkey of this service, or with one of those named. */
+export async function requestOptions(
+  { rpId }: Pick<PasskeySite, 'rpId'>,
+  allowed?: readonly PasskeyFacts[],
+): Promise<[PublicKeyCredentialRequestOptionsJSON, PasskeyChallenge]> {
+  const { generateAuthenticationOptions } = await loadServer()
+  const options = await generateAuthenticationOptions({
+    rpID: rpId,
+    timeout: CHALLENGE_MS,
+    userVerification: 'required',
+    ...(allowed === undefined ? {} : { allowCredentials: allowed.map(descriptorOf) }),
+  })
+  return [options, { challenge: options.challenge, userHandle: '' }]
+}
+
+/** The passkey that an answer to `requestOptions` names, whether or not the answer is right. */
+export async function namedPasskey(
+  { reads }: Store,
+  answer: string,
+): Promise<{ readonly username: string } | undefined> {
+  const id = parseAnswer(answer)?.id
+  return id === undefined
+    ? undefined
+    : reads
+        .selectFrom('passkey')
+        .innerJoin('account', 'account.id', 'passkey.account_id')
+        .select('account.username')
+        .where('credential_id', '=', id)
+        .executeTakeFirst()
+}
+
+/**
+ * Checks what a browser answered to `requestOptions`, as JSON. Undefined if the passkey is not known here, is of another
+ * account than `accountId`, did not sign this challenge for this site, or the challenge was used before.
+ */
+export async function verifyPasskey(
+  store: Store,
+  answer: string,
+  { challenge }: PasskeyChallenge,
+  { rpId, origin }: PasskeySite,
+  { now, accountId }: { readonly now: number; readonly accountId?: number },
+): Promise<PasskeyProof | undefined> {
+  // The library checks the rest of the shape.
+  const response = parseAnswer(answer) as AuthenticationResponseJSON | undefined
+  if (response === undefined) return undefined
+  const passkey = await store.reads
+    .selectFrom('passkey')
+    .selectAll()
+    .where('credential_id', '=', response.id)
+    .where('rp_id', '=', rpId)
+    .$if(accountId !== undefined, passkeys => passkeys.where('account_id', '=', accountId ?? 0))
+    .executeTakeFirst()
+  if (passkey === undefined) return undefined
+  const { verifyAuthenticationResponse } = await loadServer()
+  const verification = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: rpId,
+    requireUserVerification: true,
+    credential: {
+      id: passkey.credential_id,
+      publicKey: new Uint8Array(Buffer.from(passkey.public_key, 'base64url')),
+      counter: passkey.counter,
+    },
+  }).catch(() => NOT_VERIFIED)
+  if (!verification.verified) return undefined
+  // Devices leave it out only where they were told which passkeys to use.
+  const { userHandle } = response.response
+  if (
+    accountId === undefined
+      ? userHandle !== passkey.user_handle
+      : (userHandle ?? passkey.user_handle) !== passkey.user_handle
+  )
+    return undefined
+  const { newCounter } = verification.authenticationInfo
+  return store.db.transaction().execute(async db => {
+    if (!(await useChallenge(db, challenge, now))) return undefined
+    const { numUpdatedRows } = await db
+      .updateTable('passkey')
+      .set({ counter: newCounter, last_used_at: now })
+      .where('id', '=', passkey.id)
+      .where('counter', '=', passkey.counter)
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows === 0n ? undefined : { way: 'passkey', accountId: passkey.account_id, passkeyId: passkey.id }
+  })
+}
+
+const MAX_PASSKEYS = 20
+const USER_HANDLE_BYTES = 32
+/** EdDSA, ES256 and RS256: what devices have. */
+const ALGORITHMS = [-8, -7, -257]
+const NOT_VERIFIED = { verified: false } as const
+
+/** Loaded when the first passkey is made or used: most processes need it never. */
+function loadServer() {
+  return import('@simplewebauthn/server')
+}
+
+/** JSON that names a passkey; undefined if it is none. */
+function parseAnswer(text: string): { readonly id: string } | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string'
+    ? { ...value, id: value.id }
+    : undefined
+}
+
+function descriptorOf({ credential_id: id, transports }: PasskeyFacts) {
+  return { id, transports: transports === '' ? [] : transports.split(' ') }
+}
+
+/** Browsers say what they like. */
+function knownTransports(transports: unknown): string[] {
+  const names: unknown[] = Array.isArray(transports) ? transports : []
+  return names.filter(name => typeof name === 'string').filter(name => TRANSPORTS.includes(name))
+}
+
+const TRANSPORTS = ['ble', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']

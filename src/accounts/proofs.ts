@@ -1,0 +1,66 @@
+import type { Kysely } from 'kysely'
+import type { Store } from '../store/index.ts'
+import type { ProofWay, Tables } from '../store/tables.ts'
+
+/** What somebody proved that an account is theirs with: a password by the hash that it was compared with, the others by their row. */
+export type Proof = PasswordProof | PasskeyProof | OidcProof
+
+export interface PasswordProof {
+  readonly way: Extract<ProofWay, 'password'>
+  readonly accountId: number
+  readonly passwordHash: string
+}
+
+export interface PasskeyProof {
+  readonly way: Extract<ProofWay, 'passkey'>
+  readonly accountId: number
+  readonly passkeyId: number
+}
+
+interface OidcProof {
+  readonly way: Extract<ProofWay, 'oidc'>
+  readonly accountId: number
+  readonly identityId: number
+  /** When the issuer last asked who it is; undefined if it does not say. */
+  readonly authenticatedAt: number | undefined
+}
+
+/**
+ * Whether what was proved still counts: the password was not changed meanwhile, and the passkey or link not removed. It stays so
+ * until the transaction ends.
+ */
+export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>, proof: Proof): Promise<boolean> {
+  const { accountId } = proof
+  const account = await lockAccount(db, store, accountId)
+  switch (proof.way) {
+    case 'password':
+      return account?.password_hash === proof.passwordHash
+    case 'passkey':
+      return (await rowOf(db, 'passkey', proof.passkeyId, accountId)) !== undefined
+    case 'oidc':
+      return (await rowOf(db, 'linked_identity', proof.identityId, accountId)) !== undefined
+    default:
+      return proof satisfies never
+  }
+}
+
+/** Waits for other changes of how to get into an account, and holds them up until the transaction ends. */
+export async function lockAccount(
+  db: Kysely<Tables>,
+  { engine }: Pick<Store, 'engine'>,
+  accountId: number,
+): Promise<{ readonly password_hash: string | null } | undefined> {
+  return (
+    db
+      .selectFrom('account')
+      .select('password_hash')
+      .where('id', '=', accountId)
+      // SQLite has one writer in any case.
+      .$if(engine === 'postgres', accounts => accounts.forUpdate())
+      .executeTakeFirst()
+  )
+}
+
+function rowOf(db: Kysely<Tables>, table: 'passkey' | 'linked_identity', id: number, accountId: number) {
+  return db.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
+}

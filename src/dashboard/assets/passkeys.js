@@ -1,0 +1,81 @@
+/** Forms that make or use a passkey: before they are sent, the browser is asked, and its answer is put into them. */
+
+import { showNotice } from './notices.js'
+
+export function enablePasskeys() {
+  // Before the listeners that send forms.
+  document.addEventListener(
+    'submit',
+    event => {
+      const form = event.target
+      if (!(form instanceof HTMLFormElement)) return
+      const answer = form.querySelector('input[data-passkey]')
+      if (!(answer instanceof HTMLInputElement) || answer.value !== '') return
+      event.preventDefault()
+      event.stopPropagation()
+      void askFirst(form, answer)
+    },
+    true,
+  )
+}
+
+/** @type {WeakSet<HTMLFormElement>} */
+const asking = new WeakSet()
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLInputElement} answer
+ */
+async function askFirst(form, answer) {
+  if (asking.has(form)) return
+  asking.add(form)
+  form.querySelector(':scope > .notice')?.remove()
+  try {
+    answer.value = JSON.stringify(await askBrowser(answer.dataset.passkey ?? '', form))
+    form.requestSubmit()
+  } catch (error) {
+    showNotice(textOf(error), undefined, form)
+  } finally {
+    asking.delete(form)
+  }
+}
+
+/**
+ * @param {string} purpose
+ * @param {HTMLFormElement} form
+ */
+async function askBrowser(purpose, form) {
+  const { invitation = '' } = form.dataset
+  const response = await fetch('/passkeys/options', {
+    method: 'POST',
+    body: new URLSearchParams({ purpose, invitation }),
+  }).catch(() => undefined)
+  if (response === undefined) throw new ShownError('There is no connection. Try again later.')
+  if (!response.ok) throw new ShownError('This cannot be done any more. Open the page again.')
+  /** @type {unknown} */
+  const options = await response.json()
+  if (!('PublicKeyCredential' in globalThis)) throw new ShownError('This browser cannot use passkeys.')
+  if (purpose === 'signin' || purpose === 'confirm') {
+    const { startAuthentication } = await import('./webauthn-get.js')
+    // The server made them for this purpose.
+    return startAuthentication({ optionsJSON: /** @type {RequestOptions} */ (options) })
+  }
+  const { startRegistration } = await import('./webauthn-create.js')
+  return startRegistration({ optionsJSON: /** @type {CreationOptions} */ (options) })
+}
+
+/** @typedef {import('@simplewebauthn/browser').PublicKeyCredentialRequestOptionsJSON} RequestOptions */
+/** @typedef {import('@simplewebauthn/browser').PublicKeyCredentialCreationOptionsJSON} CreationOptions */
+
+class ShownError extends Error {}
+
+/** @param {unknown} error */
+function textOf(error) {
+  if (error instanceof ShownError) return error.message
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'InvalidStateError') return 'This device has a passkey of this account already.'
+  if (name === 'NotAllowedError' || name === 'AbortError') {
+    return 'The browser did not go on: it was canceled, took too long, or has no passkey for this. You can try again.'
+  }
+  return 'The browser could not use a passkey here.'
+}

@@ -1,0 +1,165 @@
+import { addPasskey, listPasskeys, type PasskeyFacts, verifyNewPasskey } from '../../accounts/passkeys.ts'
+import { removePasskey } from '../../accounts/ways.ts'
+import { notFound } from '../../contract/errors.ts'
+import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { table } from '../components.ts'
+import { formPage, submit } from '../form-page.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { recordName } from '../names.ts'
+import { type Page, redirect, view, type Viewer, type Visit } from '../page.ts'
+import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
+import { NOT_ACCEPTED } from '../proof-check.ts'
+import { challengeOf } from '../sealed-cookie.ts'
+import { dateText, timeAgo } from '../text.ts'
+import { waysHere } from '../ways-here.ts'
+import { browserName } from './settings-sessions.ts'
+
+/** The passkeys of the account that signed in. */
+export const passkeyPages: readonly Page[] = [
+  { path: '/settings/passkeys/new', confirms: 'settings', handler: visit => showAdding(visit) },
+  {
+    method: 'POST',
+    path: '/settings/passkeys',
+    confirms: 'settings',
+    async handler(visit) {
+      const { store, viewer, site, cookies, form, now } = visit
+      const { accountId, id } = viewer.session
+      const { rpId, origin } = site
+      const name = (form.get('name') ?? '').trim()
+      if (!isName(name)) return showAdding(visit, `Give the passkey a name of 1 to ${MAX_NAME_LENGTH} characters.`)
+      const challenge = await challengeOf(store, cookies, { site, purpose: 'register', subject: String(id), now })
+      if (challenge === undefined || rpId === undefined) return showAdding(visit, TOO_LATE)
+      const answer = form.get('answer') ?? ''
+      const passkey = await verifyNewPasskey(store, answer, challenge, { rpId, origin }, now)
+      if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
+      return submit(
+        async () => {
+          await store.db.transaction().execute(db => addPasskey(db, store, { accountId, name, passkey, now }))
+          return redirect('/settings?saved=passkeys')
+        },
+        refusal => showAdding(visit, refusal),
+      )
+    },
+  },
+  {
+    path: '/settings/passkeys/:id/remove',
+    handler: async visit => showRemoving(visit.viewer, await ownPasskey(visit)),
+  },
+  {
+    method: 'POST',
+    path: '/settings/passkeys/:id/remove',
+    confirms: 'settings',
+    async handler(visit) {
+      const { store, viewer } = visit
+      const passkey = await ownPasskey(visit)
+      return submit(
+        async () => {
+          const { accountId, id } = viewer.session
+          await removePasskey(store, passkey.id, { accountId, here: waysHere(visit), keep: id })
+          return redirect('/settings?saved=passkeys')
+        },
+        refusal => showRemoving(viewer, passkey, refusal),
+      )
+    },
+  },
+]
+
+const TOO_LATE = 'That took too long. Try again.'
+
+/** The card about passkeys in Settings. */
+export async function passkeyCard(visit: Visit): Promise<Html> {
+  const { store, viewer, site } = visit
+  const passkeys = await listPasskeys(store, viewer.session.accountId)
+  const why = whyNoPasskeys(site)
+  return html`
+    ${
+      passkeys.length === 0
+        ? html`<p>A passkey signs you in with the lock of your device: a fingerprint, a face or a PIN. No password is sent, and none can be guessed.</p>`
+        : passkeyTable(visit, passkeys)
+    }
+    ${
+      why === undefined
+        ? html`
+            <p class="needs-script"><a class="button" href="/settings/passkeys/new" data-dialog>Add a passkey</a></p>
+            <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
+          `
+        : html`<p class="muted">${why}</p>`
+    }
+  `
+}
+
+function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFacts[]): Html {
+  const place = ({ rp_id }: PasskeyFacts) =>
+    rp_id === site.rpId ? nothing : html` <span class="state">only at ${rp_id}</span>`
+  return table(
+    'Passkeys',
+    [
+      {
+        title: 'Name',
+        cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${place(passkey)}`,
+      },
+      { title: 'Created', cell: ({ created_at }) => dateText(viewer, created_at) },
+      {
+        title: 'Last used',
+        cell: ({ last_used_at: at }) =>
+          at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now),
+      },
+      {
+        title: html`<span class="hidden">Action</span>`,
+        numeric: true,
+        cell: passkey =>
+          html`<a class="button small" href="/settings/passkeys/${passkey.id}/remove" data-dialog aria-label="Remove ${recordName(viewer, 'passkey', passkey)}">Remove</a>`,
+      },
+    ],
+    passkeys,
+    undefined,
+    { stacks: true },
+  )
+}
+
+/** The passkey in the path, if it is the viewer's own. */
+async function ownPasskey({ store, viewer, id }: Visit): Promise<PasskeyFacts> {
+  const passkey = (await listPasskeys(store, viewer.session.accountId)).find(own => own.id === id)
+  if (passkey === undefined) throw notFound('Passkey')
+  return passkey
+}
+
+function showAdding({ site, form, userAgent }: Visit, problem?: string) {
+  const why = whyNoPasskeys(site)
+  if (why !== undefined)
+    return view({ section: 'settings', title: 'Add a passkey', body: html`<p class="card">${why}</p>` })
+  return formPage({
+    section: 'settings',
+    title: 'Add a passkey',
+    action: '/settings/passkeys',
+    problem,
+    button: 'Add passkey',
+    body: html`
+      <p>Your browser asks you where to keep it and how to unlock it.</p>
+      ${passkeyName(form.get('name') ?? browserName(userAgent))}
+      ${passkeyField('register')}
+    `,
+  })
+}
+
+/** The field for the name of a new passkey. */
+export function passkeyName(name: string): Html {
+  return html`
+    <label>Name <span class="muted">where it is kept</span>
+      <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}">
+    </label>
+  `
+}
+
+function showRemoving(viewer: Viewer, passkey: PasskeyFacts, problem?: string) {
+  return formPage({
+    section: 'settings',
+    title: 'Remove passkey',
+    action: `/settings/passkeys/${passkey.id}/remove`,
+    problem,
+    button: 'Remove passkey',
+    isDangerous: true,
+    focusesButton: true,
+    body: html`<p>Remove <strong>${recordName(viewer, 'passkey', passkey)}</strong>? It cannot sign in here any more, and every other browser is signed out. Remove it from the device, too.</p>`,
+  })
+}

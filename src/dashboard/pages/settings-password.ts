@@ -1,0 +1,113 @@
+import { RefusedError } from '../../accounts/errors.ts'
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts'
+import { readWays, removePassword, type Ways } from '../../accounts/ways.ts'
+import { isFresh } from '../confirmation.ts'
+import { formPage, submit } from '../form-page.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { type Page, redirect, type Visit } from '../page.ts'
+import { waysHere } from '../ways-here.ts'
+
+/** Setting the password of an account that has none, and removing it. Settings itself has the form that changes it. */
+export const passwordPages: readonly Page[] = [
+  { path: '/settings/password/new', confirms: 'settings', handler: visit => showNew(visit) },
+  {
+    method: 'POST',
+    path: '/settings/password/new',
+    async handler(visit) {
+      const { form, store, viewer } = visit
+      const { accountId, id } = viewer.session
+      // Asking again in place would put the new password into the page.
+      if (!isFresh(visit)) return redirect('/settings/password/new')
+      if ((await readWays(store, accountId, waysHere(visit))).hasPassword) return redirect('/settings')
+      const next = form.get('next') ?? ''
+      if (next !== form.get('again')) return showNew(visit, 'The two passwords differ.')
+      try {
+        await setPassword(store, accountId, next, id)
+      } catch (error) {
+        if (error instanceof RefusedError) return showNew(visit, PASSWORD_LENGTH)
+        throw error
+      }
+      return redirect('/settings?saved=password')
+    },
+  },
+  { path: '/settings/password/remove', handler: () => showRemoving() },
+  {
+    method: 'POST',
+    path: '/settings/password/remove',
+    confirms: 'settings',
+    handler: visit =>
+      submit(async () => {
+        const { accountId, id } = visit.viewer.session
+        await removePassword(visit.store, { accountId, here: waysHere(visit), keep: id })
+        return redirect('/settings?saved=password')
+      }, showRemoving),
+  },
+]
+
+export const PASSWORD_LENGTH = `A password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters.`
+
+/** The card about the password in Settings. */
+export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: Ways): Html {
+  if (!hasPassword) {
+    return html`
+      <p>This account has no password. It signs in without one.</p>
+      <p><a class="button" href="/settings/password/new" data-dialog>Set a password</a></p>
+    `
+  }
+  return html`
+    ${changeForm(viewer.session.username, viewer.discreet)}
+    ${
+      passkeys >= 2 || isLinked
+        ? html`<p><a class="button" href="/settings/password/remove" data-dialog>Remove password</a></p>`
+        : nothing
+    }
+  `
+}
+
+function changeForm(username: string, discreet: boolean): Html {
+  return html`
+    <form class="stack" method="post" action="/settings/password">
+      ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
+      <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
+      ${newPasswordFields()}
+      <div><button>Change password</button></div>
+      <p class="muted">Ends every other browser session. API keys stay as they are.</p>
+    </form>
+  `
+}
+
+function newPasswordFields(problem?: string): Html {
+  return html`
+    <label>New password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span><input type="password" name="next" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required${
+      problem === undefined ? nothing : html` aria-describedby="problem"`
+    }></label>
+    <label>New password again<input type="password" name="again" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
+  `
+}
+
+function showNew({ viewer }: Visit, problem?: string) {
+  return formPage({
+    section: 'settings',
+    title: 'Set a password',
+    action: '/settings/password/new',
+    problem,
+    button: 'Set password',
+    body: html`
+      ${viewer.discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${viewer.session.username}">`}
+      ${newPasswordFields(problem)}
+    `,
+  })
+}
+
+function showRemoving(problem?: string) {
+  return formPage({
+    section: 'settings',
+    title: 'Remove password',
+    action: '/settings/password/remove',
+    problem,
+    button: 'Remove password',
+    isDangerous: true,
+    focusesButton: true,
+    body: html`<p>Remove the password of this account? Every other browser is signed out. From then on you sign in in the other ways that Settings lists; you can set a password again.</p>`,
+  })
+}

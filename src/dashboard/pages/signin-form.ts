@@ -1,0 +1,66 @@
+import { MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { MAX_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
+import { html, type Html, nothing } from '../html.ts'
+import type { DashboardOptions } from '../options.ts'
+import type { SiteOrigin } from '../origin.ts'
+import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
+
+export interface Shown {
+  readonly site: SiteOrigin
+  readonly next: string
+  readonly username?: string
+  readonly problem?: string | undefined
+  /** Whether the account was just deleted. */
+  readonly isDeleted?: boolean
+}
+
+/** All ways to sign in. */
+export function signInForms(shown: Shown, sample: DashboardOptions['sample']): Html {
+  const { next, problem, isDeleted = false } = shown
+  return html`
+    <div class="card stack">
+      <h1>Sign in</h1>
+      ${isDeleted ? html`<p class="note" role="status">The account is deleted, with everything of it.</p>` : nothing}
+      ${sample === undefined ? nothing : html`<p class="note">This is sample data. The form is filled in: just sign in.</p>`}
+      ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      <form class="stack" method="post" action="/signin">
+        ${hiddenFields(next)}
+        ${passwordFields(shown, sample)}
+        <button class="primary"${sample === undefined ? nothing : html` autofocus`}>Sign in</button>
+      </form>
+      ${passkeyForm(shown)}
+      ${sample === undefined ? html`<p class="muted small">No way to sign in yet, or a forgotten password? Whoever runs this service makes a link to choose one, with <code>./lockstep account invite</code>.</p>` : nothing}
+    </div>
+  `
+}
+
+function passwordFields({ username, problem }: Shown, sample: DashboardOptions['sample']): Html {
+  return html`
+    <label>Username
+      <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${MAX_NAME_LENGTH}" value="${username ?? sample?.username ?? ''}"${
+        problem === undefined ? nothing : html` aria-describedby="problem"`
+      }${username === undefined && sample === undefined ? html` autofocus` : nothing}>
+    </label>
+    <label>Password
+      <input name="password" type="password" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" value="${sample?.password ?? ''}"${
+        username !== undefined && sample === undefined ? html` autofocus` : nothing
+      }>
+    </label>
+  `
+}
+
+function passkeyForm({ site, next }: Shown): Html {
+  const why = whyNoPasskeys(site)
+  if (why !== undefined) return html`<p class="muted small">${why}</p>`
+  return html`
+    <form class="stack needs-script" method="post" action="/signin/passkey">
+      ${hiddenFields(next)}
+      ${passkeyField('signin')}
+      <button>Use a passkey</button>
+    </form>
+  `
+}
+
+function hiddenFields(next: string): Html {
+  return html`<input type="hidden" name="next" value="${next}"><input type="hidden" name="timeZone" data-time-zone>`
+}

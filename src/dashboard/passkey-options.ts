@@ -1,0 +1,48 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { findInvitation } from '../accounts/invitations.ts'
+import { creationOptions, listPasskeys, requestOptions } from '../accounts/passkeys.ts'
+import { type PasskeyPurpose, passkeyPurposes } from '../accounts/passkey-challenges.ts'
+import { hashSecret } from '../accounts/secrets.ts'
+import { notFound } from '../contract/errors.ts'
+import type { DashboardOptions } from './options.ts'
+import { siteOriginOf } from './origin.ts'
+import { challengeCookie } from './sealed-cookie.ts'
+import { sessionOf } from './session-cookie.ts'
+
+/** What scripts request before a browser makes or uses a passkey: its options, and a cookie with their challenge. */
+export function registerPasskeyOptions(scope: FastifyInstance, { store, config }: DashboardOptions) {
+  const optionsFor = async (request: FastifyRequest, purpose: PasskeyPurpose, form: URLSearchParams) => {
+    const { now } = request.context
+    const site = siteOriginOf(request.context, config)
+    const { rpId } = site
+    if (rpId === undefined) throw notFound('Passkey')
+    if (purpose === 'signin') return { site, subject: '', made: await requestOptions({ rpId }) }
+    if (purpose === 'invitation') {
+      const secret = form.get('invitation') ?? ''
+      const invited = await findInvitation(store, secret, now)
+      if (invited === undefined) throw notFound('Invitation')
+      return { site, subject: hashSecret(secret), made: await creationOptions(store, invited, { rpId }) }
+    }
+    const session = await sessionOf(store, request, site)
+    if (session === undefined) throw notFound('Session')
+    const { accountId, username } = session
+    const subject = String(session.id)
+    if (purpose === 'register') {
+      return { site, subject, made: await creationOptions(store, { id: accountId, username }, { rpId }) }
+    }
+    const passkeys = await listPasskeys(store, accountId)
+    const usable = passkeys.filter(({ rp_id }) => rp_id === rpId)
+    if (usable.length === 0) throw notFound('Passkey')
+    return { site, subject, made: await requestOptions({ rpId }, usable) }
+  }
+
+  scope.post('/passkeys/options', async (request, reply) => {
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const purpose = passkeyPurposes.find(name => name === form.get('purpose'))
+    if (purpose === undefined) throw notFound('Purpose')
+    const { site, subject, made } = await optionsFor(request, purpose, form)
+    const [options, challenge] = made
+    const cookie = await challengeCookie(store, { site, purpose, subject, now: request.context.now }, challenge)
+    return reply.header('Set-Cookie', cookie).type('application/json; charset=utf-8').send(JSON.stringify(options))
+  })
+}

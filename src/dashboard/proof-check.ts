@@ -1,0 +1,55 @@
+import type { PasskeyProof, PasswordProof } from '../accounts/proofs.ts'
+import { verifyPasskey } from '../accounts/passkeys.ts'
+import { verifyPassword } from '../accounts/passwords.ts'
+import type { Store } from '../store/index.ts'
+import { Attempts, tooManyAttempts } from './attempts.ts'
+import type { Visit } from './page.ts'
+import { challengeOf } from './sealed-cookie.ts'
+
+/** Checks whether the viewer is still who signed in. Limits guesses in a browser that was left signed in, for each session. */
+
+/** The proof, or what is wrong with the password. */
+export async function checkPassword(visit: Visit, password: string): Promise<PasswordProof | string> {
+  const { store, viewer } = visit
+  return limited(visit, 'The password is not right.', async () => {
+    const proof = await verifyPassword(store, viewer.session.username, password)
+    return proof?.accountId === viewer.session.accountId ? proof : undefined
+  })
+}
+
+/** The proof, or what is wrong with what the browser answered. */
+export async function checkPasskey(visit: Visit, answer: string): Promise<PasskeyProof | string> {
+  const { store, viewer, site, cookies, now } = visit
+  const { rpId, origin } = site
+  const { id, accountId } = viewer.session
+  return limited(visit, NOT_ACCEPTED, async () => {
+    const challenge = await challengeOf(store, cookies, { site, purpose: 'confirm', subject: String(id), now })
+    if (challenge === undefined || rpId === undefined) return undefined
+    return verifyPasskey(store, answer, challenge, { rpId, origin }, { now, accountId })
+  })
+}
+
+/** What to say of a passkey that did not prove anything. It does not tell whether there is such a passkey. */
+export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or another way.'
+
+async function limited<Found>(
+  { store, viewer }: Visit,
+  problem: string,
+  check: () => Promise<Found | undefined>,
+): Promise<Found | string> {
+  const attempt = guessesAt(store).begin(String(viewer.session.id))
+  if (attempt.waitMs > 0) return tooManyAttempts(attempt)
+  const proof = await check()
+  if (proof === undefined) return problem
+  attempt.refund()
+  return proof
+}
+
+/** Sessions of two stores may have the same identifier. */
+const guesses = new WeakMap<Store, Attempts>()
+
+function guessesAt(store: Store): Attempts {
+  const known = guesses.get(store) ?? new Attempts()
+  guesses.set(store, known)
+  return known
+}

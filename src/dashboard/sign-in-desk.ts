@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hasAccounts } from '../accounts/accounts.ts'
+import { beginSession } from '../accounts/browser-sessions.ts'
+import type { Proof } from '../accounts/proofs.ts'
+import type { Config } from '../config.ts'
+import { knownTimeZone } from '../contract/time-zones.ts'
+import { tooManyAttempts } from './attempts.ts'
+import type { DashboardOptions } from './options.ts'
+import { type SiteOrigin, siteOriginOf } from './origin.ts'
+import { firstSteps } from './pages/first-steps.ts'
+import { type Shown, signInForms } from './pages/signin-form.ts'
+import { safePath } from './paths.ts'
+import { explanation, sendPlain } from './plain.ts'
+import { sessionCookie, sessionOf } from './session-cookie.ts'
+import { knownBrowserCookie, makeSignInLimits } from './sign-in-limits.ts'
+
+/** What all ways to sign in have in common: limits, the session that begins, and the page that says what was wrong. */
+
+export interface SignInVisit {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly site: SiteOrigin
+  readonly form: URLSearchParams
+}
+
+export function signInVisit(config: Config, request: FastifyRequest, reply: FastifyReply): SignInVisit {
+  const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+  return { request, reply, site: siteOriginOf(request.context, config), form }
+}
+
+interface Attempted {
+  /** What was entered, for the form. */
+  readonly username?: string
+  /** The account that the attempt counts for; undefined if that is not known. */
+  readonly countsFor: string | undefined
+  /** What to say if it proves nothing. */
+  readonly wrong: string
+}
+
+export function makeSignInDesk({ store, config, sample }: DashboardOptions) {
+  const limits = makeSignInLimits(store, config)
+  const isEmpty = makeEmptyCheck(store)
+
+  /** Sends the page with all ways to sign in. */
+  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<Shown, 'site'>, status = 200) =>
+    sendPlain(request, reply.code(status), (await isEmpty()) ? firstSteps : signInForms({ ...shown, site }, sample))
+
+  /** Signs in whoever proves who they are. `check` is called only if there were not too many attempts. */
+  const attempt = async (
+    visit: SignInVisit,
+    { username, countsFor, wrong }: Attempted,
+    check: () => Promise<Proof | undefined>,
+  ) => {
+    const { request, reply, site, form } = visit
+    if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+    const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
+    const limit = await limits.begin(request, countsFor)
+    if (limit.waitMs > 0) {
+      reply.header('Retry-After', String(Math.ceil(limit.waitMs / 1000)))
+      return show(visit, { ...shown, problem: tooManyAttempts(limit) }, 429)
+    }
+    const proof = await check()
+    if (proof === undefined) return show(visit, { ...shown, problem: wrong }, 403)
+    limit.refund()
+    const secret = await beginSession(store, {
+      proof,
+      browser: request.headers['user-agent'] ?? '',
+      now: request.context.now,
+      replaces: (await sessionOf(store, request, site))?.id,
+      timeZone: knownTimeZone(form.get('timeZone') ?? ''),
+    })
+    if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
+    return reply
+      .header('Set-Cookie', sessionCookie(site, secret))
+      .header('Set-Cookie', await knownBrowserCookie(store, site, proof.accountId))
+      .redirect(shown.next, 303)
+  }
+
+  return { show, attempt }
+}
+
+/** Whether there is no account yet. The store is not queried again once there is one. */
+function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {
+  let isEmpty = true
+  return async () => {
+    // If that cannot be read, the form is shown.
+    if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
+    return isEmpty
+  }
+}

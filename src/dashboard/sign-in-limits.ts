@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify'
+import { clientAddress, networkOf } from '../accounts/addresses.ts'
+import { knownBrowser, markBrowser } from '../accounts/known-browsers.ts'
+import type { Config } from '../config.ts'
+import { DAY_MS } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { type Attempt, Attempts } from './attempts.ts'
+import { cookie, parseCookies } from './cookies.ts'
+import type { SiteOrigin } from './origin.ts'
+
+/** Limits attempts to sign in, whichever way. */
+export interface SignInLimits {
+  /** Counts an attempt to get into an account, if its name is known. */
+  begin(request: FastifyRequest, username?: string): Promise<Attempt>
+}
+
+export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 'trustedProxies'>): SignInLimits {
+  const attempts = new Attempts()
+  return {
+    async begin(request, username) {
+      const mark = parseCookies(request.headers.cookie).get(KNOWN_BROWSER)
+      const browser = mark === undefined ? undefined : await knownBrowser(store, mark)
+      // A browser known to the account has a limit of its own, which nobody else can use up.
+      if (browser !== undefined && (username === undefined || username === browser.username)) {
+        return attempts.begin(`browser ${browser.name}`)
+      }
+      const network = `network ${networkOf(clientAddress(request.raw, trustedProxies))}`
+      if (username === undefined) return attempts.begin(network)
+      return attempts.begin(`account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`, network)
+    },
+  }
+}
+
+/** Marks a browser in which somebody has just signed in to an account. */
+export async function knownBrowserCookie(store: Store, { secure }: SiteOrigin, accountId: number): Promise<string> {
+  return cookie(KNOWN_BROWSER, await markBrowser(store, accountId), { maxAge: KNOWN_BROWSER_MS / 1000, secure })
+}
+
+const MAX_ATTEMPT_NAME_LENGTH = 100
+const KNOWN_BROWSER = 'known-browser'
+const KNOWN_BROWSER_MS = 365 * DAY_MS

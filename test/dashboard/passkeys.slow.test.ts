@@ -1,0 +1,128 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
+import { assertAccessible } from '../support/pages.ts'
+import { addAuthenticator } from '../support/virtual-authenticator.ts'
+
+async function addPasskey(page: Page, origin: string, name: string) {
+  await page.goto(`${origin}/settings`)
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill(name)
+  await dialog.getByRole('button', { name: 'Add passkey' }).click()
+  await page.waitForURL(/saved=passkeys/)
+}
+
+test('in a browser a passkey is added, signs in, and is removed; then it lets nobody in', needsChromium, async () => {
+  await using service = await sampleService()
+  const origin = service.url.replace('127.0.0.1', 'localhost')
+  await using browser = await openPage()
+  const { page } = browser
+  const device = await addAuthenticator(page)
+  await signIn(page, origin)
+  await addPasskey(page, origin, 'Laptop')
+  assert.ok(await page.getByText('Laptop').isVisible())
+
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Add passkey' }).click()
+  await dialog.getByText('has a passkey of this account already').waitFor()
+  assert.equal(await device.credentials(), 1)
+
+  await page.context().clearCookies()
+  await page.goto(`${origin}/signin`)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.waitForURL(`${origin}/`)
+
+  await page.goto(`${origin}/settings`)
+  await page.getByRole('link', { name: 'Remove Laptop' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove passkey' }).click()
+  await page.waitForURL(/saved=passkeys/)
+  await page.context().clearCookies()
+  await page.goto(`${origin}/signin`)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.getByText('The passkey was not accepted').waitFor()
+  await signIn(page, origin)
+})
+
+test('without scripts the other ways still work, and nothing that needs scripts is shown', needsChromium, async () => {
+  await using service = await sampleService()
+  const origin = service.url.replace('127.0.0.1', 'localhost')
+  await using browser = await openPage({ javaScriptEnabled: false })
+  const { page } = browser
+  await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+  assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
+  await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD)
+  await page.getByLabel('Password again').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Set password and sign in' }).click()
+  await page.waitForURL(`${origin}/`)
+  await page.context().clearCookies()
+  await page.goto(`${origin}/signin`)
+  assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
+  await signIn(page, origin)
+  await page.goto(`${origin}/settings`)
+  assert.ok(await page.getByText('Passkeys need JavaScript').isVisible())
+})
+
+for (const [theme, discreet] of [
+  ['light', '0'],
+  ['dark', '1'],
+] as const) {
+  test(
+    `axe finds nothing serious, and nothing is too wide, where passkeys are used: ${theme}, discreet ${discreet}`,
+    needsChromium,
+    async () => {
+      await using service = await sampleService()
+      const origin = service.url.replace('127.0.0.1', 'localhost')
+      await using browser = await openPage({ viewport: { width: 320, height: 800 } })
+      const { page } = browser
+      await addAuthenticator(page)
+      await page.context().addCookies([
+        { name: 'theme', value: theme, url: origin },
+        { name: 'discreet', value: discreet, url: origin },
+      ])
+      const check = async (what: string) => {
+        await assertAccessible(page, what)
+        const [content, view] = await page.evaluate(() => [
+          document.documentElement.scrollWidth,
+          document.documentElement.clientWidth,
+        ])
+        assert.equal(content, view, what)
+      }
+      await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+      await check('invitation')
+      await page.goto(`${origin}/signin`)
+      await check('sign-in')
+      await signIn(page, origin)
+      for (const name of ['Laptop with a long name that says where it is kept', 'Phone']) {
+        await addPasskeyWithout(page, origin, name)
+      }
+      await page.goto(`${origin}/settings`)
+      await check('settings')
+      for (const path of ['/settings/passkeys/new', '/settings/passkeys/1/remove', '/settings/password/remove']) {
+        await page.goto(origin + path)
+        await check(path)
+      }
+      const old = { created_at: Date.now() - 11 * 60_000, confirmed_at: null }
+      await service.store.db.updateTable('browser_session').set(old).execute()
+      await page.goto(`${origin}/settings/passkeys/new`)
+      await page.getByRole('button', { name: 'Use a passkey' }).waitFor()
+      await check('confirmation')
+    },
+  )
+}
+
+/** Without the browser: it makes one passkey for an account only. */
+async function addPasskeyWithout(page: Page, origin: string, name: string) {
+  const { authenticator } = await import('../support/authenticator.ts')
+  const { request } = page.context()
+  const headers = { 'Sec-Fetch-Site': 'same-origin', Accept: 'text/html' }
+  const response = await request.post(`${origin}/passkeys/options`, { form: { purpose: 'register' }, headers })
+  const answer = authenticator(origin).create(await response.json())
+  const added = await request.post(`${origin}/settings/passkeys`, { form: { name, answer }, headers })
+  assert.equal(added.status(), 200)
+}

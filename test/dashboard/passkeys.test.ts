@@ -1,0 +1,370 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { authenticator, type Authenticator, type Changes } from '../support/authenticator.ts'
+import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+
+/** A service at a host name, because passkeys do not work at an address. */
+async function passkeyService() {
+  const service = await startService(world)
+  await allowSignIn(service, 'ann')
+  const origin = service.url.replace('127.0.0.1', 'localhost')
+  return {
+    ...service,
+    origin,
+    /** Somebody who signed in with a password. */
+    async signedIn(username: string) {
+      const person = visitor(origin)
+      assert.equal((await person.signIn(username)).status, 303)
+      return person
+    },
+    /** Makes every sign-in this old. */
+    age: (minutes: number) =>
+      service.store.db
+        .updateTable('browser_session')
+        .set({ created_at: Date.now() - minutes * 60_000, confirmed_at: null })
+        .execute(),
+    passkeys: () => service.store.db.selectFrom('passkey').selectAll().orderBy('id').execute(),
+  }
+}
+
+type PasskeyService = Awaited<ReturnType<typeof passkeyService>>
+
+async function optionsOf(person: Visitor, purpose: string, invitation = ''): Promise<any> {
+  const seen = await person.post('/passkeys/options', { purpose, invitation })
+  assert.equal(seen.status, 200, seen.text)
+  return JSON.parse(seen.text)
+}
+
+async function register(person: Visitor, { origin }: PasskeyService, name = 'Phone'): Promise<Authenticator> {
+  const device = authenticator(origin)
+  const answer = device.create(await optionsOf(person, 'register'))
+  assert.equal((await person.post('/settings/passkeys', { name, answer })).to, '/settings?saved=passkeys')
+  return device
+}
+
+/** Signs in with a passkey in another browser. */
+async function signInWith(device: Authenticator, { origin }: PasskeyService, changes: Changes = {}) {
+  const person = visitor(origin)
+  const answer = device.get(await optionsOf(person, 'signin'), changes)
+  return { person, answer, seen: await person.post('/signin/passkey', { answer, next: '/keys' }) }
+}
+
+test('somebody adds a passkey in Settings and signs in with it, without a username', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const device = await register(ann, service, 'Phone of mine')
+  const settings = (await ann.get('/settings')).text
+  assert.match(settings, /<strong>Phone of mine<\/strong>/)
+  assert.match(settings, /<span class="muted">Never<\/span>/)
+
+  const { person, seen } = await signInWith(device, service)
+  assert.equal(seen.to, '/keys')
+  const own = (await person.get('/settings')).text
+  assert.match(own, /data-title="How">Passkey</)
+  assert.match(own, /just now/)
+  await service.service.close()
+  const log = service.log.join('')
+  for (const word of ['Phone', 'ann"', 'challenge', (await service.passkeys())[0]?.credential_id ?? '?']) {
+    assert.ok(!log.includes(word), word)
+  }
+})
+
+test('the options ask for a discoverable passkey, verify the user, and want no attestation', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const options = await optionsOf(ann, 'register')
+  assert.equal(options.rp.id, 'localhost')
+  assert.equal(options.attestation, 'none')
+  assert.equal(options.authenticatorSelection.residentKey, 'required')
+  assert.equal(options.authenticatorSelection.userVerification, 'required')
+  assert.deepEqual(options.excludeCredentials, [])
+  await register(ann, service)
+  const again = await optionsOf(ann, 'register')
+  assert.equal(again.excludeCredentials.length, 1, 'a device makes one passkey for an account')
+  const request = await optionsOf(visitor(service.origin), 'signin')
+  assert.equal(request.userVerification, 'required')
+  assert.equal(request.allowCredentials, undefined, 'a page that names passkeys would tell who has some')
+})
+
+test('an answer is accepted once, in the browser that was asked, and not when it is old', async () => {
+  await using service = await passkeyService()
+  const device = await register(await service.signedIn('ann'), service)
+  const { person, answer, seen } = await signInWith(device, service)
+  assert.equal(seen.status, 303)
+  const challenge = person.cookies.get('passkey-signin') ?? ''
+  const other = visitor(service.origin)
+  assert.equal((await other.post('/signin/passkey', { answer })).status, 403, 'without the cookie')
+  other.cookies.set('passkey-signin', challenge)
+  assert.equal((await other.post('/signin/passkey', { answer })).status, 403, 'the same answer once more')
+  const fresh = device.get({ challenge: challengeIn(answer), rpId: 'localhost' }, { counter: 7 })
+  assert.equal(
+    (await other.post('/signin/passkey', { answer: fresh })).status,
+    403,
+    'another answer to the same challenge',
+  )
+
+  const late = visitor(service.origin)
+  const sealed = await optionsOf(late, 'signin')
+  const [cookie = ''] = [late.cookies.get('passkey-signin')]
+  late.cookies.set('passkey-signin', `${cookie.slice(0, -2)}AA`)
+  assert.equal((await late.post('/signin/passkey', { answer: device.get(sealed) })).status, 403, 'a changed cookie')
+})
+
+test('an answer for another site, another challenge, or without verifying the user is refused', async () => {
+  await using service = await passkeyService()
+  const device = await register(await service.signedIn('ann'), service)
+  const wrong: Changes[] = [
+    { origin: 'https://evil.example' },
+    { origin: service.url },
+    { rpId: 'evil.example' },
+    { challenge: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
+    { userVerified: false },
+    { counter: 0 },
+    { userHandle: 'AAAA' },
+    { userHandle: '' },
+  ]
+  for (const changes of wrong) {
+    const { seen } = await signInWith(device, service, changes)
+    // The counter of a device that has never been used may stay at zero.
+    const fine = changes.counter === 0 && (await service.passkeys())[0]?.counter === 0
+    assert.equal(seen.status, fine ? 303 : 403, JSON.stringify(changes))
+    if (!fine) assert.match(seen.text, /The passkey was not accepted/)
+  }
+  assert.equal((await signInWith(device, service, { counter: 90 })).seen.status, 303)
+  assert.equal((await signInWith(device, service, { counter: 90 })).seen.status, 403, 'the counter stood still')
+  assert.equal((await signInWith(device, service, { counter: 91 })).seen.status, 303)
+})
+
+test('what is no answer of a browser is refused', async () => {
+  await using service = await passkeyService()
+  for (const answer of ['', '{', 'null', '[]', '{"id":7}', '{"id":"x"}', '{"id":"__proto__","rawId":"__proto__"}']) {
+    const person = visitor(service.origin)
+    await optionsOf(person, 'signin')
+    assert.equal((await person.post('/signin/passkey', { answer })).status, 403, answer)
+  }
+})
+
+test('a passkey is not added for another site, another challenge, twice, or without verifying the user', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const device = authenticator(service.origin)
+  const add = async (changes: Changes) => {
+    const answer = device.create(await optionsOf(ann, 'register'), changes)
+    return ann.post('/settings/passkeys', { name: 'Phone', answer })
+  }
+  for (const changes of [
+    { origin: 'https://evil.example' },
+    { rpId: 'evil.example' },
+    { challenge: 'AAAA' },
+    { userVerified: false },
+  ]) {
+    assert.equal((await add(changes)).status, 422, JSON.stringify(changes))
+  }
+  assert.deepEqual(await service.passkeys(), [])
+  assert.equal((await add({})).status, 303)
+  const again = await add({})
+  assert.equal(again.status, 422)
+  assert.match(again.text, /registered already/)
+  assert.equal((await ann.post('/settings/passkeys', { name: '', answer: '{}' })).status, 422)
+})
+
+test('a removed passkey lets nobody in, and its removal signs out every other browser', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const device = await register(ann, service)
+  const { person } = await signInWith(device, service)
+  const [passkey] = await service.passkeys()
+  assert.equal((await ann.get(`/settings/passkeys/${passkey?.id}/remove`)).status, 200)
+  assert.equal((await ann.post(`/settings/passkeys/${passkey?.id}/remove`)).to, '/settings?saved=passkeys')
+  assert.equal((await ann.get('/settings')).status, 200)
+  assert.equal((await person.get('/settings')).status, 303)
+  const { seen } = await signInWith(device, service)
+  assert.equal(seen.status, 403)
+  assert.match(seen.text, /The passkey was not accepted/)
+})
+
+test('a passkey of another account neither confirms nor can be removed', async () => {
+  await using service = await passkeyService()
+  await allowSignIn(service, 'ben')
+  const ann = await service.signedIn('ann')
+  const ben = await service.signedIn('ben')
+  await register(ann, service)
+  const foreign = await register(ben, service)
+  const [own, other] = await service.passkeys()
+  assert.equal((await ann.get(`/settings/passkeys/${other?.id}/remove`)).status, 404)
+  assert.equal((await ann.post(`/settings/passkeys/${other?.id}/remove`)).status, 404)
+  await service.age(11)
+  const options = await optionsOf(ann, 'confirm')
+  assert.deepEqual(
+    options.allowCredentials.map(({ id }: { id: string }) => id),
+    [own?.credential_id],
+  )
+  const seen = await ann.post('/confirm', { next: '/keys', 'confirm-passkey': foreign.get(options) })
+  assert.equal(seen.status, 403)
+  assert.match(seen.text, /The passkey was not accepted/)
+})
+
+test('what needs a fresh sign-in is confirmed with a passkey, in place and with the form kept', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const device = await register(ann, service)
+  await service.age(11)
+  const fields = { name: 'Kitchen', scope: 'dtt:read', expires: '30d' }
+  const asked = await ann.post('/keys', fields)
+  assert.equal(asked.status, 403)
+  assert.match(asked.text, /<input type="hidden" name="name" value="Kitchen">[^]*data-passkey="confirm"/)
+  const answer = device.get(await optionsOf(ann, 'confirm'))
+  assert.match((await ann.post('/keys', { ...fields, 'confirm-passkey': answer })).text, /Your new key/)
+  await service.age(11)
+  assert.equal((await ann.post('/keys', { ...fields, 'confirm-passkey': answer })).status, 403, 'a second time')
+  for (const path of ['/settings/passkeys/new', '/settings/password/new']) {
+    const page = await ann.get(path)
+    assert.equal(page.status, 403, path)
+    assert.match(page.text, new RegExp(`name="next" value="${path}"`))
+  }
+})
+
+test('an account drops its password once it has two passkeys, and keeps one way to sign in', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  assert.doesNotMatch((await ann.get('/settings')).text, /Remove password/)
+  const refused = await ann.post('/settings/password/remove')
+  assert.equal(refused.status, 422)
+  assert.match(refused.text, /two passkeys/)
+  const first = await register(ann, service, 'First')
+  assert.equal((await ann.post('/settings/password/remove')).status, 422)
+  await register(ann, service, 'Second')
+  const elsewhere = await service.signedIn('ann')
+  assert.match((await ann.get('/settings')).text, /Remove password/)
+  assert.equal((await ann.post('/settings/password/remove')).to, '/settings?saved=password')
+  assert.equal((await elsewhere.get('/settings')).status, 303, 'other browsers are signed out')
+  assert.equal((await visitor(service.origin).signIn('ann')).status, 403)
+  assert.equal((await visitor(service.origin).signIn('ann', '')).status, 403)
+  assert.equal((await signInWith(first, service)).seen.status, 303)
+
+  const [one, two] = await service.passkeys()
+  assert.equal((await ann.post(`/settings/passkeys/${two?.id}/remove`)).status, 303)
+  const last = await ann.post(`/settings/passkeys/${one?.id}/remove`)
+  assert.equal(last.status, 422)
+  assert.match(last.text, /the only way to sign in/)
+  assert.equal((await service.passkeys()).length, 1)
+
+  await service.age(11)
+  const asked = await ann.get('/settings/password/new')
+  assert.doesNotMatch(asked.text, /type="password"/)
+  assert.match(asked.text, /data-passkey="confirm"/)
+  const again = { next: PASSWORD, again: PASSWORD }
+  assert.equal((await ann.post('/settings/password/new', again)).to, '/settings/password/new', 'not fresh')
+  const answer = first.get(await optionsOf(ann, 'confirm'))
+  assert.equal((await ann.post('/confirm', { next: '/settings/password/new', 'confirm-passkey': answer })).status, 303)
+  assert.equal((await ann.post('/settings/password/new', again)).to, '/settings?saved=password')
+  assert.equal((await visitor(service.origin).signIn('ann')).status, 303)
+})
+
+test('an invited person chooses a passkey, and makes a first API key, without ever having a password', async () => {
+  await using service = await passkeyService()
+  const secret = await createInvitation(service.store, 2, Date.now())
+  const path = `/invitation/${secret}`
+  const ben = visitor(service.origin)
+  const page = await ben.get(path)
+  assert.match(page.text, /data-passkey="invitation"/)
+  const device = authenticator(service.origin)
+  const refused = device.create(await optionsOf(ben, 'invitation', secret), { origin: 'https://evil.example' })
+  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer: refused })).status, 422)
+  const other = await createInvitation(service.store, 1, Date.now())
+  const misled = device.create(await optionsOf(ben, 'invitation', other))
+  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer: misled })).status, 422)
+  const answer = device.create(await optionsOf(ben, 'invitation', secret))
+  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer })).to, '/')
+  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer })).status, 404, 'once')
+  assert.equal((await ben.get(path)).status, 404)
+  const made = await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: 'never' })
+  assert.match(made.text, /lks_[0-9A-Za-z]{36}/)
+  const account = await service.store.db
+    .selectFrom('account')
+    .select('password_hash')
+    .where('id', '=', 2)
+    .executeTakeFirst()
+  assert.equal(account?.password_hash, null)
+  assert.match((await ben.get('/settings')).text, /Invitation used, passkey added/)
+  const { seen } = await signInWith(device, service)
+  assert.equal(seen.status, 303)
+})
+
+test('another process of the service accepts the answer to a challenge', async () => {
+  await using service = await passkeyService()
+  const device = await register(await service.signedIn('ann'), service)
+  await using second = await startService([], {}, service)
+  const other = second.url.replace('127.0.0.1', 'localhost')
+  const person = visitor(service.origin)
+  const options = await optionsOf(person, 'signin')
+  const moved = visitor(other)
+  for (const [name, value] of person.cookies) moved.cookies.set(name, value)
+  const answer = device.get(options, { origin: other })
+  assert.equal((await moved.post('/signin/passkey', { answer })).status, 303)
+  // The first process knows that the challenge was used.
+  const replayed = device.get(options)
+  assert.equal((await person.post('/signin/passkey', { answer: replayed })).status, 403)
+})
+
+test('wrong passkeys count like wrong passwords, and do not lock out a browser in which somebody signed in', async () => {
+  await using service = await passkeyService()
+  const known = await service.signedIn('ann')
+  const device = await register(known, service)
+  for (let index = 0; index < 10; index += 1) {
+    assert.equal((await signInWith(device, service, { userVerified: false })).seen.status, 403)
+  }
+  const limited = await signInWith(device, service)
+  assert.equal(limited.seen.status, 429)
+  assert.ok(Number(limited.seen.headers.get('Retry-After')) > 0)
+  assert.equal((await visitor(service.origin).signIn('ann')).status, 429)
+  await known.post('/signout')
+  const answer = device.get(await optionsOf(known, 'signin'))
+  assert.equal((await known.post('/signin/passkey', { answer })).status, 303)
+})
+
+test('where browsers have no passkeys the pages say so, and the other ways work', async () => {
+  await using service = await startService(world, {
+    LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8',
+    LOCKSTEP_INSECURE_HTTP: '1',
+  })
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  assert.match((await ann.get('/signin')).text, /open <a href="http:\/\/localhost:\d+\/">/)
+  assert.equal((await ann.signIn('ann')).status, 303)
+  assert.match((await ann.get('/settings')).text, /Passkeys need a host name/)
+  const far = { 'X-Forwarded-For': '192.0.2.7' }
+  assert.match((await visitor(service.url).get('/signin', far)).text, /Passkeys need an encrypted connection/)
+  for (const purpose of ['signin', 'register', 'confirm', 'invitation', 'other', '']) {
+    assert.equal((await ann.post('/passkeys/options', { purpose })).status, 404, purpose)
+  }
+  assert.equal((await ann.post('/signin/passkey', { answer: '{}' })).status, 403)
+})
+
+test('a passkey that was made at another address says where it works, and does not count here', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  await register(ann, service)
+  await register(ann, service)
+  await service.store.db.updateTable('passkey').set({ rp_id: 'old.example' }).where('id', '=', 1).execute()
+  assert.match((await ann.get('/settings')).text, /only at old\.example/)
+  assert.equal((await ann.post('/settings/password/remove')).status, 422)
+})
+
+test('what the store has of passkeys goes with the account', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  await register(ann, service)
+  assert.equal((await ann.post('/settings/delete', { username: 'ann' })).to, '/signin?done=deleted')
+  assert.deepEqual(await service.passkeys(), [])
+})
+
+function challengeIn(answer: string): string {
+  const { response } = JSON.parse(answer) as { response: { clientDataJSON: string } }
+  const data = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as { challenge: string }
+  return data.challenge
+}
