@@ -44,11 +44,12 @@ function monthHeading(week: Week, before: Week | undefined): Html {
   return html`<th scope="col"><span class="hidden">Week of ${longDay(week[0]?.date ?? '')}</span><span class="month" aria-hidden="true">${before === undefined ? '' : name}</span></th>`
 }
 
+/** Its text is there once; assets/keyboard.js makes it a tooltip where a pointer is. */
 function cell({ look, text, to }: DayLook): Html {
   const hiddenText = html`<span class="hidden">${text}</span>`
   return to === undefined
-    ? html`<td><span class="day ${look}" title="${text}">${hiddenText}</span></td>`
-    : html`<td><a class="day ${look}" href="${to}" title="${text}">${hiddenText}</a></td>`
+    ? html`<td><span class="day ${look}">${hiddenText}</span></td>`
+    : html`<td><a class="day ${look}" href="${to}">${hiddenText}</a></td>`
 }
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })

@@ -60,7 +60,7 @@ interface ChartOptions<Row> {
   /** The text where there is nothing to draw. */
   readonly empty: string
   readonly legend?: readonly LegendItem[]
-  /** What else is drawn: `unit`, `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `low` and
+  /** What else is drawn: `unit`, `period` (`month` or `quarter`, if not weeks), `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `low` and
    * `high` (the ends of the axis of grades), `goal`, `href` (where bars lead, with `{from}` and `{to}` for their days). */
   readonly data?: Readonly<Record<string, string | number | undefined>>
   /** Links or buttons next to the title. */
@@ -185,7 +185,7 @@ function columnData<Row>({ key, title, cell, value, passed, average, series }: C
       ...(drawn === undefined
         ? { texts: rows.map(row => String(cell(row))) }
         : isTime
-          ? { times: times(drawn.map(String)) }
+          ? timesOf(drawn.map(String))
           : { values: drawn }),
       ...(passed === undefined ? {} : { passed: rows.map(row => (passed(row) ? '1' : '0')).join('') }),
       ...(average === undefined
@@ -199,6 +199,14 @@ function columnData<Row>({ key, title, cell, value, passed, average, series }: C
 function secondsOf(clock: string): number {
   return Date.parse(`${clock}Z`) / 1000
 }
+
+/** Times as days where they all are midnight, as those of weeks and months are, which takes fewer digits. */
+function timesOf(clocks: readonly string[]) {
+  const seconds = times(clocks)
+  return seconds.every(step => step % DAY_S === 0) ? { days: seconds.map(step => step / DAY_S) } : { times: seconds }
+}
+
+const DAY_S = 86_400
 
 /** Seconds, as the differences of their differences: for days and weeks these are zeroes. */
 function times(clocks: readonly string[]): number[] {

@@ -45,8 +45,8 @@ export interface Column<Row> {
   readonly sorted?: 'ascending' | 'descending' | undefined
   /** In a table of records: the line of its row on narrow screens; a column without one is not shown there. */
   readonly line?: 'first' | 'second'
-  /** The unit after the text on narrow screens, where the heading is not shown. */
-  readonly unit?: string
+  /** The unit after the text on narrow screens, where the heading is not shown; by the row where it has a plural. */
+  readonly unit?: string | ((row: Row) => string)
 }
 
 /**
@@ -63,7 +63,8 @@ export function table<Row>(
   const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
   const isOfRecords = columns.some(({ line }) => line !== undefined)
   const look = stacks ? 'stacks' : isOfRecords ? 'records' : undefined
-  const place = ({ numeric = false, line, unit }: Column<Row>) => {
+  const place = ({ numeric = false, line, unit: given }: Column<Row>, row: Row) => {
+    const unit = typeof given === 'function' ? given(row) : given
     const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
     return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
   }
@@ -73,7 +74,7 @@ export function table<Row>(
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${place(column)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${place(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `
@@ -113,6 +114,17 @@ export function tabs(path: string, selected: string | null, all: readonly Tab[])
     ${open.body()}
   `
 }
+
+/** Code in a line of text, which wraps at its spaces alone. */
+export function inlineCode(text: string): Html {
+  const words = text
+    .split(' ')
+    .map(word => (word.length <= MAX_WHOLE_WORD ? html`<span class="nowrap">${word}</span>` : html`${word}`))
+  return html`<code>${words.map((word, index) => (index === 0 ? word : html` ${word}`))}</code>`
+}
+
+/** Longer words would not fit on a narrow screen. */
+const MAX_WHOLE_WORD = 24
 
 interface CodeOptions {
   /** A secret is highlighted, and wraps at the end of a line. */

@@ -49,8 +49,19 @@ export function registerReference(app: FastifyInstance, config: Config) {
       return sendReference(reply, resourcePage(context, name))
     })
   }
+  const documents = new Map<string, Asset>()
+  const documentAt = async (request: FastifyRequest) => {
+    const { api, baseUrl } = await contextOf(request)
+    if (documents.size >= MAX_DOCUMENTS) documents.clear()
+    return documents.getOrInsertComputed(baseUrl, () => new Asset(JSON_TYPE, JSON.stringify(api)))
+  }
+  // What the console shows: its commands have the address at which it is open.
+  app.get('/docs/openapi.json', async (request, reply) => sendAsset(reply, await documentAt(request)))
   registerConsole(app)
 }
+
+/** A service is known by few addresses, and documents are large. */
+const MAX_DOCUMENTS = 4
 
 function registerConsole(app: FastifyInstance) {
   const script = once(async () => new Asset('text/javascript; charset=utf-8', await loadConsoleScript()))

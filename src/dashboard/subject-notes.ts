@@ -20,7 +20,7 @@ export function subjectBanner(viewer: Viewer, section: Section | undefined, path
   if (!showsOthers(viewer, section)) return nothing
   return html`
     <div class="banner" role="note">
-      <p>Showing ${personName(viewer, viewer.subject)}’s records ·</p>
+      <p>Showing ${personName(viewer, viewer.subject)}’s records<span class="between"> ·</span></p>
       ${backToMine(viewer, path, 'link')}
     </div>
   `

@@ -28,6 +28,18 @@ export function dateTime(viewer: Zoned, instant: number): Html {
   return html`<time datetime="${new Date(instant).toISOString()}">${dateTimeText(viewer, instant)}</time>`
 }
 
+/** Two instants as `<time>`; the second without its day if that is the same. */
+export function timeSpan(viewer: Zoned, start: number, end: number): Html {
+  const [text, day] = [dateTimeText(viewer, end), dateText(viewer, end)]
+  const isSameDay = dateText(viewer, start) === day
+  return html`${dateTime(viewer, start)} – <time datetime="${new Date(end).toISOString()}">${isSameDay ? text.slice(day.length + 2) : text}</time>`
+}
+
+/** Text that stays in one piece where lines wrap. */
+export function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00a0').replaceAll('-', '\u2011')
+}
+
 /** A `<time>` that shows how long ago it was; exact when hovered or focused. */
 export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
   const exact = dateTimeText(viewer, instant)
@@ -76,7 +88,8 @@ export function durationText(seconds: number): string {
 /** Metres or feet of a distance in micrometres. */
 export function distanceText({ units }: { readonly units: Units }, micrometres: number): string {
   const [value, unit] = distanceIn(units, micrometres)
-  return `${NUMBER.format(value)}\u00a0${unit}`
+  // Of a thousand, a tenth says nothing.
+  return `${NUMBER.format(Math.abs(value) < 1000 ? value : Math.round(value))}\u00a0${unit}`
 }
 
 /** A distance as a number to draw, and its unit. */

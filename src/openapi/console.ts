@@ -37,7 +37,7 @@ const MAX_SCRIPT_BYTES = 64 * 1024 * 1024
 
 const configuration = {
   // Relative to the page, so that it also works behind a proxy that adds a path.
-  url: '../openapi.json',
+  url: 'openapi.json',
   // Everything that would send requests to other hosts is off.
   telemetry: false,
   withDefaultFonts: false,

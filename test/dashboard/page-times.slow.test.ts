@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
-import { heavyYear, heavyYears } from '../support/heavy-year.ts'
+import { heavyDecades, heavyYear, heavyYears } from '../support/heavy-year.ts'
 import { heavyPages, MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import { account } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -42,11 +42,27 @@ test('a page of a year of heavy use takes less processor time than reading the r
 })
 
 test('no page has more than 60 KB, 4,000 elements or 400 points in a chart, also with 20,000 sessions', async () => {
-  await using service = await startService([account(1, 'ann'), ...heavyYears(1, Date.now())], unlimited)
+  await assertBudgets(heavyYears(1, Date.now()), heavyPages)
+})
+
+test('nor over thirty years, because long times are drawn by month or quarter', async () => {
+  await assertBudgets(heavyDecades(1, Date.now()), [
+    '/',
+    '/training?range=all',
+    YEARS_COMPARED,
+    '/programs/1',
+    '/locks',
+  ])
+})
+
+const YEARS_COMPARED = '/training?from=2006-01-01&to=2020-12-31&compare=before'
+
+async function assertBudgets(records: Iterable<object>, pages: readonly string[]) {
+  await using service = await startService([account(1, 'ann'), ...records], unlimited)
   await allowSignIn(service, 'ann')
   const ann = visitor(service.url)
   await ann.signIn('ann')
-  for (const path of heavyPages) {
+  for (const path of pages) {
     const { status, text } = await ann.get(path)
     assert.equal(status, 200, path)
     const bytes = Buffer.byteLength(text)
@@ -56,7 +72,7 @@ test('no page has more than 60 KB, 4,000 elements or 400 points in a chart, also
       assert.ok(Number(points) <= MAX_CHART_POINTS, `${path}: a chart of ${points} points`)
     }
   }
-})
+}
 
 /** As many sessions as are drawn one by one; more are drawn by week. */
 const MAX_CHART_POINTS = 400

@@ -23,7 +23,7 @@ describe('on any screen and on paper', needsChromium, () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
     await signIn(page, service.url)
-    for (const path of ['/training', '/locks', '/lock-templates', '/programs']) {
+    for (const path of ['/', '/training', '/locks', '/lock-templates', '/programs']) {
       await page.goto(service.url + path)
       const row = page.locator('table.records tbody tr').first()
       await row.scrollIntoViewIfNeeded()

@@ -26,7 +26,9 @@ test('an empty service shows what to do first, in order and naming nobody, until
   await using service = await startService()
   const first = (await visitor(service.url).get('/signin')).text
   assert.doesNotMatch(first, /<form/)
-  const commands = [...first.matchAll(/<li><code>(.*?)<\/code>/g)].map(([, command]) => command ?? '')
+  const commands = [...first.matchAll(/<li><code>(.*?)<\/code>/g)].map(([, command = '']) =>
+    command.replaceAll(/<[^>]*>/g, ''),
+  )
   assert.deepEqual(
     commands.map(command => /^\.\/lockstep (\w+(?: [a-z][a-z-]*)?)/.exec(command)?.[1]),
     ['account add', 'account invite', undefined, 'pull'],

@@ -103,8 +103,8 @@ test('the overview has the last session, its grade rounded half up, and the pass
   assert.match(text, /In 26 weeks there were 4 days with training and 0 days under lock\./)
   assert.match(text, /Lock No lock session yet/)
   // (41 + 60) / 2 = 50.5
-  assert.match(text, /Holds Not passed 51 %, 11 repetitions, 3 m/)
-  assert.match(text, /Program 9 Not passed 70 %, 100 repetitions, ≈ 50 m/)
+  assert.match(text, /Holds Not passed 51 % 11 reps · 3 m/)
+  assert.match(text, /Program 9 Not passed 70 % 100 reps · ≈ 50 m/)
 })
 
 test('without sessions the page shows no 0 %, but what it will show and how to import it', async () => {

@@ -76,6 +76,11 @@ describe('the reference', () => {
     }
     assert.equal(calls, Object.keys(openapi().paths).length)
     assert.ok(!(await get(service, '/docs')).text.includes('127.0.0.1:5625'))
+    // The console shows this document.
+    assert.match((await get(service, '/docs/console')).text, /"url":"openapi\.json"/)
+    const { text: shown } = await get(service, '/docs/openapi.json')
+    assert.ok(shown.includes(`${service.url}/api/v1/dtt/sessions?ownerId=me`))
+    assert.ok(!shown.includes('127.0.0.1:5625'))
 
     await using other = await startService(records.world, { LOCKSTEP_PUBLIC_URL: 'https://lockstep.example' })
     const { text } = await get(other, '/docs/devices')

@@ -15,6 +15,7 @@ const paths = [
   '/docs/devices',
   '/docs/styles.css',
   '/docs/console',
+  '/docs/openapi.json',
   '/docs/scalar.js',
   '/client.js',
 ]

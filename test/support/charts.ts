@@ -67,7 +67,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
 
     assert.equal(await drawn('Grade by kind', 'svg'), 4, 'each kind has a chart of its own')
     const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
-    assert.match(summary, /The same in every session, so not drawn: [\w-]+ \(100\s%\), [\w-]+ \(100\s%\)\./)
+    assert.match(summary, /The same in every session, so not drawn: [\w\u2011]+\s\(100\s%\), [\w\u2011]+\s\(100\s%\)\./)
     assert.equal(await drawn('Pass rate by kind', '[data-mark=text] text'), 6)
     // Next to the bars if there is room, else above them.
     const labels = chart('Pass rate by kind').locator('[data-mark="y-axis tick label"]')

@@ -12,6 +12,11 @@ export function heavyYears(owner: number, now: number): Generator<object> {
   return heavyUse(owner, now, { sessions: 20_000, locks: 2000, years: 7 })
 }
 
+/** Thirty years of the same. */
+export function heavyDecades(owner: number, now: number): Generator<object> {
+  return heavyUse(owner, now, { sessions: 20_000, locks: 2000, years: 30 })
+}
+
 interface Use {
   readonly sessions: number
   readonly locks: number

@@ -11,7 +11,7 @@ import {
   SO_FAR_PATTERN,
   TIP,
 } from './chart-draw.js'
-import { amountText, dateText, dayMonthText, monthText, shortMonthText } from './chart-format.js'
+import { amountText, dateText, dayMonthText, monthText, quarterText, shortMonthText } from './chart-format.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
@@ -22,6 +22,8 @@ const HEIGHT = 200
 /** Left and right of the bars together. */
 const AXIS_WIDTH = 100
 const DAY_MS = 86_400_000
+/** More months are too many for names. */
+const MAX_MONTHS = 36
 
 /** @type {Readonly<Record<string, string>>} */
 const FILLS = { solid: ACCENT, open: OPEN_PATTERN, approximate: APPROXIMATE_PATTERN }
@@ -38,8 +40,9 @@ export const bars = {
     const monthly = isMonthly(periods)
     const { blocks, tops } = stack(periods, columns, {
       unit: data.unit ?? '',
-      nameOf: monthly ? monthText : dateText,
+      nameOf: data.period === 'quarter' ? quarterText : monthly ? monthText : dateText,
       href: data.href,
+      open: `Open ${data.period ?? 'week'}`,
     })
     const average = Number(data.average ?? 0)
     const goal = Number(data.goal ?? 0)
@@ -98,9 +101,9 @@ export const bars = {
  *
  * @param {readonly Period[]} periods
  * @param {readonly Column[]} columns
- * @param {{ unit: string; nameOf: (start: Date) => string; href: string | undefined }} words
+ * @param {{ unit: string; nameOf: (start: Date) => string; href: string | undefined; open: string }} words
  */
-function stack(periods, columns, { unit, nameOf, href }) {
+function stack(periods, columns, { unit, nameOf, href, open }) {
   const series = columns.filter(column => column.series !== undefined)
   const blocks = []
   const tops = []
@@ -118,7 +121,7 @@ function stack(periods, columns, { unit, nameOf, href }) {
     }
     const before = row.number('before')
     if (before !== null) lines.push(`Compared: ${amountText(before)}${unit && ` ${unit}`}`)
-    if (href !== undefined) lines.push('Open week')
+    if (href !== undefined) lines.push(open)
     tops.push({ middle: middleOf(start, end), top, href: addressOf(href, start, end), tip: lines.join('\n') })
   }
   return { blocks, tops }
@@ -191,11 +194,21 @@ function isMonthly([_, second]) {
 }
 
 /**
+ * Months, or the years of many months.
+ *
  * @param {Plot} plot
  * @param {readonly Period[]} periods
  * @param {number} width
  */
 function monthNames(plot, periods, width) {
+  if (periods.length > MAX_MONTHS) {
+    const years = periods.filter(({ start }) => start.getUTCMonth() === 0)
+    const everyYear = Math.max(1, Math.ceil((years.length * 44) / (width - AXIS_WIDTH)))
+    return plot.axisX(
+      years.filter((_, index) => index % everyYear === 0).map(({ start }) => start),
+      { label: null, tickSize: 4, tickFormat: (/** @type {Date} */ start) => String(start.getUTCFullYear()) },
+    )
+  }
   const every = Math.max(1, Math.ceil((periods.length * 44) / (width - AXIS_WIDTH)))
   const shown = periods.filter((_, index) => (periods.length - 1 - index) % every === 0)
   return plot.axisX(

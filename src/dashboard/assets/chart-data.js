@@ -7,6 +7,7 @@
  * @property {string} [series] The look of the bars made of this column.
  * @property {readonly string[]} [texts]
  * @property {readonly (number | null)[]} [values]
+ * @property {readonly number[]} [days] The same in days.
  * @property {readonly number[]} [times] Seconds, as the differences of their differences: `times` in charts.ts writes them.
  * @property {string} [passed] For each value 1 if it was passed, else 0.
  * @property {readonly (number | null)[]} [averages] The moving average at each value.
@@ -38,9 +39,7 @@ export function readData(section) {
   const text = section.querySelector('script[type="application/json"]')?.textContent
   if (text == null) throw new Error('its data is missing')
   const stored = /** @type {StoredData} The server wrote it in this form. */ (JSON.parse(text))
-  const cells = new Map(
-    stored.columns.map(column => [column.key, { ...column, times: sums(sums(column.times ?? [])) }]),
-  )
+  const cells = new Map(stored.columns.map(column => [column.key, { ...column, times: sums(sums(secondsOf(column))) }]))
   const ids = sums(stored.ids ?? [])
   return {
     columns: stored.columns,
@@ -120,6 +119,11 @@ export class Row {
   average(key) {
     return Number(this.#columns.get(key)?.averages?.[this.#index])
   }
+}
+
+/** @param {Column} column */
+function secondsOf({ times, days = [] }) {
+  return times ?? days.map(day => day * 86_400)
 }
 
 /** @param {number} seconds */

@@ -26,6 +26,11 @@ export function monthText(time) {
 }
 
 /** @param {Date} time */
+export function quarterText(time) {
+  return `Q${Math.ceil((time.getUTCMonth() + 1) / 3)} ${time.getUTCFullYear()}`
+}
+
+/** @param {Date} time */
 export function shortMonthText(time) {
   return shortMonths.format(time)
 }

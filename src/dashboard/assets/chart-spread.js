@@ -1,19 +1,28 @@
 import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
 import { gradeScale } from './chart-grade.js'
-import { dateText } from './chart-format.js'
+import { dateText, monthText, quarterText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
- * @import { Column, Row } from './chart-data.js'
+ * @import { Column } from './chart-data.js'
  */
 
 const HEIGHT = 260
 const PANEL_HEIGHT = 140
-const WEEK_MS = 7 * 86_400_000
+const DAY_MS = 86_400_000
+
+/** @typedef {{ readonly days: number; readonly nameOf: (start: Date) => string }} PeriodWords */
+
+/** @type {Readonly<Record<string, PeriodWords>> & { readonly week: PeriodWords }} */
+const periods = {
+  week: { days: 7, nameOf: start => `Week of ${dateText(start)}` },
+  month: { days: 30, nameOf: monthText },
+  quarter: { days: 91, nameOf: quarterText },
+}
 
 /**
- * Grades by week where there are too many for a dot each: the median as a line, and a band from the 10th to the 90th
+ * Grades by week or month where there are too many for a dot each: the median as a line, and a band from the 10th to the 90th
  * percentile.
  *
  * @type {ChartType}
@@ -21,7 +30,7 @@ const WEEK_MS = 7 * 86_400_000
 export const spread = {
   height: () => HEIGHT,
   draw(plot, host, chart) {
-    const points = pointsOf(chart.rows, { median: 'median', low: 'low', high: 'high' })
+    const points = pointsOf(chart, { median: 'median', low: 'low', high: 'high' })
     drawSpread(plot, host, chart, { title: chart.title, height: HEIGHT, points, overlay: chart.overlay })
   },
 }
@@ -35,12 +44,16 @@ export const spreadByKind = {
   height: ({ columns }) => kindsOf(columns).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
   draw(plot, host, chart, panel) {
     const { key = '', title = '' } = kindsOf(chart.columns)[panel] ?? {}
-    const points = pointsOf(chart.rows, {
+    const points = pointsOf(chart, {
       median: key,
       low: key.replace('kind', 'low'),
       high: key.replace('kind', 'high'),
     })
-    drawSpread(plot, host, chart, { title: `${title}: grade by week`, height: PANEL_HEIGHT, points })
+    drawSpread(plot, host, chart, {
+      title: `${title}: grade by ${chart.data.period ?? 'week'}`,
+      height: PANEL_HEIGHT,
+      points,
+    })
   },
 }
 
@@ -52,19 +65,20 @@ function kindsOf(columns) {
 /** @typedef {{ readonly at: Date; readonly median: number; readonly low: number; readonly high: number; readonly tip: string }} Point */
 
 /**
- * The weeks that have grades.
+ * The weeks or months that have grades.
  *
- * @param {readonly Row[]} rows
+ * @param {Chart} chart
  * @param {{ median: string; low: string; high: string }} keys
  * @returns {Point[]}
  */
-function pointsOf(rows, keys) {
+function pointsOf({ rows, data }, keys) {
+  const { days, nameOf } = periods[data.period ?? ''] ?? periods.week
   return rows.flatMap(row => {
     const [median, low, high] = [row.number(keys.median), row.number(keys.low), row.number(keys.high)]
     if (median === null || low === null || high === null) return []
     const start = row.instant('at')
-    const at = new Date(start.getTime() + WEEK_MS / 2)
-    return [{ at, median, low, high, tip: `Week of ${dateText(start)}\nMedian ${median} %\n${low} to ${high} %` }]
+    const at = new Date(start.getTime() + (days * DAY_MS) / 2)
+    return [{ at, median, low, high, tip: `${nameOf(start)}\nMedian ${median} %\n${low} to ${high} %` }]
   })
 }
 

@@ -32,6 +32,10 @@ function enableCalendar(calendar) {
   if (last !== undefined) last.tabIndex = 0
   // The table scrolls with its days, so it is no stop of its own.
   calendar.closest('.scroll')?.removeAttribute('tabindex')
+  calendar.addEventListener('pointerover', event => {
+    const day = elementAt(event)?.closest('.day')
+    if (day instanceof HTMLElement) day.title = day.textContent
+  })
   calendar.addEventListener('keydown', event => {
     const step = Object.entries(STEPS).find(([key]) => key === event.key)?.[1]
     const current = elementAt(event)?.closest('td')

@@ -1,6 +1,7 @@
 import { gradeOfKind, type SessionStats } from '../../stats/training.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
+import { unbroken } from '../text.ts'
 
 /** The kinds that had one grade in all of several sessions, and that grade. They need a sentence, and no picture. */
 export function constantGrades(sessions: readonly SessionStats[], kinds: readonly string[]): Map<string, number> {
@@ -22,6 +23,6 @@ export function constantGrades(sessions: readonly SessionStats[], kinds: readonl
 
 export function constantText(viewer: Viewer, constant: ReadonlyMap<string, number>): string {
   if (constant.size === 0) return ''
-  const kinds = [...constant].map(([kind, grade]) => `${kindName(viewer, kind)} (${grade}\u00a0%)`)
+  const kinds = [...constant].map(([kind, grade]) => unbroken(`${kindName(viewer, kind)} (${grade} %)`))
   return ` The same in every session, so not drawn: ${kinds.join(', ')}.`
 }

@@ -1,19 +1,20 @@
 import { gradeSpreads, type GradeSpread } from '../../stats/grade-spread.ts'
-import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
+import { wallClock } from '../../stats/periods.ts'
 import { movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
 import { chart, type Column, type LegendItem } from '../charts.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateText, NONE, numberText, round1 } from '../text.ts'
+import { countText, NONE, numberText, round1 } from '../text.ts'
+import { chartPeriods, chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
 import { constantGrades, constantText } from './grade-kinds.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
 import { kindSummary, NO_SESSIONS } from './training-summaries.ts'
 
-/** Charts of grades by week, where there are too many sessions for a mark each. */
+/** Charts of grades by week or month, where there are too many sessions for a mark each. */
 
-/** Where more sessions have a grade, weeks are drawn. */
+/** Where more sessions have a grade, weeks or months are drawn. */
 export const MAX_DRAWN_SESSIONS = 400
 
 /** Sessions, the oldest first, and the time that the charts show. */
@@ -42,11 +43,11 @@ export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly strin
       id: 'grades-by-kind',
       chartType: 'spread-by-kind',
       title: 'Grade by kind',
-      summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has a chart of its own. <a href="#grades">The table</a> is the one above.${constantText(viewer, constant)}`,
+      summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has its own chart.${constantText(viewer, constant)} <a href="#grades">Table above</a>`,
       empty: NO_SESSIONS,
       wide: true,
       data: axes(viewer, shown, grades),
-      legend: LEGEND,
+      legend: grades.length === 0 ? [] : legendOf(shown),
       source: 'grades',
       columns: [],
       rows: [],
@@ -54,6 +55,7 @@ export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly strin
   ]
 }
 
+/** Or a month. */
 interface Week {
   readonly start: number
   readonly isCurrent: boolean
@@ -66,22 +68,23 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
   const weeks = weeksOf(viewer, shown, kinds)
   const constant = constantGrades(shown.sessions, kinds)
   const overlay = comparedGrades(viewer, shown)
+  const unit = chartUnit(shown)
   return chart<Week>({
     id: 'grades',
     chartType: 'spread',
     title: 'Grade over time',
-    summary: spreadSummary(viewer, shown.sessions.length, weeks),
+    summary: spreadSummary(viewer, shown, weeks),
     empty: NO_SESSIONS,
     wide: true,
     data: axes(viewer, shown, [...gradesIn(weeks.map(({ all }) => all)), ...(overlay?.values ?? [])]),
     actions: scaleSwitch(shown),
     overlay,
-    legend: [...LEGEND, ...comparedLegend(shown)],
+    legend: [...legendOf(shown), ...comparedLegend(shown)],
     columns: [
       {
         key: 'at',
-        title: 'Week of',
-        cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
+        title: unitTitles[unit],
+        cell: ({ start, isCurrent }) => `${unitText(viewer, unit, start)}${isCurrent ? ' (so far)' : ''}`,
         value: ({ start }) => wallClock(start, viewer.timeZone),
       },
       { title: 'Sessions', numeric: true, cell: ({ all }) => numberText(all?.sessions ?? 0) },
@@ -100,16 +103,18 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
 }
 
 /** The ends of both axes: grades are drawn where they are, in tens, or from 0 to 100. */
-export function axes({ timeZone }: Viewer, { from, to, isFullScale = false }: Shown, grades: readonly number[]) {
-  const low = Math.floor(Math.min(...grades, 100) / 10) * 10
-  const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
-  const fit = grades.length > 0 && !isFullScale
-  return {
+export function axes({ timeZone }: Viewer, shown: Shown, grades: readonly number[]) {
+  const { from, to, isFullScale = false } = shown
+  const unit = chartUnit(shown)
+  const ends = {
     from: wallClock(from, timeZone),
     to: wallClock(to, timeZone),
-    low: fit ? low : Math.min(0, low),
-    high: fit ? high : Math.max(100, high),
+    period: unit === 'week' ? undefined : unit,
   }
+  if (grades.length === 0) return { ...ends, low: 0, high: 100 }
+  const low = Math.floor(Math.min(...grades, 100) / 10) * 10
+  const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
+  return isFullScale ? { ...ends, low: Math.min(0, low), high: Math.max(100, high) } : { ...ends, low, high }
 }
 
 /** A switch between the two scales, where the page has an address for it. */
@@ -121,19 +126,19 @@ export function scaleSwitch({ isFullScale = false, addressOf }: Shown): Html | u
 }
 
 /**
- * The grades of the compared time, moved to the shown one: as the average over seven sessions, or as the median of each week
- * where weeks are drawn, or where the compared time has too many sessions.
+ * The grades of the compared time, moved to the shown one: as the average over seven sessions, or as the median of each week or
+ * month where these are drawn, or where the compared time has too many sessions.
  */
-export function comparedGrades({ timeZone }: Viewer, shown: Shown) {
+export function comparedGrades(viewer: Viewer, shown: Shown) {
   const { compared } = shown
   if (compared === undefined) return undefined
   const { sessions, offset, title } = compared
   const line = (points: readonly { readonly at: number; readonly value: number }[]) => ({
     title,
-    times: points.map(({ at }) => wallClock(at + offset, timeZone)),
+    times: points.map(({ at }) => wallClock(at + offset, viewer.timeZone)),
     values: points.map(({ value }) => round1(value)),
   })
-  if (isComparedByWeek(shown)) return line(weeklyMedians(sessions, timeZone))
+  if (isComparedByUnit(shown)) return line(medians(sessions, chartUnit(shown), viewer))
   const graded = sessions.flatMap(({ at, grade }) => (grade === null ? [] : [{ at, grade }]))
   const averages = movingAverage(graded.map(({ grade }) => grade))
   return line(graded.map(({ at }, index) => ({ at, value: averages[index] ?? 0 })))
@@ -141,22 +146,26 @@ export function comparedGrades({ timeZone }: Viewer, shown: Shown) {
 
 export function comparedLegend(shown: Shown): LegendItem[] {
   const { compared } = shown
-  if (compared === undefined) return []
+  // One point is no line.
+  if (compared === undefined || compared.sessions.filter(({ grade }) => grade !== null).length < 2) return []
   return [
-    ['before', `${compared.title}, ${isComparedByWeek(shown) ? 'median of a week' : 'average over seven sessions'}`],
+    [
+      'before',
+      `${compared.title}, ${isComparedByUnit(shown) ? `median of a ${chartUnit(shown)}` : 'average over seven sessions'}`,
+    ],
   ]
 }
 
-function isComparedByWeek({ sessions, compared }: Shown): boolean {
+function isComparedByUnit({ sessions, compared }: Shown): boolean {
   return Math.max(sessions.length, compared?.sessions.length ?? 0) > MAX_DRAWN_SESSIONS
 }
 
-/** The median of each week that has grades, in its middle. */
-function weeklyMedians(sessions: readonly SessionStats[], timeZone: string) {
+/** The median of each week or month that has grades, in its middle. */
+function medians(sessions: readonly SessionStats[], unit: ChartUnit, viewer: Viewer) {
   const [first] = sessions
   const last = sessions.at(-1)
   if (first === undefined || last === undefined) return []
-  const periods = periodsBetween('week', first.at, last.at, timeZone)
+  const periods = chartPeriods(unit, { from: first.at, to: last.at + 1 }, viewer)
   return gradeSpreads(sessions, periods).flatMap((spread, index) => {
     const [start = 0, end = 0] = periods.slice(index, index + 2)
     return spread === null ? [] : [{ at: (start + end) / 2, value: spread.median }]
@@ -167,13 +176,16 @@ function gradesIn(spreads: readonly (GradeSpread | null)[]): number[] {
   return spreads.flatMap(spread => (spread === null ? [] : [spread.low, spread.high]))
 }
 
-const LEGEND: readonly LegendItem[] = [
-  ['line', 'Median of a week'],
-  ['band', 'From the 10th to the 90th percentile'],
-]
+function legendOf(shown: Shown): readonly LegendItem[] {
+  return [
+    ['line', `Median of a ${chartUnit(shown)}`],
+    ['band', 'From the 10th to the 90th percentile'],
+  ]
+}
 
-function weeksOf({ timeZone }: Viewer, { sessions, from, to, now }: Shown, kinds: readonly string[]): Week[] {
-  const periods: Periods = periodsBetween('week', from, to - 1, timeZone)
+function weeksOf(viewer: Viewer, shown: Shown, kinds: readonly string[]): Week[] {
+  const { sessions, now } = shown
+  const periods = chartPeriods(chartUnit(shown), shown, viewer)
   const all = gradeSpreads(sessions, periods)
   const byKind = kinds.map(kind => gradeSpreads(sessions, periods, kind))
   return all.map((spread, index) => {
@@ -206,10 +218,12 @@ function spreadColumns(
   ]
 }
 
-function spreadSummary(viewer: Viewer, sessions: number, weeks: readonly Week[]): string {
+function spreadSummary(viewer: Viewer, shown: Shown, weeks: readonly Week[]): string {
+  const unit = chartUnit(shown)
   const known = weeks.flatMap(({ start, all }) => (all === null ? [] : [{ start, ...all }]))
   const [first] = known
   const last = known.at(-1)
   if (first === undefined || last === undefined) return `${NO_SESSIONS}.`
-  return `${countText(sessions, 'session')}, so each week is drawn as one: its median was ${first.median}\u00a0% in the week of ${dateText(viewer, first.start)} and ${last.median}\u00a0% in the last one.`
+  const when = `${unit === 'week' ? 'the week of ' : ''}${unitText(viewer, unit, first.start)}`
+  return `${countText(shown.sessions.length, 'session')}, so each ${unit} is drawn as one: its median was ${first.median}\u00a0% in ${when} and ${last.median}\u00a0% in the last one.`
 }

@@ -10,7 +10,17 @@ import { personName, personOf, recordName } from '../names.ts'
 import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, jsonFile, drawnText, facts, stat, stats, table, tabs } from '../components.ts'
 import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
-import { ageText, countText, dateTime, dateTimeText, durationText, inTime, NONE, numberText } from '../text.ts'
+import {
+  ageText,
+  countText,
+  dateTime,
+  dateTimeText,
+  durationText,
+  inTime,
+  NONE,
+  numberText,
+  timeSpan,
+} from '../text.ts'
 import { practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
@@ -36,8 +46,10 @@ async function showSession(visit: Visit) {
     section: 'locks',
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
-    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${dateTime(viewer, started)} – ${
-      endAt === null ? presentText(viewer, until, now) : dateTime(viewer, endAt)
+    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${
+      endAt === null
+        ? html`${dateTime(viewer, started)} – ${presentText(viewer, until, now)}`
+        : timeSpan(viewer, started, endAt)
     }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
@@ -102,7 +114,7 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
     legend: [
       ['solid', stateName('locked', viewer)],
-      ['open', 'Open'],
+      ...(intervals.some(({ locked }) => !locked) ? ([['open', 'Open']] as const) : []),
       ['tick', 'Event'],
       ...(endAt === null ? ([['now', 'Now']] as const) : []),
     ],

@@ -69,7 +69,7 @@ function templateTable(viewer: Viewer, templates: readonly TemplateUse[]): Html 
         title: 'Sessions',
         numeric: true,
         line: 'second',
-        unit: '\u00a0sessions',
+        unit: ({ sessions }) => (sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
         cell: ({ sessions }) => numberText(sessions),
       },
       {

@@ -9,11 +9,11 @@ import { countedUntil } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import { passRate, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
-import { card, emptyState, resultMark, WAYS_IN } from '../components.ts'
-import { html, type Html } from '../html.ts'
+import { card, emptyState, recordLink, resultMark, table, WAYS_IN } from '../components.ts'
+import { html, type Html, type Part } from '../html.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
-import { countText, dateTime, dateTimeText, durationText } from '../text.ts'
+import { countText, durationText, numberText } from '../text.ts'
 import { bestsCard } from './bests.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
@@ -111,39 +111,57 @@ function lookOf({ date, start, end, items, locked }: CalendarDay<SessionStats>, 
 
 interface Event {
   readonly at: number
-  readonly line: Html
+  readonly to: string
+  readonly name: string
+  readonly result: Part
+  readonly grade?: string
+  readonly details?: string
 }
 
 /** The latest sessions of both kinds. */
 function recent(
-  { viewer, now }: Visit,
+  visit: Visit,
   trainings: readonly SessionStats[],
   locks: readonly LockStats[],
   programs: Programs,
 ): Html {
-  const events: Event[] = [
-    ...trainings.map(session => ({
-      at: session.at,
-      line: html`<a href="/training/${session.id}">${programs.nameOf(session.program)}</a> ${resultMark(session.passed)}<span class="muted">${session.grade === null ? '' : `${session.grade}\u00a0%, `}${countText(session.reps, 'repetition')}, ${distanceOf(viewer, session)}</span>`,
-    })),
-    ...locks.flatMap(({ id, at, endAt, state }) => [
-      { at, line: html`<a href="/locks/${id}">Lock session</a> <span>started</span>` },
-      ...(endAt === null
-        ? []
-        : [
-            {
-              at: endAt,
-              line: html`<a href="/locks/${id}">Lock session</a> <span>${state === 'abandoned' ? 'ended early' : 'ended'}</span><span class="muted">after ${durationText((endAt - at) / 1000)}</span>`,
-            },
-          ]),
-    ]),
+  const events = [
+    ...trainings.map(session => trainingEvent(visit.viewer, session, programs)),
+    ...locks.flatMap(lockEvents),
   ]
   const shown = events
-    .filter(({ at }) => at <= now)
+    .filter(({ at }) => at <= visit.now)
     .toSorted((a, b) => b.at - a.at)
     .slice(0, MAX_RECENT_EVENTS)
-  return html`<ol class="recent">${shown.map(
-    ({ at, line }) =>
-      html`<li><span class="at" title="${dateTimeText(viewer, at)}">${dateTime(viewer, at)}</span><span class="what">${line}</span></li>`,
-  )}</ol>`
+  return table(
+    'Recent activity',
+    [
+      { title: 'When', line: 'first', cell: ({ at, to }) => recordLink(visit, to, at) },
+      { title: 'What', line: 'second', cell: ({ name }) => name },
+      { title: 'Result', line: 'first', cell: ({ result }) => result },
+      { title: 'Grade', numeric: true, line: 'first', cell: ({ grade = '' }) => grade },
+      { title: 'Details', numeric: true, line: 'second', cell: ({ details = '' }) => details },
+    ],
+    shown,
+  )
+}
+
+function trainingEvent(viewer: Viewer, session: SessionStats, programs: Programs): Event {
+  const { id, at, passed, program, grade, reps } = session
+  return {
+    at,
+    to: `/training/${id}`,
+    name: programs.nameOf(program),
+    result: resultMark(passed),
+    ...(grade === null ? {} : { grade: `${grade}\u00a0%` }),
+    details: `${numberText(reps)}\u00a0${reps === 1 ? 'rep' : 'reps'} · ${distanceOf(viewer, session)}`,
+  }
+}
+
+function lockEvents({ id, at, endAt, state }: LockStats): Event[] {
+  const event = { to: `/locks/${id}`, name: 'Lock session' }
+  const started = { ...event, at, result: 'Started' }
+  if (endAt === null) return [started]
+  const details = `after ${durationText((endAt - at) / 1000)}`
+  return [started, { ...event, at: endAt, result: state === 'abandoned' ? 'Ended early' : 'Ended', details }]
 }

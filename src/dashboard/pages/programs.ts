@@ -66,7 +66,7 @@ function programTable(
         title: 'Sessions',
         numeric: true,
         line: 'second',
-        unit: '\u00a0sessions',
+        unit: ({ id }) => (useOf.get(id)?.sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
         cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0),
       },
       {

@@ -1,6 +1,6 @@
 import { wallClock } from '../../stats/periods.ts'
 import { gradeOfKind, type KindTotals, movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
-import { chart, type Column } from '../charts.ts'
+import { chart, type Column, type LegendItem } from '../charts.ts'
 import { html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import type { Chart, Viewer } from '../page.ts'
@@ -20,8 +20,12 @@ import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary }
 
 /** Charts of grades and pass rates. */
 
-/** Grades over time, and those of each kind: of each session, or of each week where there are too many sessions. */
-export function gradeCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
+/**
+ * Grades over time, and those of each kind: of each session, or of each week where there are too many sessions. Of one kind that
+ * was chosen, both would be the same.
+ */
+export function gradeCharts(viewer: Viewer, shown: Shown, kinds: readonly string[], chosen?: string): Chart[] {
+  if (chosen !== undefined) return [gradeChart(viewer, shown)]
   return isDense(shown)
     ? spreadCharts(viewer, shown, kinds)
     : [sessionGrades(viewer, shown, kinds), gradesByKind(viewer, shown, kinds)]
@@ -54,12 +58,7 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
     actions: scaleSwitch(shown),
     overlay,
     link: { path: '/training/', id: ({ id }) => id },
-    legend: [
-      ['filled', 'Passed'],
-      ['hollow', 'Not passed'],
-      ['line', 'Average over seven sessions'],
-      ...comparedLegend(shown),
-    ],
+    legend: [...(grades.length === 0 ? [] : SESSION_LEGEND), ...comparedLegend(shown)],
     columns: [
       {
         key: 'at',
@@ -87,6 +86,12 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
   })
 }
 
+const SESSION_LEGEND: readonly LegendItem[] = [
+  ['filled', 'Passed'],
+  ['hollow', 'Not passed'],
+  ['line', 'Average over seven sessions'],
+]
+
 /** The grades of each kind, drawn from the table of the chart above. */
 function gradesByKind(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
@@ -99,7 +104,7 @@ function gradesByKind(viewer: Viewer, shown: Shown, kinds: readonly string[]): C
     summary: html`${kindSummary(viewer, totals)}${
       kinds.length === 0
         ? nothing
-        : html` Kinds measure different things, so each has a chart of its own. A dot is filled if all segments of the kind were passed in that session. <a href="#grades">The table</a> is the one above.${constantText(viewer, constant)}`
+        : html` Kinds measure different things, so each has its own chart; a dot is filled if all segments of the kind were passed.${constantText(viewer, constant)} <a href="#grades">Table above</a>`
     }`,
     empty: NO_SESSIONS,
     wide: true,

@@ -2,7 +2,8 @@ import { mean, sum } from '../../contract/numbers.ts'
 import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
-import { countText, NONE, numberText } from '../text.ts'
+import type { ChartUnit } from './chart-unit.ts'
+import { countText, NONE, numberText, unbroken } from '../text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
@@ -17,16 +18,17 @@ export function percentText(part: number, whole: number): string {
 }
 
 export function weekSummary(
-  average: number | null,
-  current: number | undefined,
+  unit: ChartUnit,
+  { average, current }: { readonly average: number | null; readonly current: number | undefined },
   text: (value: number) => string,
+  textAfter = text,
 ): string {
-  const now = current === undefined ? '' : `${text(current)} this week so far`
+  const now = current === undefined ? '' : `${(average === null ? text : textAfter)(current)} this ${unit} so far`
   if (average === null)
     return current === undefined || current === 0
       ? 'Nothing in this time.'
-      : `${capital(now)}; no whole week before it.`
-  return `${capital(text(Math.round(average)))} in an average week${now === '' ? '' : `, ${now}`}.`
+      : `${capital(now)}; no whole ${unit} before it.`
+  return `${capital(text(Math.round(average)))} in an average ${unit}${now === '' ? '' : `, ${now}`}.`
 }
 
 export function gradeSummary(sessions: readonly SessionStats[], averages: readonly (number | null)[]): string {
@@ -48,7 +50,7 @@ export function kindSummary(viewer: Viewer, kinds: readonly KindTotals[]): strin
   const [best] = graded
   const last = graded.at(-1)
   if (best === undefined || last === undefined) return `${NO_SESSIONS}.`
-  const named = ({ kind, grade }: KindTotals) => `${kindName(viewer, kind)} (${grade ?? 0}\u00a0%)`
+  const named = ({ kind, grade }: KindTotals) => unbroken(`${kindName(viewer, kind)} (${grade ?? 0} %)`)
   if (best === last) return `${named(best)} on average.`
   return `Highest on average is ${named(best)}, lowest ${named(last)}.`
 }

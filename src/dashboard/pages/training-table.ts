@@ -75,7 +75,7 @@ export function sessionColumns(
       ...head('reps', 'Repetitions'),
       numeric: true,
       line: 'second',
-      unit: '\u00a0reps',
+      unit: ({ reps }) => (reps === 1 ? '\u00a0rep' : '\u00a0reps'),
       cell: ({ reps }) => numberText(reps),
     },
     {

@@ -1,33 +1,37 @@
 import { sum } from '../../contract/numbers.ts'
-import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
+import { wallClock } from '../../stats/periods.ts'
 import { type SessionStats, type Totals, totalsByPeriod } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, dateText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
+import { chartPeriods, chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
 import type { Shown } from './grade-weeks.ts'
 import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
 
-/** Charts of training by week. */
+/** Charts of training by week, or by month where there would be too many weeks. */
 
 interface Week extends Totals {
-  /** Of the week of another time that it is compared with. */
+  readonly unit: ChartUnit
+  /** Of the week or month of another time that it is compared with. */
   readonly compared: Totals | undefined
   readonly start: number
   readonly end: number
   readonly isCurrent: boolean
 }
 
-/** Sums by week over the time that is shown. */
-export function weeksOf({ sessions, from, to, now, compared }: Shown, { timeZone }: Viewer): Week[] {
-  const periods: Periods = periodsBetween('week', from, to - 1, timeZone)
+/** Sums by week or month over the time that is shown. */
+export function weeksOf(shown: Shown, viewer: Viewer): Week[] {
+  const { sessions, from, to, now, compared } = shown
+  const unit = chartUnit(shown)
+  const periods = chartPeriods(unit, shown, viewer)
   const earlier = compared === undefined ? [] : totalsByPeriod(moved(compared), periods)
   return totalsByPeriod(sessions, periods).map((totals, index) => {
     const [begin = 0, end = 0] = periods.slice(index, index + 2)
     const isCurrent = begin <= now && now < end
-    // A range may cut its first and last week.
+    // A range may cut its first and last one.
     const [start, until] = [Math.max(begin, from), isCurrent ? end : Math.min(end, to)]
-    return { ...totals, start, end: until, isCurrent, compared: earlier[index] }
+    return { ...totals, unit, start, end: until, isCurrent, compared: earlier[index] }
   })
 }
 
@@ -57,20 +61,32 @@ interface WeekOptions {
 export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href, goal, compared }: WeekOptions): Chart {
   const average = averageOf(weeks, ({ reps }) => reps)
   const current = weeks.find(({ isCurrent }) => isCurrent)
+  const unit = unitOf(weeks)
+  const weeklyGoal = unit === 'week' ? goal : undefined
   return chart<Week>({
     id: 'repetitions',
     chartType: 'bars',
-    title: 'Repetitions per week',
-    summary: weekSummary(average, current?.reps, value => countText(value, 'repetition')),
+    title: `Repetitions per ${unit}`,
+    summary: weekSummary(
+      unit,
+      { average, current: current?.reps },
+      value => countText(value, 'repetition'),
+      numberText,
+    ),
     empty: 'No repetitions in this time',
-    data: { average: average === null ? undefined : Math.round(average), goal, href },
+    data: {
+      average: average === null ? undefined : Math.round(average),
+      goal: weeklyGoal,
+      href,
+      period: periodOf(unit),
+    },
     legend: [
-      ...weekLegend(average === null ? null : numberText(Math.round(average))),
-      ...(goal === undefined ? [] : ([['goal', `Weekly goal: ${numberText(goal)}`]] as const)),
-      ...comparedLegend(compared),
+      ...weekLegend(weeks, average === null ? null : numberText(Math.round(average))),
+      ...(weeklyGoal === undefined ? [] : ([['goal', `Weekly goal: ${numberText(weeklyGoal)}`]] as const)),
+      ...comparedLegend(compared, weeks),
     ],
     columns: [
-      ...weekColumns<Week>(viewer),
+      ...weekColumns(viewer, unit),
       {
         key: 'reps',
         title: 'Repetitions',
@@ -79,7 +95,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
         cell: ({ reps }) => numberText(reps),
         value: ({ reps }) => reps,
       },
-      ...comparedColumn(compared, ({ reps }) => reps),
+      ...comparedColumn(compared, weeks, ({ reps }) => reps),
     ],
     rows: weeks,
   })
@@ -87,30 +103,38 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
 
 export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: WeekOptions): Chart {
   const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
-  const [, unit] = inUnits(0)
+  const [, measure] = inUnits(0)
+  const unit = unitOf(weeks)
   const average = averageOf(weeks, ({ distance }) => distance)
   const current = weeks.find(({ isCurrent }) => isCurrent)
   const isKnown = weeks.some(({ sessions, distance }) => sessions > 0 && distance !== null)
   const isApproximate = weeks.some(({ approximate }) => approximate > 0)
   const textOf = (micrometres: number) => distanceText(viewer, micrometres)
-  const summary = isKnown ? weekSummary(average, current?.distance ?? undefined, textOf) : UNKNOWN_DISTANCE
+  const summary = isKnown
+    ? weekSummary(unit, { average, current: current?.distance ?? undefined }, textOf)
+    : UNKNOWN_DISTANCE
   return chart<Week>({
     id: 'distance',
     chartType: 'bars',
-    title: `Distance per week (${unit})`,
+    title: `Distance per ${unit} (${measure})`,
     summary: isApproximate ? `${summary} Light hatching: distances that may have been estimated.` : summary,
     empty: 'No distance known in this time',
-    data: { average: average === null || !isKnown ? undefined : inUnits(average)[0], unit, href },
+    data: {
+      average: average === null || !isKnown ? undefined : inUnits(average)[0],
+      unit: measure,
+      href,
+      period: periodOf(unit),
+    },
     legend: [
-      ...weekLegend(average === null || !isKnown ? null : textOf(average)),
+      ...weekLegend(weeks, average === null || !isKnown ? null : textOf(average)),
       ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
-      ...comparedLegend(compared),
+      ...comparedLegend(compared, weeks),
     ],
     columns: [
-      ...weekColumns<Week>(viewer),
+      ...weekColumns(viewer, unit),
       {
         key: 'measured',
-        title: isApproximate ? `Measured (${unit})` : `Distance (${unit})`,
+        title: isApproximate ? `Measured (${measure})` : `Distance (${measure})`,
         numeric: true,
         series: 'solid',
         cell: ({ measured, distance }) => (distance === null ? NONE : numberText(inUnits(measured)[0])),
@@ -120,7 +144,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
         ? [
             {
               key: 'approximate',
-              title: `Approximate (${unit})`,
+              title: `Approximate (${measure})`,
               numeric: true,
               series: 'approximate' as const,
               cell: ({ approximate, distance }: Week) =>
@@ -129,7 +153,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
             },
           ]
         : []),
-      ...comparedColumn(compared, ({ distance }) => (distance === null ? null : inUnits(distance)[0])),
+      ...comparedColumn(compared, weeks, ({ distance }) => (distance === null ? null : inUnits(distance)[0])),
     ],
     rows: weeks,
   })
@@ -137,13 +161,13 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
 
 const UNKNOWN_DISTANCE = 'No distance is known in this time.'
 
-function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
+function weekColumns(viewer: Viewer, unit: ChartUnit): Column<Week>[] {
   const { timeZone } = viewer
   return [
     {
       key: 'start',
-      title: 'Week of',
-      cell: ({ start, isCurrent }) => `${dateText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
+      title: unitTitles[unit],
+      cell: ({ start, isCurrent }) => `${unitText(viewer, unit, start)}${isCurrent ? ' (so far)' : ''}`,
       value: ({ start }) => wallClock(start, timeZone),
     },
     {
@@ -163,12 +187,21 @@ function weekColumns<Row extends Week>(viewer: Viewer): Column<Row>[] {
   ]
 }
 
-function comparedLegend(compared: Compared | undefined) {
-  return compared === undefined ? [] : ([['before', compared.title]] as const)
+function comparedLegend(compared: Compared | undefined, weeks: readonly Week[]) {
+  return compared === undefined || !isCompared(weeks) ? [] : ([['before', compared.title]] as const)
 }
 
-function comparedColumn(compared: Compared | undefined, of: (totals: Totals) => number | null): Column<Week>[] {
-  if (compared === undefined) return []
+/** Whether there is something to compare with. */
+function isCompared(weeks: readonly Week[]): boolean {
+  return weeks.some(({ compared }) => (compared?.sessions ?? 0) > 0)
+}
+
+function comparedColumn(
+  compared: Compared | undefined,
+  weeks: readonly Week[],
+  of: (totals: Totals) => number | null,
+): Column<Week>[] {
+  if (compared === undefined || !isCompared(weeks)) return []
   const valueOf = ({ compared }: Week) => (compared === undefined ? null : of(compared))
   const cell = (week: Week) => {
     const value = valueOf(week)
@@ -177,14 +210,25 @@ function comparedColumn(compared: Compared | undefined, of: (totals: Totals) => 
   return [{ key: 'before', title: compared.title, numeric: true, cell, value: valueOf }]
 }
 
-function weekLegend(average: string | null) {
+function weekLegend(weeks: readonly Week[], average: string | null) {
   return [
-    ['so-far', 'This week so far'],
-    ...(average === null ? [] : ([['average', `Average of whole weeks: ${average}`]] as const)),
+    ...(weeks.some(({ isCurrent, sessions }) => isCurrent && sessions > 0)
+      ? ([['so-far', `This ${unitOf(weeks)} so far`]] as const)
+      : []),
+    ...(average === null ? [] : ([['average', `Average of whole ${unitOf(weeks)}s: ${average}`]] as const)),
   ] as const
 }
 
-/** The average of whole weeks whose value is known; the current one would lower it. */
+/** What the drawing needs to know: it takes weeks for granted. */
+function periodOf(unit: ChartUnit): string | undefined {
+  return unit === 'week' ? undefined : unit
+}
+
+function unitOf([first]: readonly Week[]): ChartUnit {
+  return first?.unit ?? 'week'
+}
+
+/** The average of whole weeks or months whose value is known; the current one would lower it. */
 function averageOf(weeks: readonly Week[], value: (week: Week) => number | null): number | null {
   const whole = weeks.filter(({ isCurrent }) => !isCurrent)
   // Weeks before the first session do not count.

@@ -96,7 +96,7 @@ function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: 
 function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[] {
   const { kind } = filters
   const totals = totalsByKind(shown.sessions)
-  const kinds = totals.map(({ kind }) => kind).filter(one => kind === undefined || one === kind)
+  const kinds = totals.map(one => one.kind)
   const weeks = weeksOf(shown, viewer)
   const isOwn = viewer.subject.id === viewer.session.accountId
   const options = {
@@ -105,7 +105,7 @@ function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[]
     goal: isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined,
   }
   return [
-    ...gradeCharts(viewer, shown, kinds),
+    ...gradeCharts(viewer, shown, kinds, kind),
     repetitionsChart(viewer, weeks, options),
     distanceChart(viewer, weeks, options),
     rateChart(viewer, totals),

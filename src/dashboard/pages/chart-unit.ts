@@ -1,0 +1,48 @@
+import { DAY_MS } from '../../contract/time.ts'
+import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
+import type { Viewer } from '../page.ts'
+import { dateText, monthText } from '../text.ts'
+
+/** How charts divide the time that they show, so that no chart has too many points: into weeks, months or quarters. */
+export type ChartUnit = 'week' | 'month' | 'quarter'
+
+interface Time {
+  readonly from: number
+  readonly to: number
+}
+
+/** At most so many weeks or months, which is four and seventeen years. */
+const MAX_POINTS = 210
+
+export function chartUnit({ from, to }: Time): ChartUnit {
+  const days = (to - from) / DAY_MS
+  if (days <= MAX_POINTS * 7) return 'week'
+  return days <= MAX_POINTS * 30 ? 'month' : 'quarter'
+}
+
+/** The weeks, months or quarters from the one that holds `from` to the one before `to` that holds its last instant. */
+export function chartPeriods(unit: ChartUnit, { from, to }: Time, { timeZone }: Viewer): Periods {
+  if (unit !== 'quarter') return periodsBetween(unit, from, to - 1, timeZone)
+  // The same list for the same months, so that what is computed for it can be kept.
+  const months = periodsBetween('month', from - QUARTER_MS, to - 1 + QUARTER_MS, timeZone)
+  return quarters.getOrInsertComputed(months, () => {
+    const starts = months.filter(at => Number(wallClock(at, timeZone).slice(5, 7)) % 3 === 1)
+    const first = starts.findLastIndex(start => start <= from)
+    const last = starts.findIndex(start => start >= to)
+    return starts.slice(Math.max(0, first), last === -1 ? undefined : last + 1)
+  })
+}
+
+const quarters = new WeakMap<Periods, Periods>()
+const QUARTER_MS = 92 * DAY_MS
+
+/** `16 Feb 2026` for a week, `February 2026`, `Q1 2026` */
+export function unitText(viewer: Viewer, unit: ChartUnit, start: number): string {
+  if (unit === 'week') return dateText(viewer, start)
+  if (unit === 'month') return monthText(viewer, start)
+  const [year = '', month] = wallClock(start, viewer.timeZone).split('-')
+  return `Q${Math.ceil(Number(month) / 3)} ${year}`
+}
+
+/** The heading of a column of starts. */
+export const unitTitles: Readonly<Record<ChartUnit, string>> = { week: 'Week of', month: 'Month', quarter: 'Quarter' }
