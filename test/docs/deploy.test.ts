@@ -167,6 +167,36 @@ test('the command for the operator is a valid shell script', () => {
   assert.equal(status, 0, stderr)
 })
 
+for (const name of ['lockstep.service', 'lockstep-pull.service']) {
+  test(`${name} has a folder for compiled code, which its user can write`, async () => {
+    const unit = read(`deploy/${name}`)
+    const [, user] = /^User=(.*)$/m.exec(unit) ?? []
+    const [, folder = ''] = /^CacheDirectory=(.*)$/m.exec(unit) ?? []
+    assert.equal(/^Environment=NODE_COMPILE_CACHE=(.*)$/m.exec(unit)?.[1], `/var/cache/${folder}`)
+    // Systemd gives the folder to the user of the unit.
+    assert.ok(user !== undefined && folder !== '')
+    // The commands of the operator run as the same user.
+    const command = read('deploy/lockstep-command')
+    assert.ok(command.includes(`\nNODE_COMPILE_CACHE=/var/cache/${folder}\n`))
+    assert.ok(command.includes(`runuser -u ${user} `))
+  })
+}
+
+test('a command leaves compiled code in the folder that is named, and needs none to run', async () => {
+  const cache = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  try {
+    const file = join(cache, 'file')
+    writeFileSync(file, '')
+    for (const folder of [cache, join(file, 'cache')]) {
+      const { code, stderr } = await run(['--help'], { env: { NODE_COMPILE_CACHE: folder } })
+      assert.equal(code, 0, stderr)
+    }
+    assert.notDeepEqual(readdirSync(cache), ['file'])
+  } finally {
+    rmSync(cache, { recursive: true })
+  }
+})
+
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.timer']) {
