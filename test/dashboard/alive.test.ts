@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
 import { assertAccessible } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -16,7 +16,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     service = await sampleService()
     browser = await openPage({ viewport: { width: 1280, height: 1200 } })
     page = browser.page
-    await signIn(page, service.url)
+    await startSession(page, service.url)
   })
 
   after(async () => {
@@ -33,7 +33,8 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await db.updateTable('lock_session').set({ ended_at: end }).where('is_active', '=', 1).execute()
     await using other = await openPage()
     await other.page.clock.install()
-    await signIn(other.page, service.url)
+    await startSession(other.page, service.url)
+    await other.page.goto(service.url)
     const time = other.page.locator('[data-since]').first()
     const first = await time.textContent()
     await other.page.clock.runFor(2000)
@@ -95,7 +96,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await page.getByRole('link', { name: 'Sign in' }).getAttribute('target'), '_blank')
     assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
     const signedIn = await page.context().newPage()
-    await signIn(signedIn, service.url)
+    await startSession(signedIn, service.url)
     await signedIn.close()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()

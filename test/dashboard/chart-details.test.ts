@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
-import { allowSignIn, signIn } from '../support/dashboard.ts'
+import { allowSignIn, startSession } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -43,7 +43,7 @@ describe('charts of a dense history', needsChromium, () => {
     await allowSignIn(service, 'ann')
     browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     page = browser.page
-    await signIn(page, service.url, 'ann')
+    await startSession(page, service.url, 'ann')
   })
   after(async () => {
     await browser[Symbol.asyncDispose]()
@@ -111,7 +111,7 @@ describe('charts of a dense history', needsChromium, () => {
 
   test('what is printed before Plot is loaded has the tables instead of empty boxes', async () => {
     await using other = await openPage({ viewport: { width: 800, height: 600 } })
-    await signIn(other.page, service.url, 'ann')
+    await startSession(other.page, service.url, 'ann')
     await other.page.route('**/assets/plot.js*', () => {})
     await other.page.goto(`${service.url}/training?range=4w`)
     await other.page.emulateMedia({ media: 'print' })

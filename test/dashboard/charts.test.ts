@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, sampleService, signIn } from '../support/dashboard.ts'
+import { allowSignIn, sampleService, startSession } from '../support/dashboard.ts'
 import { testDrawn, testMarks, testStill } from '../support/charts.ts'
 import * as records from '../support/records.ts'
 import { startService } from '../support/service.ts'
@@ -28,7 +28,7 @@ describe('charts', needsChromium, () => {
     await allowSignIn(service, 'ann')
     await using browser = await openPage()
     const { page } = browser
-    await signIn(page, service.url, 'ann')
+    await startSession(page, service.url, 'ann')
     for (const [index, name] of Object.keys(lengths).entries()) {
       await page.goto(`${service.url}/locks/${index + 1}`)
       await page.locator('.plot-timeline').scrollIntoViewIfNeeded()
@@ -48,7 +48,7 @@ describe('charts', needsChromium, () => {
     await using browser = await openPage()
     const { page } = browser
     await page.route('**/assets/plot.js*', route => route.abort())
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(`${service.url}/programs/13`)
     await page.locator('.chart.failed').first().waitFor()
     await page.getByRole('region', { name: 'Segments, as a table' }).waitFor()
@@ -66,7 +66,7 @@ describe('charts', needsChromium, () => {
     await allowSignIn(service, 'ann')
     await using browser = await openPage()
     const { page } = browser
-    await signIn(page, service.url, 'ann')
+    await startSession(page, service.url, 'ann')
     const shows = async (path: string, title: string, text: string) => {
       await page.goto(service.url + path)
       const chart = page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
@@ -94,7 +94,7 @@ describe('charts', needsChromium, () => {
     await using service = await sampleService()
     await using browser = await openPage()
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(`${service.url}/training`)
     await page.getByRole('link', { name: '6 months' }).click()
     await page.waitForURL(url => url.search === '?range=6m')
@@ -125,7 +125,7 @@ describe('charts', needsChromium, () => {
       const { pathname } = new URL(response.url())
       if (pathname.endsWith('.js')) scripts.set(response.url(), Number(response.headers()['content-length']))
     })
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(`${service.url}/training/100`, { waitUntil: 'networkidle' })
     await page.goto(`${service.url}/programs`, { waitUntil: 'networkidle' })
     const own = [...scripts].filter(([url]) => !url.includes('/plot.js'))

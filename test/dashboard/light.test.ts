@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, drawnValues, type Seen, signIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { allowSignIn, drawnValues, type Seen, startSession, visitor, type Visitor } from '../support/dashboard.ts'
 import { DRAWN } from '../support/pages.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -128,7 +128,7 @@ describe('a long history', () => {
   test('bands and their panels are drawn, and open as tables', needsChromium, async () => {
     await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await signIn(page, service.url, 'ann')
+    await startSession(page, service.url, 'ann')
     await page.goto(`${service.url}/training?range=all`)
     await page.locator('#grades [data-mark=area] path').waitFor()
     await page.locator(`#grades-by-kind ${DRAWN}`).first().waitFor()

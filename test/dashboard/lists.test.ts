@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, signIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { allowSignIn, startSession, visitor, type Visitor } from '../support/dashboard.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -111,7 +111,7 @@ describe('lists of 2,000 programs and lock templates', () => {
   test('on a phone nothing of a row breaks, and no unit leaves its number', needsChromium, async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await signIn(page, service.url, 'ann')
+    await startSession(page, service.url, 'ann')
     await page.goto(`${service.url}/training?range=4w&result=not-passed`)
     await page.locator('#session-table tbody tr').first().waitFor()
     const heights = await page

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
 import { drawCharts } from '../support/pages.ts'
 import { distanceFrom } from '../support/pixels.ts'
 import type { TestService } from '../support/service.ts'
@@ -26,7 +26,7 @@ describe('marks on screens and on paper', needsChromium, () => {
     test(`days, results and dots can be told apart ${look}`, async () => {
       await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })
       const { page } = browser
-      await signIn(page, service.url)
+      await startSession(page, service.url)
       await page.emulateMedia(media)
       for (const path of ['/', '/locks']) {
         await page.goto(service.url + path)
@@ -53,7 +53,7 @@ describe('marks on screens and on paper', needsChromium, () => {
   test('the chosen scale and the current section can be read in forced colours', async () => {
     await using browser = await openPage({ forcedColors: 'active' })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(`${service.url}/training`)
     const coloursOf = (selector: string) =>
       page.locator(selector).evaluate(element => {
@@ -73,7 +73,7 @@ describe('marks on screens and on paper', needsChromium, () => {
   test('hatches for what is open, not over and approximate differ', async () => {
     await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(`${service.url}/training?range=1y`)
     await drawCharts(page)
     const patterns = await page

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
 
 const DAY_MS = 86_400_000
@@ -17,7 +17,7 @@ describe('periods, comparisons and bests, in a browser', needsChromium, () => {
     service = await sampleService()
     browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     page = browser.page
-    await signIn(page, service.url)
+    await startSession(page, service.url)
   })
 
   after(async () => {
@@ -100,7 +100,7 @@ describe('periods, comparisons and bests, in a browser', needsChromium, () => {
 
   test('on touch the first tap shows the tooltip, and the second one opens the session', async () => {
     await using phone = await openPage({ viewport: { width: 390, height: 3000 }, hasTouch: true })
-    await signIn(phone.page, service.url)
+    await startSession(phone.page, service.url)
     await phone.page.goto(`${service.url}/training?range=12w`)
     await phone.page.locator('#grades .plot circle').first().waitFor()
     const dot = await middleOf(phone.page, '#grades .plot circle')

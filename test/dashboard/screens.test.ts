@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
 
 describe('on any screen and on paper', needsChromium, () => {
@@ -22,7 +22,7 @@ describe('on any screen and on paper', needsChromium, () => {
     }
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of ['/', '/training', '/locks', '/lock-templates', '/programs']) {
       await page.goto(service.url + path)
       const row = page.locator('table.records tbody tr').first()
@@ -49,7 +49,7 @@ describe('on any screen and on paper', needsChromium, () => {
   test('paper has every chart and light colours, and no filters', async () => {
     await using browser = await openPage({ viewport: { width: 800, height: 600 }, colorScheme: 'dark' })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(`${service.url}/training?range=1y`)
     await page.locator('#grades svg').first().waitFor()
     await page.emulateMedia({ media: 'print' })
@@ -71,7 +71,8 @@ describe('on any screen and on paper', needsChromium, () => {
   test('in forced colours the days of a calendar still differ', async () => {
     await using browser = await openPage({ forcedColors: 'active' })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
+    await page.goto(service.url)
     const looks = await page.evaluate(() =>
       ['one', 'more', 'none'].map(look => {
         const day = document.querySelector(`.calendar .day.${look}`)
@@ -86,7 +87,8 @@ describe('on any screen and on paper', needsChromium, () => {
   test('text grows with the font size of the browser', async () => {
     await using browser = await openPage()
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
+    await page.goto(service.url)
     const sizes = () =>
       page.evaluate(() =>
         ['h1', 'h2', 'td', '.muted'].map(selector => {

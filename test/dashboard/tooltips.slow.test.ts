@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
 import { drawCharts } from '../support/pages.ts'
 
 describe('tooltips of charts', needsChromium, () => {
@@ -11,7 +11,7 @@ describe('tooltips of charts', needsChromium, () => {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const [path, chart] of [
       ['/training?range=4w', '#repetitions'],
       ['/programs/13', '.plot-segments'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './chromium.ts'
-import { drawnValues, sampleService, signIn, visitor } from './dashboard.ts'
+import { drawnValues, sampleService, startSession, visitor } from './dashboard.ts'
 import { DRAWN } from './pages.ts'
 import type { TestService } from './service.ts'
 
@@ -25,7 +25,7 @@ export function testDrawn(which: 'every chart' | 'each type of chart') {
     // Tall enough for every chart to be in view.
     await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of chosen) {
       await page.goto(service.url + path)
       await page.waitForFunction(() =>
@@ -45,7 +45,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
     await using service = await sampleService()
     await using browser = await openPage({ colorScheme, viewport: { width, height: 900 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     await page.goto(service.url + WHOLE_YEAR)
     const chart = (title: string) =>
       page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
@@ -107,7 +107,7 @@ export function testStill(width: number) {
       observer.observe({ type: 'layout-shift', buffered: true })
       Object.assign(globalThis, { noteLast: () => note(observer.takeRecords()) })
     })
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of ['/', WHOLE_YEAR, '/training/100', '/programs/1', '/locks', '/locks/5']) {
       await page.goto(service.url + path)
       const height = () => page.evaluate(() => document.documentElement.scrollHeight)

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import pg from 'pg'
-import type { Engine } from '../../src/store/index.ts'
+import { type Engine, open } from '../../src/store/index.ts'
 
 /** An empty database for one test. */
 export interface TestDatabase {
@@ -21,7 +21,7 @@ export function testOn(engine: Engine, title: string, work: (t: TestContext) => 
 }
 
 export async function newDatabase(): Promise<TestDatabase> {
-  if (postgresUrl === undefined) return newSqlite()
+  if (postgresUrl === undefined) return copyTemplate()
   const database = emptied.pop() ?? (await newPostgres(postgresUrl))
   return {
     url: database.url,
@@ -46,6 +46,24 @@ const REMOVE_ALL_ROWS = `do $$
     end loop;
   end
 $$`
+
+/** A copy of a database with the tables, as creating them takes most of the start of a service. */
+async function copyTemplate(): Promise<TestDatabase> {
+  template ??= makeTemplate()
+  const database = newSqlite()
+  copyFileSync(await template, database.url.slice('sqlite:'.length))
+  return database
+}
+
+let template: Promise<string> | undefined
+
+/** It is removed with the folder of the run, or with those for temporary files. */
+async function makeTemplate(): Promise<string> {
+  const { url } = newSqlite()
+  const store = await open(url, { busyTimeoutMs: 5000 })
+  await store.close()
+  return url.slice('sqlite:'.length)
+}
 
 export function newSqlite(): TestDatabase {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))

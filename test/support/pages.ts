@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { openPage, type Watched } from './chromium.ts'
-import { sampleService, signIn } from './dashboard.ts'
+import { sampleService, startSession } from './dashboard.ts'
 import type { TestService } from './service.ts'
 
 /** The tests of every page of the sample in a browser. */
@@ -87,7 +87,7 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
     await assertAccessible(page, '/signin')
     await page.goto(`${service.url}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
     await assertAccessible(page, 'an invitation')
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
       await drawCharts(page)
@@ -105,7 +105,7 @@ export function testWidth(width: number, paths: readonly string[]) {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width, height: 800 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of [...paths, '/signin', '/locks/999']) {
       const response = await page.goto(service.url + path)
       await drawCharts(page)
@@ -131,7 +131,7 @@ export function testPaper(paths: readonly string[]) {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width: PAPER_WIDTH, height: 1000 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
       await drawCharts(page)
@@ -156,7 +156,7 @@ export function testLargeText(width: number, paths: readonly string[]) {
     await page.addInitScript(() =>
       addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
     )
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
       await drawCharts(page)
@@ -199,7 +199,7 @@ export function testLongNames(width: number, paths: readonly string[]) {
     await nameAll(service, 'W'.repeat(64))
     await using browser = await openPage({ viewport: { width, height: 800 } })
     const { page } = browser
-    await signIn(page, service.url)
+    await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
       await drawCharts(page)
