@@ -6,13 +6,22 @@ import { openapi } from '../src/openapi/document.ts'
 import { generateClientFiles } from './client-files.ts'
 import { generateBundles } from './bundles.ts'
 
-/** The files that follow from the code, as they should be. */
-export async function generateDocs(): Promise<{ readonly path: string; readonly text: string }[]> {
+interface GeneratedFile {
+  readonly path: string
+  readonly text: string
+}
+
+/** The files that follow from the code and the packages, as they should be. */
+export async function generateFiles(): Promise<GeneratedFile[]> {
+  return [...(await generateDocs()), ...(await generateBundles())]
+}
+
+/** Those that follow from the code alone. */
+export async function generateDocs(): Promise<GeneratedFile[]> {
   return [
     { path: join(docs, 'openapi.json'), text: `${JSON.stringify(openapi(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
     ...generateClientFiles(),
-    ...(await generateBundles()),
     { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
 }

@@ -50,6 +50,7 @@ const FIRST: readonly (readonly string[])[] = [
   ['store/replicas'],
   ['store/postgres-trouble'],
   ['cli/serve'],
+  ['archive/import'],
   ['docs/docs'],
   ['store/postgres-plans'],
   ['docs/console', 'docs/reference'],
@@ -64,7 +65,7 @@ const FIRST: readonly (readonly string[])[] = [
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
-const FILES_PER_PROCESS = 6
+const FILES_PER_PROCESS = 4
 
 const files = selectFiles(isSlow)
 const onBoth = [...files.filter(runsOnBoth), ...(isSlow ? selectFiles(false).filter(runsSlowlyOnPostgres) : [])]

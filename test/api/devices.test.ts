@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import { test } from 'node:test'
 import { assertData, backwards } from '../support/answers.ts'
 import { lockDevice, trainingDevice, world } from '../support/records.ts'

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { mkdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'

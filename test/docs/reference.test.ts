@@ -127,7 +127,6 @@ describe('the reference', () => {
   })
 
   testReference('light', 320, ['/docs', '/docs/lock-sessions'], () => service)
-  testReference('dark', 1280, ['/docs/statistics'], () => service)
 })
 
 function get({ url }: TestService, path: string, headers: Record<string, string> = {}) {
