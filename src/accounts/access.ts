@@ -114,14 +114,17 @@ export const ANY_SESSIONS: AccessForm = { owners: 'many', isLimited: true }
 
 /** The condition that a row may be shown. */
 export function isReadable(param: Params<Access>, form: AccessForm): RawBuilder<boolean> {
-  if (form.owners === 'many') {
-    const isOwned = sql<boolean>`owner_id in ${param.rows(({ owners }) => owners)}`
-    return form.isLimited ? sql`(${isOwned} and at >= ${param.valueFor(sql`owner_id`, startsByOwner)})` : isOwned
-  }
-  if (form.isLimited) return sql`(${sql.join(isReadableByOwner(param, form), sql` or `)})`
+  if (!form.isLimited) return isOfOwners(param, form, sql`owner_id`)
+  if (form.owners !== 'many') return sql`(${sql.join(isReadableByOwner(param, form), sql` or `)})`
+  return sql`(${isOfOwners(param, form, sql`owner_id`)} and at >= ${param.valueFor(sql`owner_id`, startsByOwner)})`
+}
+
+/** The condition that a column is the identifier of one of the owners. */
+export function isOfOwners(param: Params<Access>, form: AccessForm, column: RawBuilder<unknown>): RawBuilder<boolean> {
+  if (form.owners === 'many') return sql`${column} in ${param.rows(({ owners }) => owners)}`
   const owners = param.each(access => access.owners, form.owners)
   const [only] = owners
-  return form.owners === 1 && only !== undefined ? sql`owner_id = ${only}` : sql`owner_id in (${sql.join(owners)})`
+  return form.owners === 1 && only !== undefined ? sql`${column} = ${only}` : sql`${column} in (${sql.join(owners)})`
 }
 
 /** The same as conditions that each select the rows of one owner, unless there are too many. */

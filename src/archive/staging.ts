@@ -146,7 +146,7 @@ export class ImportStaging extends StagingTables {
       // A primary key that has the owner cannot change it.
       const moved = `from ${table} as stored where exists (select 1 from ${this.tableOf(kind)} as incoming
           where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`
-      await noteChangedRecords(this.db, sql.raw(`select stored.owner_id ${moved}`))
+      await noteChangedRecords(this.db, table, sql.raw(`select stored.owner_id ${moved}`))
       await this.run(`delete ${moved}`)
     }
     const primaryKey = isOwned && engine === 'postgres' ? ['owner_id', ...key] : key
@@ -165,7 +165,7 @@ export class ImportStaging extends StagingTables {
             : `update set ${rest.map(column => `${column} = ${newValue(kind, column)}`).join(', ')} where ${updates.join(' or ')}`
         }`,
     )
-    if (written > 0 && isOwned) await noteChangedRecords(this.db, sql.raw(`select owner_id from ${this.tableOf(kind)}`))
+    if (written > 0 && isOwned) await noteChangedRecords(this.db, table, sql.raw(`select owner_id from ${this.tableOf(kind)}`))
     const added = written - replaced - refreshed
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
   }

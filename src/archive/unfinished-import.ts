@@ -218,7 +218,7 @@ async function undoLastPart(db: Kysely<Tables>): Promise<boolean> {
   }
   for (const kind of kinds.toReversed()) {
     const rows = `from import_part where part = ${part} and kind = '${kind.name}'`
-    if (kind.isOwned) await noteChangedRecords(db, sql.raw(ownersOf(kind, rows)))
+    if (kind.isOwned) await noteChangedRecords(db, kind.table, sql.raw(ownersOf(kind, rows)))
     await removeAdded(db, kind, rows)
     await putBack(db, kind, rows)
   }

@@ -77,7 +77,8 @@ export function makeApi(options: ApiOptions): Handle {
     if (endpoint.entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
     if (!hasScope(grant.scopes, endpoint.scopes)) throw new ApiError('insufficient_scope')
 
-    const result = await handle({ store, grant, now }, query, match.id)
+    const { ifNoneMatch } = headers
+    const result = await handle({ store, grant, now, ifNoneMatch }, query, match.id)
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     // What is not sent again, because the caller has it, is read too.
@@ -87,7 +88,7 @@ export function makeApi(options: ApiOptions): Handle {
 
     const etag = `"${result.etag}"`
     const link = linkOf(publicUrl, endpoint, query, result)
-    if (headers.ifNoneMatch !== undefined && matchesEtag(headers.ifNoneMatch, etag)) {
+    if (result.data === undefined || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
       limits.refund(window, startedAt)
       return responder.notModified(context, etag, link)
     }

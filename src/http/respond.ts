@@ -11,7 +11,12 @@ import { type Body, ResponseBatch } from './response-batch.ts'
 /** Writes every response of the API, and every error as JSON. Sends one response at most for each request. */
 export interface Responder {
   /** Rejects if a streamed body ends early; the connection is then gone. */
-  ok(context: RequestContext, data: Result['data'], etag: string, link: string | undefined): Promise<void> | void
+  ok(
+    context: RequestContext,
+    data: NonNullable<Result['data']>,
+    etag: string,
+    link: string | undefined,
+  ): Promise<void> | void
   notModified(context: RequestContext, etag: string, link: string | undefined): void
   /** Responds to OPTIONS, also to the preflight requests of browsers. */
   options(context: RequestContext): void

@@ -57,7 +57,8 @@ only where that page has rows. A page past the end is empty.
 ## Validators
 
 Every 200 has an \`ETag\` that differs whenever the body differs. A client that stores a response sends it back as
-\`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit.
+\`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit. That of a list can also change with records that the page does
+not show.
 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\

@@ -42,7 +42,11 @@ export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKi
     let removed = 0
     for (const { kind, table } of sourceLists) {
       const expected = found.filter(one => one.kind === kind).reduce((sum, { count }) => sum + count, 0)
-      await noteChangedRecords(db, sql`select owner_id from ${sql.table(table)} as record where ${prunable(kind)}`)
+      await noteChangedRecords(
+        db,
+        table,
+        sql`select owner_id from ${sql.table(table)} as record where ${prunable(kind)}`,
+      )
       const { numAffectedRows } = await sql`delete from ${sql.table(table)} as record where ${prunable(kind)}`.execute(
         db,
       )

@@ -9,6 +9,8 @@ export interface Caller {
   readonly grant: Grant
   /** The clock of the request, in milliseconds since 1970. */
   readonly now: number
+  /** The If-None-Match header. */
+  readonly ifNoneMatch?: string | undefined
 }
 
 /** Handles a request. Returns undefined if the caller may see nothing under the identifier. Throws ApiError to refuse. */

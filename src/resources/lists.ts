@@ -3,9 +3,10 @@ import type { End } from '../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../store/index.ts'
 import type { RecordName } from '../store/tables.ts'
 import type { Caller } from './handler.ts'
-import { CHUNK_CHARACTERS, type PageQueries } from './page-queries.ts'
+import { CHUNK_CHARACTERS, type PageQueries, type PageRow } from './page-queries.ts'
+import type { PageKey } from './page-validators.ts'
 import { pageOfRecords, type RecordList } from './record-lists.ts'
-import { longPageResult, type PageParams, pageResult, type Result } from './results.ts'
+import { longPageResult, type PageParams, pageResult, type PageSource, type Result, unchangedPage } from './results.ts'
 
 /** A list as its endpoint describes it. */
 interface ListEndpoint {
@@ -19,16 +20,31 @@ interface RangeParams extends PageParams {
 
 /** A page of records. */
 export async function recordPage<Table extends RecordName>(
-  { store }: Pick<Caller, 'store'>,
+  { store, ifNoneMatch }: Pick<Caller, 'store' | 'ifNoneMatch'>,
   list: RecordList<Table>,
   access: Access,
   params: RangeParams,
   endpoint: ListEndpoint,
 ): Promise<Result> {
   const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
-  const { queries, values } = pageOfRecords(list, access, range)
-  const result = await readPage(store, queries, values, params, endpoint)
-  return { ...result, reads: [{ area: areaOf(list.table), owners: access.owners }] }
+  const { name, queries, values } = pageOfRecords(list, access, range)
+  const reads = [{ area: areaOf(list.table), owners: access.owners }]
+  const source = { params, list: endpoint.listOf(params) }
+  if (queries.revisions === undefined) return { ...(await readPage(store, queries, values, source)), reads }
+  const keyed = { ...source, key: keyOf(name, source) }
+  if (ifNoneMatch !== undefined) {
+    const [row] = await store.read(queries.revisions, values)
+    const known = unchangedPage(ifNoneMatch, row?.revisions ?? '', keyed)
+    if (known !== undefined) return { ...known, reads }
+  }
+  return { ...(await readPage(store, queries, values, keyed)), reads }
+}
+
+/** Everything that the text of a page follows from, apart from the records of its owners. */
+function keyOf(name: string, { params, list }: PageSource): PageKey {
+  const { limit, offset = 0, cursor } = params
+  const position = typeof cursor === 'object' ? [cursor.at, cursor.id] : cursor
+  return JSON.stringify([name, list, limit, offset, position])
 }
 
 /** The range of a page by time; it too has one row more than the page. */
@@ -48,21 +64,23 @@ export async function readPage<Values extends { limit: number; offset: number }>
   store: Store,
   queries: PageQueries<Values>,
   values: Values,
-  params: PageParams,
-  endpoint: ListEndpoint,
+  source: PageSource,
 ): Promise<Result> {
-  const list = endpoint.listOf(params)
+  const { params } = source
   try {
-    const [page] = await store.read(params.cursor === undefined ? queries.page : queries.pageWithCursor, values)
-    if (page === undefined || page.etags === null) {
-      return await withExistingPrevious(store, queries, values, pageResult(page, params, list))
+    const [page = NO_ROWS] = await store.read(
+      params.cursor === undefined ? queries.page : queries.pageWithCursor,
+      values,
+    )
+    if (page.count === 0) {
+      return pageResult(page, { ...source, isPreviousEmpty: await isPreviousEmpty(store, queries, values, params) })
     }
-    if (page.documents !== null) return pageResult(page, params, list)
+    if (page.documents !== null) return pageResult(page, source)
   } catch (error) {
     if (!(error instanceof TooLongError)) throw error
   }
-  const [sizes] = await store.read(queries.rowSizes, values)
-  return longPageResult(sizes, params, list, async function* (id, { etag, bytes }) {
+  const [sizes = { ...NO_ROWS, sizes: null }] = await store.read(queries.rowSizes, values)
+  return longPageResult(sizes, source, async function* (id, { etag, bytes }) {
     for (let start = 1, sent = 0; sent < bytes; start += CHUNK_CHARACTERS) {
       const [chunk] = await store.read(queries.chunk, { ...values, id, start })
       // The length of the response has been sent already.
@@ -73,14 +91,16 @@ export async function readPage<Values extends { limit: number; offset: number }>
   })
 }
 
-/** An empty page, with a previous page only where that has rows. */
-async function withExistingPrevious<Values extends { limit: number; offset: number }>(
+const NO_ROWS: PageRow = { count: 0, documents: null, etags: null, positions: null, revisions: null }
+
+/** Whether the page before an empty one is empty, too. */
+async function isPreviousEmpty<Values extends { limit: number; offset: number }>(
   store: Store,
   queries: PageQueries<Values>,
   values: Values,
-  result: Result,
-): Promise<Result> {
-  if (result.previous === undefined || 'cursor' in result.previous) return result
-  const [first] = await store.read(queries.rowSizes, { ...values, limit: 1, offset: result.previous.offset })
-  return first === undefined || first.etags === null ? { ...result, previous: undefined } : result
+  { offset = 0, limit }: PageParams,
+): Promise<boolean> {
+  if (offset === 0) return true
+  const [first] = await store.read(queries.rowSizes, { ...values, limit: 1, offset: Math.max(0, offset - limit) })
+  return first === undefined || first.count === 0
 }

@@ -7,6 +7,8 @@ export interface PageQueries<Values> {
   readonly page: Query<Values, PageRow>
   readonly pageWithCursor: Query<Values, PageRow>
   readonly rowSizes: Query<Values, RowSizes>
+  /** Undefined for a list whose validators follow from its rows. */
+  readonly revisions: Query<Values, Pick<PageRow, 'revisions'>> | undefined
   readonly chunk: Query<Values & Chunk, ChunkRow>
 }
 
@@ -15,12 +17,15 @@ export interface PageQueries<Values> {
  * when there are none. No document has a line break in it, so one stands between two of them.
  */
 export interface PageRow {
+  readonly count: number
   /** On PostgreSQL also null if it would be too long; SQLite throws TooLongError then. */
   readonly documents: string | null
-  /** Separated by commas. */
+  /** Separated by commas; null in a list that has revisions. */
   readonly etags: string | null
   /** `<at>.<id>` of each row, separated by commas; only with a cursor. `at` is 0 in lists by identifier. */
   readonly positions: string | null
+  /** The revisions of the list as these rows were read; null if it has none. */
+  readonly revisions: string | null
 }
 
 /** The same rows without their texts. */
@@ -51,6 +56,8 @@ export interface RowSource<Values> {
   readonly rows: (param: Params<Values>) => RawBuilder<unknown>
   /** The row with an identifier; it has `document` and `etag`. */
   readonly row: (param: Params<Values & Chunk>) => RawBuilder<unknown>
+  /** A text that differs whenever the rows of the list do, also those that no page shows. */
+  readonly revisions?: (param: Params<Values>) => RawBuilder<unknown>
   /** Whether a replica has the rows. */
   readonly onlyRecords: boolean
 }
@@ -59,13 +66,18 @@ export interface RowSource<Values> {
  * Joins rows in their order. Both engines aggregate a sorted subquery in its order, which the tests of paging check; an
  * explicit order would cost another sort.
  */
-export function pageQueries<Values>({ rows, row, onlyRecords }: RowSource<Values>): PageQueries<Values> {
+export function pageQueries<Values>({ rows, row, revisions, onlyRecords }: RowSource<Values>): PageQueries<Values> {
   const etags = sql`string_agg(etag, ',') as etags`
   const positions = sql`string_agg(position, ',') as positions`
+  // In the statement of the rows, so that both are of one moment.
+  const counted = (param: Params<Values>) =>
+    sql`count(*) as count, ${revisions === undefined ? sql`null` : sql`(${revisions(param)})`} as revisions`
+  const shownEtags = revisions === undefined ? etags : sql`null as etags`
   const page = (shownPositions: RawBuilder<unknown>) =>
     query<Values, PageRow>(
       param => sql`
-        select ${documents(param.engine)} as documents, ${etags}, ${shownPositions} from (${rows(param)}) as page`,
+        select ${documents(param.engine)} as documents, ${shownEtags}, ${shownPositions}, ${counted(param)}
+        from (${rows(param)}) as page`,
       onlyRecords,
     )
   return {
@@ -73,9 +85,11 @@ export function pageQueries<Values>({ rows, row, onlyRecords }: RowSource<Values
     pageWithCursor: page(positions),
     rowSizes: query(
       param => sql`
-        select ${etags}, ${positions}, string_agg(cast(size as text), ',') as sizes from (${rows(param)}) as page`,
+        select ${etags}, ${positions}, string_agg(cast(size as text), ',') as sizes, ${counted(param)}
+        from (${rows(param)}) as page`,
       onlyRecords,
     ),
+    revisions: revisions && query(param => sql`select (${revisions(param)}) as revisions`, onlyRecords),
     chunk: query(
       param => sql`
         select substr(document, ${param('start')}, ${sql.lit(CHUNK_CHARACTERS)}) as text, etag

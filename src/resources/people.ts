@@ -104,7 +104,8 @@ export const handlers: Handlers<typeof people> = {
   listUsers(caller, params) {
     const { store, now } = caller
     const values = { caller: caller.grant.accountId, now, ...idRangeOf(params) }
-    return readPage(store, seesOthers(caller) ? peoplePages : callerPages, values, params, people.listUsers)
+    const source = { params, list: people.listUsers.listOf(params) }
+    return readPage(store, seesOthers(caller) ? peoplePages : callerPages, values, source)
   },
 
   async getCurrentUser({ store, grant: { accountId }, now }) {

@@ -1,5 +1,13 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
-import { type Access, type AccessForm, formName, formOf, isReadable, isReadableByOwner } from '../accounts/access.ts'
+import {
+  type Access,
+  type AccessForm,
+  formName,
+  formOf,
+  isOfOwners,
+  isReadable,
+  isReadableByOwner,
+} from '../accounts/access.ts'
 import type { Params } from '../store/query.ts'
 import type { RecordName, Tables } from '../store/tables.ts'
 import { type PageQueries, pageQueries, type RowSource } from './page-queries.ts'
@@ -65,7 +73,7 @@ export function pageOfRecords(list: RecordList, access: Access, range: ListRange
   const name = `${nameOf(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${formName(form.access)}`
   const bounds = { from, beforeAt, beforeId, after, limit, offset }
   const values: ListValues = { ...access, ...bounds, filters: filters.map(([, value]) => value) }
-  return { queries: recordLists.getOrInsertComputed(name, () => pageQueries(recordsOf(form))), values }
+  return { name, queries: recordLists.getOrInsertComputed(name, () => pageQueries(recordsOf(form))), values }
 }
 
 /** Everything that the queries of a list depend on. */
@@ -97,8 +105,20 @@ function recordsOf(form: ListForm): RowSource<ListValues> {
     row: param => sql`
       select ${document} as document, ${etag} as etag from ${sql.table(view.table)} as record
       where ${isReadable(param, access)} and id = ${param('id')}`,
+    ...(access.isLimited ? {} : { revisions: param => revisionsOf(view.table, param, access) }),
     onlyRecords: true,
   }
+}
+
+/**
+ * The revisions of all owners, in any order. They change with every row of an owner; where some rows must not be seen, the
+ * validator follows from the others.
+ */
+function revisionsOf(table: RecordName, param: Params<Access>, form: AccessForm): RawBuilder<unknown> {
+  const revision = sql`cast(id as text) || '.' || cast(${sql.ref(`${table}_revision`)} as text)`
+  return sql`
+    select ${form.owners === 1 ? revision : sql`string_agg(${revision}, ',')`}
+    from account where ${isOfOwners(param, form, sql`id`)}`
 }
 
 /** The rows of one owner, along an index. SQLite reads no row that the offset skips. */

@@ -2,11 +2,12 @@ import { hash } from 'node:crypto'
 import type { Area } from '../contract/areas.ts'
 import { encodeCursor, type Position } from '../contract/cursor.ts'
 import { DOCUMENT_SEPARATOR, type PageRow, type RowSizes } from './page-queries.ts'
+import { knownPage, pageEtag, type PageKey } from './page-validators.ts'
 
 /** The JSON text of `data`, and a strong validator of it. */
 export interface Result {
-  /** In parts, because joining them would cost a copy. */
-  readonly data: readonly string[] | LongText
+  /** In parts, because joining them would cost a copy. Undefined if the caller has it. */
+  readonly data: readonly string[] | LongText | undefined
   readonly etag: string
   /** The paging parameters of the next and the previous page. */
   readonly next?: PageStart | undefined
@@ -64,26 +65,32 @@ export interface PageParams {
   readonly cursor: Position | 'start' | undefined
 }
 
-/**
- * A page of rows. One row more than `limit` means that another page follows. `list` names the list that cursors are
- * bound to.
- */
-export function pageResult(page: PageRow | undefined, params: PageParams, list: string): Result {
-  const { documents = null, etags = null, positions = null } = page ?? {}
-  const { hasMore, pagination, ...rest } = frameOf({ etags, positions }, params, list)
-  const records = (hasMore ? withoutLast(documents, DOCUMENT_SEPARATOR) : documents) ?? ''
+/** A page, apart from its rows. */
+export interface PageSource {
+  readonly params: PageParams
+  /** The list that cursors are bound to. */
+  readonly list: string
+  /** What its validator follows from, with the revisions; undefined in a list without. */
+  readonly key?: PageKey | undefined
+  /** Whether the previous page, which the offset allows, has no rows either. */
+  readonly isPreviousEmpty?: boolean
+}
+
+/** A page of rows. One row more than `limit` means that another page follows. */
+export function pageResult(page: PageRow, source: PageSource): Result {
+  const { hasMore, pagination, ...rest } = frameOf(page, source)
+  const records = (hasMore ? withoutLast(page.documents, DOCUMENT_SEPARATOR) : page.documents) ?? ''
   return { data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
 }
 
 /** A page whose rows are read in chunks while it is sent. */
 export function longPageResult(
-  rowSizes: RowSizes | undefined,
-  params: PageParams,
-  list: string,
+  rowSizes: RowSizes,
+  source: PageSource,
   read: (id: number, row: LongRow) => AsyncIterable<string>,
 ): Result {
-  const { sizes = null, etags = null, positions = null } = rowSizes ?? {}
-  const { hasMore, pagination, ...rest } = frameOf({ etags, positions }, params, list)
+  const { hasMore, pagination, ...rest } = frameOf(rowSizes, source)
+  const { sizes, etags, positions } = rowSizes
   const [lengths, validators, positionTexts] = [sizes, etags, positions].map(column => column?.split(',') ?? [])
   const rows = (validators ?? []).map((etag, index) => ({
     etag,
@@ -107,38 +114,64 @@ export function longPageResult(
   return { data: { bytes, parts: parts() }, ...rest }
 }
 
+/** A page that the caller has, by the If-None-Match header of the request and the present revisions of its list. */
+export function unchangedPage(
+  header: string,
+  revisions: string,
+  { params, list, key }: PageSource & { readonly key: PageKey },
+): Result | undefined {
+  const known = knownPage(header, key, revisions)
+  return known && { data: undefined, etag: known.etag, ...startsOf(known.links, params, list) }
+}
+
 /** Everything of a page except its rows. */
-function frameOf({ etags, positions }: Pick<PageRow, 'etags' | 'positions'>, params: PageParams, list: string) {
+function frameOf(page: Omit<PageRow, 'documents'>, { params, list, key, isPreviousEmpty }: PageSource) {
   const { limit, offset = 0, cursor } = params
-  const hasMore = etags !== null && countOf(etags) > limit
-  const shownEtags = hasMore ? withoutLast(etags, ',') : etags
-  let next: PageStart | undefined
-  let previous: PageStart | undefined
-  let pagination: string
-  if (cursor === undefined) {
-    // A larger offset would not be an exact integer.
-    if (hasMore && offset + limit <= Number.MAX_SAFE_INTEGER) next = { offset: offset + limit }
-    if (offset > 0) previous = { offset: Math.max(0, offset - limit) }
-    pagination = `{"limit":${limit},"offset":${offset}}`
-  } else {
-    const nextCursor = hasMore ? cursorAfter(positions, list) : null
-    if (nextCursor !== null) next = { cursor: nextCursor }
-    pagination = `{"limit":${limit},"nextCursor":${JSON.stringify(nextCursor)}}`
+  const { count, etags, positions, revisions } = page
+  const hasMore = count > limit
+  const links =
+    cursor === undefined ? linksByOffset(params, hasMore, isPreviousEmpty) : hasMore ? lastOn(positions) : ''
+  const starts = startsOf(links, params, list)
+  const nextCursor = starts.next !== undefined && 'cursor' in starts.next ? starts.next.cursor : null
+  const pagination =
+    cursor === undefined
+      ? `{"limit":${limit},"offset":${offset}}`
+      : `{"limit":${limit},"nextCursor":${JSON.stringify(nextCursor)}}`
+  const etag =
+    key === undefined
+      ? etagOf(`${pagination},${links},${(hasMore ? withoutLast(etags, ',') : etags) ?? ''}`)
+      : pageEtag(key, revisions ?? '', links)
+  return { hasMore, pagination, etag, ...starts }
+}
+
+/** Which other pages there are, as a text: the next, the previous, or for a cursor the position of the last row. */
+function linksByOffset({ limit, offset = 0 }: PageParams, hasMore: boolean, isPreviousEmpty = false): string {
+  // A larger offset would not be an exact integer.
+  const next = hasMore && offset + limit <= Number.MAX_SAFE_INTEGER ? 'n' : ''
+  return offset > 0 && !isPreviousEmpty ? `${next}p` : next
+}
+
+/** The parameters of these pages. */
+function startsOf(
+  links: string,
+  { limit, offset = 0, cursor }: PageParams,
+  list: string,
+): Pick<Result, 'next' | 'previous'> {
+  if (cursor !== undefined) {
+    if (links === '') return {}
+    const [at, id] = links.split('.')
+    return { next: { cursor: encodeCursor(Number(at), Number(id), list) } }
   }
-  return { hasMore, pagination, etag: etagOf(`${pagination},${shownEtags ?? ''}`), next, previous }
+  return {
+    next: links.includes('n') ? { offset: offset + limit } : undefined,
+    previous: links.includes('p') ? { offset: Math.max(0, offset - limit) } : undefined,
+  }
 }
 
-/** The cursor of the last row on the page, which is the last but one that was read. */
-function cursorAfter(positions: string | null, list: string): string {
+/** The position of the last row on the page, which is the last but one that was read. */
+function lastOn(positions: string | null): string {
   const onPage = withoutLast(positions, ',') ?? ''
-  const [at, id] = onPage.slice(onPage.lastIndexOf(',') + 1).split('.')
-  return encodeCursor(Number(at), Number(id), list)
-}
-
-function countOf(list: string): number {
-  let count = 1
-  for (let comma = list.indexOf(','); comma !== -1; comma = list.indexOf(',', comma + 1)) count += 1
-  return count
+  return onPage.slice(onPage.lastIndexOf(',') + 1)
 }
 
 function withoutLast(text: string | null, separator: string): string | null {

@@ -28,14 +28,17 @@ export const handlers: Handlers<typeof sharing> = {
     const entries = await listReads(store, grant.accountId, range)
     const documents = entries.map(entry => JSON.stringify(sentRead(entry)))
     const page = {
+      count: entries.length,
+      revisions: null,
       documents: documents.join(DOCUMENT_SEPARATOR),
       etags: documents.map(document => hash('sha1', document, 'base64url')).join(','),
       positions: entries.map(({ hour, id }) => `${hour}.${id}`).join(','),
     }
-    const result = pageResult(entries.length === 0 ? undefined : page, params, sharing.listReads.listOf(params))
-    if (entries.length > 0 || result.previous === undefined || 'cursor' in result.previous) return result
-    const [first] = await listReads(store, grant.accountId, { ...range, limit: 1, offset: result.previous.offset })
-    return first === undefined ? { ...result, previous: undefined } : result
+    const { limit, offset = 0 } = params
+    const before = { ...range, limit: 1, offset: Math.max(0, offset - limit) }
+    const isPreviousEmpty =
+      entries.length === 0 && offset > 0 && (await listReads(store, grant.accountId, before)).length === 0
+    return pageResult(page, { params, list: sharing.listReads.listOf(params), isPreviousEmpty })
   },
 }
 

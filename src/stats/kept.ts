@@ -1,6 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
+import { recordTables } from '../store/tables.ts'
 
 /**
  * Reads of one request that are kept in memory, so that the next request does not repeat them. Only what depends on nothing
@@ -47,7 +48,7 @@ interface KeptValue {
   readonly value: unknown
   readonly size: number
   /** Of the database, or of the records of an account. */
-  readonly version: number
+  readonly version: number | string
 }
 
 /** Values up to a size in all: then what was read first is dropped. */
@@ -70,7 +71,7 @@ class ReadCache {
 
   async get<Value>(
     key: string,
-    version: number,
+    version: number | string,
     read: () => Promise<Value>,
     sizeOf: (value: Value) => number,
   ): Promise<Value> {
@@ -107,14 +108,19 @@ async function readDataVersion(store: Store): Promise<number> {
   return row?.data_version ?? NaN
 }
 
-/** A number that changes with the records of an account; undefined if there is no such account. */
-async function readRevision(store: Store, owner: number): Promise<number | undefined> {
+/** A text that changes with every write of records of an account; undefined if there is no such account. */
+async function readRevision(store: Store, owner: number): Promise<string | undefined> {
   const [row] = await store.read(revision, { owner })
   return row?.revision
 }
 
 const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
-const revision = query<{ owner: number }, { revision: number }>(
-  param => sql`select revision from account where id = ${param('owner')}`,
+const revision = query<{ owner: number }, { revision: string }>(
+  param => sql`
+    select ${sql.join(
+      recordTables.map(table => sql`cast(${sql.ref(`${table}_revision`)} as text)`),
+      sql` || ' ' || `,
+    )} as revision
+    from account where id = ${param('owner')}`,
 )

@@ -341,6 +341,15 @@ const migrations: readonly Migration[] = [
       'create index used_challenge_by_expiry on used_challenge (expires_at)',
     ],
   },
+  {
+    name: 'revisions by kind',
+    statements: [
+      ...RECORDS.map(name => `alter table account add column ${name}_revision integer not null default 0`),
+      // An account that is added has 0, so that its empty lists differ from those it had before it was removed.
+      `update account set ${RECORDS.map(name => `${name}_revision = revision + 1`).join(', ')}`,
+      'alter table account drop column revision',
+    ],
+  },
 ]
 
 /** The schema version of this program. */

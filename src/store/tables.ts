@@ -33,7 +33,7 @@ export interface Tables {
   import_part: ImportPartTable
 }
 
-interface AccountTable {
+interface AccountTable extends Revisions {
   id: number
   username: string
   subscription_tier: string | null
@@ -44,9 +44,10 @@ interface AccountTable {
   extra: Generated<string | null>
   /** The time up to which its records are known; null if unknown. */
   as_of: Generated<number | null>
-  /** Changes with every write of its records. */
-  revision: Generated<number>
 }
+
+/** Of each kind of records, a number that grows with every write of those of the account. */
+type Revisions = { [Table in RecordName as `${Table}_revision`]: Generated<number> }
 
 /** `owner_id` lets `partner_id` read, or did so until `ended_at`. */
 interface PartnershipTable {
@@ -336,10 +337,12 @@ export type AccountRow = Selectable<AccountTable>
 export type TokenRow = Selectable<TokenTable>
 
 /** Tables whose rows belong to an account and are read by the API. */
-export type RecordName =
-  | 'lock_template'
-  | 'lock_device'
-  | 'training_device'
-  | 'training_template'
-  | 'lock_session'
-  | 'training_session'
+export const recordTables = [
+  'lock_template',
+  'lock_device',
+  'lock_session',
+  'training_template',
+  'training_device',
+  'training_session',
+] as const
+export type RecordName = (typeof recordTables)[number]

@@ -195,7 +195,7 @@ function sessions(from: number, count: number, name = 'Session') {
 
 /** Everything in a store, but how often records of an account have changed. */
 async function stateOf(store: Store): Promise<string> {
-  return JSON.stringify(await everything(store)).replaceAll(/\[\\"revision\\",\d+\]/g, '')
+  return JSON.stringify(await everything(store)).replaceAll(/\[\\"\w+_revision\\",\d+\]/g, '')
 }
 
 /** On a connection of its own, as another process would. */

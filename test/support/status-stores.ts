@@ -3,6 +3,7 @@ import { sql } from '../../src/vendor/kysely.js'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import { api } from '../../src/contract/index.ts'
 import { formatTimestamp } from '../../src/contract/time.ts'
+import { recordTables } from '../../src/store/tables.ts'
 import {
   account,
   lockSegment,
@@ -110,7 +111,7 @@ export async function replaceRecords({ store, ...service }: TestService, lines: 
   for (const table of ['lock_template', 'lock_session', 'training_session'] as const) {
     await store.db.deleteFrom(table).execute()
   }
-  await noteChangedRecords(store.db, sql`select id from account`)
+  for (const table of recordTables) await noteChangedRecords(store.db, table, sql`select id from account`)
   await service.import(lines)
   await store.db.updateTable('account').set({ as_of: Date.now() }).execute()
 }

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AccessTerms, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
+import { withoutRequest } from '../support/answers.ts'
+import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
+import { checkValidators, day, lists, recordsOf } from '../support/list-changes.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+/** Ben reads what is Ann's. */
+const people = [account(1, 'ann'), account(2, 'ben'), account(3, 'cas'), partnership(1, 2)]
+
+test('a list is not sent again while nothing of it changed, and is sent after any change of it', async () => {
+  await using service = await startService([...people, ...[1, 2, 3, 4, 5].flatMap(id => recordsOf(id, 1))], unlimited)
+  await using other = await startService([], unlimited, service)
+  const [token, ann] = [await service.token('ben'), await service.token('ann')]
+  const changes: readonly (() => Promise<unknown>)[] = [
+    () => other.import(recordsOf(6, 1)),
+    () => other.import(recordsOf(6, 1, 'Other'), { onConflict: 'replace' }),
+    () => other.import(recordsOf(6, 2, 'Other'), { onConflict: 'replace' }),
+    () => other.import(recordsOf(7, 2)),
+  ]
+  for (const change of [async () => {}, ...changes]) {
+    await change()
+    for (const path of lists.filter(path => !path.includes('ownerId=') && !path.startsWith('/api/v1/lkbx?'))) {
+      const full = await service.fetch(path, token)
+      const etag = full.headers.get('ETag') ?? ''
+      const again = await service.fetch(path, token, { 'If-None-Match': `"other", W/${etag}` })
+      const { status, headers } = withoutRequest(again)
+      assert.equal(status, 304)
+      assert.deepEqual(
+        headers,
+        withoutRequest(full).headers.filter(([name]) => name !== 'content-length'),
+      )
+      // Of no other page, and of no other reader.
+      for (const other of lists) {
+        if (other === path) continue
+        assert.equal((await service.fetch(other, token, { 'If-None-Match': etag })).status, 200, `${other} ${path}`)
+      }
+      assert.equal((await service.fetch(path, ann, { 'If-None-Match': etag })).status, 200)
+    }
+  }
+})
+
+test('a change of one kind of records leaves the validators of lists of others', async () => {
+  await using service = await startService([...people, ...recordsOf(1, 1)], unlimited)
+  const token = await service.token('ann')
+  const etagOf = async (path: string) => (await service.fetch(path, token)).headers.get('ETag')
+  const [sessions, templates] = [await etagOf('/api/v1/dtt/sessions'), await etagOf('/api/v1/lkbx/templates')]
+  await service.import([lockTemplate(2, 1)])
+  assert.equal(await etagOf('/api/v1/dtt/sessions'), sessions)
+  assert.notEqual(await etagOf('/api/v1/lkbx/templates'), templates)
+})
+
+test('a list that is not modified is answered from the revisions of its owners alone', async () => {
+  await using service = await startService([...people, ...recordsOf(1, 1)], unlimited)
+  const token = await service.token('ben')
+  for (const path of lists) {
+    const etag = (await service.fetch(path, token)).headers.get('ETag') ?? ''
+    assert.equal((await service.fetch(path, token, { 'If-None-Match': etag })).status, 304)
+  }
+  const etags = new Map<string, string>()
+  for (const path of lists) etags.set(path, (await service.fetch(path, token)).headers.get('ETag') ?? '')
+  // By hand, so that no revision changes.
+  for (const table of ['training_session', 'lock_template', 'lock_device'] as const) {
+    await service.store.db.deleteFrom(table).execute()
+  }
+  for (const [path, etag] of etags) {
+    assert.equal((await service.fetch(path, token, { 'If-None-Match': etag })).status, 304, path)
+  }
+})
+
+test('who reads from a day on cannot tell from a validator whether earlier records changed', async () => {
+  await using service = await startService([...people, ...[1, 2, 20].flatMap(id => recordsOf(id, 1))], unlimited)
+  const terms: AccessTerms = { ...FULL_ACCESS, recordsFrom: Date.UTC(2026, 2, 15) }
+  await giveAccess(service.store, { ownerId: 1, partnerId: 2 }, terms, Date.now())
+  const token = await service.token('ben')
+  const path = '/api/v1/dtt/sessions'
+  const before = await service.fetch(path, token)
+  await service.import([trainingSession(3, 1, day(3)), trainingSession(1, 1, { name: 'Other', ...day(1) })], {
+    onConflict: 'replace',
+  })
+  assert.deepEqual(withoutRequest(await service.fetch(path, token)), withoutRequest(before))
+  await service.import([trainingSession(21, 1, day(21))])
+  const etag = before.headers.get('ETag') ?? ''
+  assert.equal((await service.fetch(path, token, { 'If-None-Match': etag })).status, 200)
+})
+
+test('a validator ends with the access it was made with, also when that ends by its own date', async t => {
+  await using service = await startService([...people, ...recordsOf(1, 1), ...recordsOf(2, 2)], unlimited)
+  const token = await service.token('ben')
+  const path = '/api/v1/dtt/sessions'
+  const pair = { ownerId: 1, partnerId: 2 }
+  await giveAccess(service.store, pair, { ...FULL_ACCESS, until: Date.now() + DAY_MS }, Date.now())
+  const before = await service.fetch(path, token)
+  const etag = before.headers.get('ETag') ?? ''
+  assert.equal((await service.fetch(path, token, { 'If-None-Match': etag })).status, 304)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + DAY_MS + 1 })
+  const after = await service.fetch(path, token, { 'If-None-Match': etag })
+  assert.equal(after.status, 200)
+  assert.deepEqual(
+    after.body.data.data.map(({ id }: { id: number }) => id),
+    [2],
+  )
+})
+
+test('no validator names two answers, whatever changes while lists are read, and every 304 is right', () =>
+  checkValidators(1))
