@@ -60,16 +60,22 @@ export function requestsByShape(
     })
   const session = (id: number) =>
     `/api/v1/dtt/sessions/${(id - 1) * size.sessions + 1 + random.whole(0, size.sessions - 1)}`
+  const page = () => make((_, token) => ({ path: '/api/v1/lkbx/templates', headers: bearer(token) }))
   return {
     'S1 one session': make((id, token) => ({ path: session(id), headers: bearer(token) })),
-    'S2 page of 50 templates': make((_, token) => ({ path: '/api/v1/lkbx/templates', headers: bearer(token) })),
+    'S2 page of 50 templates': page(),
     'S3 unknown token': make(id => ({ path: session(id), headers: bearer(mintToken()) })),
     'S4 not modified': make((id, token) => ({ path: session(id), headers: bearer(token) })),
     'S5 page of 20 sessions': make((_, token) => ({ path: '/api/v1/dtt/sessions?limit=20', headers: bearer(token) })),
     'S6 status': make((_, token) => ({ path: '/api/v1/status', headers: bearer(token) })),
     'S7 year by weeks, 2,000 sessions': make(() => ({ path: YEAR_BY_WEEKS, headers: bearer(heavy) })),
+    'S8 page not modified': page(),
+    [`S9 page of 50 templates, ${COMMITS_PER_MINUTE} commits a minute`]: page(),
   }
 }
+
+/** Of S9: each changes one template. */
+export const COMMITS_PER_MINUTE = 200
 
 const YEAR_BY_WEEKS = '/api/v1/dtt/stats?from=2025-01-01&to=2025-12-31&tz=Europe/Berlin'
 

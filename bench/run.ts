@@ -5,7 +5,7 @@ import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type DataSize, fill, type LoadRequest, requestsByShape } from './data.ts'
+import { COMMITS_PER_MINUTE, type DataSize, fill, type LoadRequest, requestsByShape } from './data.ts'
 import { runLoad, type Load, loader, pinned } from './load.ts'
 
 /**
@@ -47,6 +47,8 @@ interface Shape {
   readonly name: string
   readonly status: number
   readonly requests: readonly LoadRequest[]
+  /** The database that changes meanwhile. */
+  readonly changing: string | undefined
 }
 
 interface Measured extends Load {
@@ -118,8 +120,9 @@ async function measureAll() {
     ]
     for (const [shapeName, list] of Object.entries(all)) {
       if (!shapeName.includes(flags.only)) continue
-      const status = shapeName.startsWith('S3') ? 401 : shapeName.startsWith('S4') ? 304 : 200
-      const shape = { name: shapeName, status, requests: await withValidators(url, list, status) }
+      const status = shapeName.startsWith('S3') ? 401 : /^S[48]/.test(shapeName) ? 304 : 200
+      const requests = await withValidators(url, list, status)
+      const shape = { name: shapeName, status, requests, changing: shapeName.startsWith('S9') ? url : undefined }
       await recordResponse(url, shape)
       tables.push(await measureShape(shape, candidates))
     }
@@ -177,17 +180,31 @@ async function measureShape(shape: Shape, candidates: readonly Candidate[]): Pro
 async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
   const { url, process: child } = await candidate.start(shape)
   const settings = { connections: Number(flags.connections), folder }
+  const writer = shape.changing === undefined ? undefined : await startCommits(shape.changing)
   try {
     await runLoad(url, shape.requests, shape.status, { ...settings, seconds: 1 })
     const before = cpuOf(child)
     const load = await runLoad(url, shape.requests, shape.status, { ...settings, seconds: Number(flags.seconds) })
     return { ...load, cpu: cpuOf(child) - before, memory: memoryOf(child) }
   } finally {
-    const gone = once(child, 'exit')
-    child.kill('SIGTERM')
-    await gone
-    running.delete(child)
+    for (const one of [child, ...(writer === undefined ? [] : [writer])]) {
+      const gone = once(one, 'exit')
+      one.kill('SIGTERM')
+      await gone
+      running.delete(one)
+    }
   }
+}
+
+/** Starts a program that changes records; not on the core of the service. */
+async function startCommits(database: string): Promise<ChildProcess> {
+  const { accounts, templates } = size
+  const program = join(root, 'bench/commits.ts')
+  const args = [program, database, ...[COMMITS_PER_MINUTE, accounts, templates].map(String)]
+  const child = spawn(...pinned(1, process.execPath, args), { stdio: ['ignore', 'pipe', 'inherit'] })
+  running.add(child)
+  await once(child.stdout, 'data')
+  return child
 }
 
 function startFloor(shape: Shape): Promise<Running> {

@@ -81,6 +81,12 @@ export const settings = {
     'Seconds an idle connection stays open; use 65 behind a proxy.',
     seconds,
   ),
+  pageCache: setting(
+    'LOCKSTEP_PAGE_CACHE',
+    '16',
+    'Megabytes of pages of lists that a process keeps in memory, for callers that ask again; 0 for none.',
+    count,
+  ),
   drainDelay: setting(
     'LOCKSTEP_DRAIN_DELAY',
     '0',

@@ -165,7 +165,8 @@ export class ImportStaging extends StagingTables {
             : `update set ${rest.map(column => `${column} = ${newValue(kind, column)}`).join(', ')} where ${updates.join(' or ')}`
         }`,
     )
-    if (written > 0 && isOwned) await noteChangedRecords(this.db, table, sql.raw(`select owner_id from ${this.tableOf(kind)}`))
+    if (written > 0 && isOwned)
+      await noteChangedRecords(this.db, table, sql.raw(`select owner_id from ${this.tableOf(kind)}`))
     const added = written - replaced - refreshed
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
   }

@@ -6,7 +6,10 @@ export function matchesEtag(header: string, etag: string): boolean {
 
 /** The validators in an If-None-Match header, with their quotes. */
 export function etagsIn(header: string): string[] {
+  // What most clients send.
+  if (ONE_TAG.test(header)) return [header]
   return Array.from(header.matchAll(ENTITY_TAG), ([, opaque = '']) => opaque)
 }
 
+const ONE_TAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/
 const ENTITY_TAG = /(?:^|,)[ \t]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?=[ \t]*(?:,|$))/g

@@ -6,6 +6,9 @@ export const ALLOW = [...READ_METHODS, 'OPTIONS'].join(', ')
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
+/** What stands before and after the data in the body of every 200. */
+export const ENVELOPE = { before: '{"ok":true,"data":', after: '}' } as const
+
 /** Headers of every response. Pages replace the policies by their own. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',

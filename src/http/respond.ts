@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { ErrorCode, HttpError } from '../contract/errors.ts'
-import { ALLOW, JSON_TYPE, READ_METHODS, SECURITY_HEADERS } from '../contract/responses.ts'
+import { ALLOW, ENVELOPE, JSON_TYPE, READ_METHODS, SECURITY_HEADERS } from '../contract/responses.ts'
 import type { Result } from '../resources/results.ts'
 import type { Limits } from './limits.ts'
 import type { RequestContext, RequestSummary } from './request-context.ts'
@@ -66,9 +66,10 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
 
   return {
     ok(context, data, etag, link) {
-      context.bytes = FRAME_BYTES + ('bytes' in data ? data.bytes : bytesOf(data))
+      context.bytes = lengthOf(data)
       const lines = `${commonLines(context)}ETag: ${etag}\r\n${CONTENT}${context.bytes}\r\n${linkLine(link)}`
       if (context.method === 'HEAD') return send(context, 200, lines, undefined)
+      if ('body' in data) return send(context, 200, lines, data.body)
       if (!('bytes' in data)) return send(context, 200, lines, bodyOf(data, context.bytes))
       return start(context, 200, lines) ? stream(data.parts, context) : undefined
     },
@@ -127,6 +128,11 @@ const CLOSING: ReadonlySet<string> = new Set<ErrorCode>([
   'headers_too_large',
 ])
 
+function lengthOf(data: NonNullable<Result['data']>): number {
+  if ('body' in data) return data.body.length
+  return FRAME_BYTES + ('bytes' in data ? data.bytes : bytesOf(data))
+}
+
 function bytesOf(parts: readonly string[]): number {
   let bytes = 0
   for (const part of parts) bytes += Buffer.byteLength(part)
@@ -135,10 +141,10 @@ function bytesOf(parts: readonly string[]): number {
 
 /** Joins the parts of a short body. Copying those of a long one costs more than sending them. */
 function bodyOf(parts: readonly string[], bytes: number): Body {
-  if (bytes > MAX_JOINED_BYTES) return [BEFORE_DATA, ...parts, AFTER_DATA]
-  let body = BEFORE_DATA
+  if (bytes > MAX_JOINED_BYTES) return [ENVELOPE.before, ...parts, ENVELOPE.after]
+  let body: string = ENVELOPE.before
   for (const part of parts) body += part
-  return body + AFTER_DATA
+  return body + ENVELOPE.after
 }
 
 const MAX_JOINED_BYTES = 16 * 1024
@@ -154,14 +160,12 @@ async function stream(parts: AsyncIterable<string>, { response }: RequestContext
 }
 
 async function* framed(parts: AsyncIterable<string>) {
-  yield BEFORE_DATA
+  yield ENVELOPE.before
   yield* parts
-  yield AFTER_DATA
+  yield ENVELOPE.after
 }
 
-const BEFORE_DATA = '{"ok":true,"data":'
-const AFTER_DATA = '}'
-const FRAME_BYTES = BEFORE_DATA.length + AFTER_DATA.length
+const FRAME_BYTES = ENVELOPE.before.length + ENVELOPE.after.length
 
 const TYPE = linesOf({ 'Content-Type': JSON_TYPE })
 const CONTENT = `${TYPE}Content-Length: `

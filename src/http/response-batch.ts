@@ -20,7 +20,7 @@ export class ResponseBatch {
     this.#waiting = []
     this.#bytes = 0
     for (const { response, body } of batch) {
-      if (typeof body !== 'object') {
+      if (typeof body !== 'object' || Buffer.isBuffer(body)) {
         response.end(body)
         continue
       }
@@ -32,6 +32,6 @@ export class ResponseBatch {
 }
 
 /** A text, in parts if joining them is not worth a copy. */
-export type Body = string | readonly string[] | undefined
+export type Body = string | Buffer | readonly string[] | undefined
 
 const MAX_BATCH_BYTES = 1024 * 1024

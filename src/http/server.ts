@@ -67,6 +67,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     isOverloaded: overload.isOverloaded,
+    pageCacheBytes: config.pageCache * 1024 * 1024,
   })
   const handle = makeHandler({ store, config, log, api, pages, responder, shutdown })
 

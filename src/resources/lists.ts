@@ -20,7 +20,7 @@ interface RangeParams extends PageParams {
 
 /** A page of records. */
 export async function recordPage<Table extends RecordName>(
-  { store, ifNoneMatch }: Pick<Caller, 'store' | 'ifNoneMatch'>,
+  { store, ifNoneMatch, pages }: Pick<Caller, 'store' | 'ifNoneMatch' | 'pages'>,
   list: RecordList<Table>,
   access: Access,
   params: RangeParams,
@@ -32,12 +32,18 @@ export async function recordPage<Table extends RecordName>(
   const source = { params, list: endpoint.listOf(params) }
   if (queries.revisions === undefined) return { ...(await readPage(store, queries, values, source)), reads }
   const keyed = { ...source, key: keyOf(name, source) }
-  if (ifNoneMatch !== undefined) {
+  const place = `${access.owners.join()} ${keyed.key}`
+  if (ifNoneMatch !== undefined || pages?.has(place) === true) {
     const [row] = await store.read(queries.revisions, values)
-    const known = unchangedPage(ifNoneMatch, row?.revisions ?? '', keyed)
+    const revisions = row?.revisions ?? ''
+    const known =
+      (ifNoneMatch === undefined ? undefined : unchangedPage(ifNoneMatch, revisions, keyed)) ??
+      pages?.find(place, revisions)
     if (known !== undefined) return { ...known, reads }
   }
-  return { ...(await readPage(store, queries, values, keyed)), reads }
+  const result = await readPage(store, queries, values, keyed)
+  pages?.keep(place, result)
+  return { ...result, reads }
 }
 
 /** Everything that the text of a page follows from, apart from the records of its owners. */

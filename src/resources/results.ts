@@ -7,8 +7,10 @@ import { knownPage, pageEtag, type PageKey } from './page-validators.ts'
 /** The JSON text of `data`, and a strong validator of it. */
 export interface Result {
   /** In parts, because joining them would cost a copy. Undefined if the caller has it. */
-  readonly data: readonly string[] | LongText | undefined
+  readonly data: readonly string[] | LongText | WholeBody | undefined
   readonly etag: string
+  /** The revisions of a list as its rows were read. */
+  readonly revisions?: string | null
   /** The paging parameters of the next and the previous page. */
   readonly next?: PageStart | undefined
   readonly previous?: PageStart | undefined
@@ -20,6 +22,11 @@ export interface Result {
 interface OwnersRead {
   readonly area: Area
   readonly owners: readonly number[]
+}
+
+/** A body with its envelope, ready to be sent. */
+export interface WholeBody {
+  readonly body: Buffer
 }
 
 /** A text that is too long to hold in memory. */
@@ -80,7 +87,7 @@ export interface PageSource {
 export function pageResult(page: PageRow, source: PageSource): Result {
   const { hasMore, pagination, ...rest } = frameOf(page, source)
   const records = (hasMore ? withoutLast(page.documents, DOCUMENT_SEPARATOR) : page.documents) ?? ''
-  return { data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
+  return { data: ['{"data":[', records, `],"pagination":${pagination}}`], revisions: page.revisions, ...rest }
 }
 
 /** A page whose rows are read in chunks while it is sent. */

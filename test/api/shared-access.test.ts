@@ -17,6 +17,7 @@ import {
   trainingSession,
   trainingTemplate,
 } from '../support/records.ts'
+import { equalizeRevisions } from '../support/revisions.ts'
 import { type Answer, startService, type TestService, unlimited } from '../support/service.ts'
 import { atOneTime } from '../support/waiting.ts'
 
@@ -75,6 +76,8 @@ const cases: readonly {
   /** The records of Ann in the service to compare with, and whether Ben has access there. */
   readonly visible: readonly object[]
   readonly isPartner: boolean
+  /** From which day on the records are shown. */
+  readonly recordsFrom?: number
   /** Whether pages are compared, too, without every pair of parameters. */
   readonly hasPages?: boolean
   readonly readable?: readonly Area[]
@@ -101,6 +104,7 @@ const cases: readonly {
     arrange: give({ recordsFrom: firstDay }),
     visible: [...anns.lkbx, ...anns.dtt],
     isPartner: true,
+    recordsFrom: firstDay,
     hasPages: true,
   },
   {
@@ -131,6 +135,7 @@ for (const {
   scopes = defaultScopes,
   visible,
   isPartner,
+  recordsFrom = null,
   hasPages = false,
   readable = areas,
 } of cases) {
@@ -138,7 +143,9 @@ for (const {
     await using service = await startService([...people, ...all], unlimited)
     await arrange(service)
     await using other = await startService([...people, ...visible], unlimited)
-    if (isPartner) await giveAccess(other.store, annToBen, FULL_ACCESS, now)
+    // On the same terms, which validators follow from.
+    if (isPartner) await giveAccess(other.store, annToBen, { areas: readable, recordsFrom, until: null }, now)
+    for (const { store } of [service, other]) await equalizeRevisions(store)
     const [token, otherToken] = [await service.token('ben', { scopes }), await other.token('ben', { scopes })]
 
     let compared = 0

@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from 'kysely'
+import { sql } from '../../src/vendor/kysely.js'
 import { setTier } from '../../src/accounts/accounts.ts'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'

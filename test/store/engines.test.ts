@@ -4,7 +4,6 @@ import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { recordTables } from '../../src/store/tables.ts'
 import { createToken, listTokens } from '../../src/accounts/tokens.ts'
 import { addresses, type Values } from '../support/addresses.ts'
 import { type SecondServer, startSecondServer } from '../support/second-server.ts'
@@ -25,6 +24,7 @@ import {
   trainingSession,
   trainingTemplate,
 } from '../support/records.ts'
+import { equalizeRevisions } from '../support/revisions.ts'
 import { atOneTime } from '../support/waiting.ts'
 import { archiveOf, unlimited } from '../support/service.ts'
 
@@ -169,9 +169,7 @@ function testOnPglite(title: string, work: () => Promise<void>) {
 async function serveAll(store: Store, remove: TestDatabase['remove'] = async () => {}): Promise<Served> {
   const lines = [...sampleArchive(Date.UTC(2026, 10, 20, 15)), ...edges]
   await importArchive(store, archiveOf(lines))
-  // Their revisions are times.
-  const sameRevisions = Object.fromEntries(recordTables.map(table => [`${table}_revision`, 1]))
-  await store.db.updateTable('account').set(sameRevisions).execute()
+  await equalizeRevisions(store)
   if (tokens.length === 0) await makeTokens(store)
   else await copyTokens(store)
   const service = await startSecondServer({ store }, unlimited)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { sql } from 'kysely'
+import { sql } from '../../src/vendor/kysely.js'
 import { addAccount } from '../../src/accounts/accounts.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { type AccessTerms, endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'

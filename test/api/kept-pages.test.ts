@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { KeptPages } from '../../src/resources/kept-pages.ts'
+import { withoutRequest } from '../support/answers.ts'
+import { account, partnership, trainingSession } from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+
+const people = [account(1, 'ann'), account(2, 'ben'), partnership(1, 2)]
+const path = '/api/v1/dtt/sessions?limit=2'
+
+test('a page that is asked again is the same, byte for byte, also with a validator', async () => {
+  const lines = [1, 2, 3].map(id => trainingSession(id, 1, { name: `Größe ${id} 账户` }))
+  await using service = await startService([...people, ...lines], unlimited)
+  for (const username of ['ann', 'ben']) {
+    const token = await service.token(username)
+    for (const query of ['', '&offset=1', '&cursor=']) {
+      const first = await service.fetch(path + query, token)
+      assert.equal(first.headers.get('Content-Length'), String(Buffer.byteLength(first.text)))
+      assert.deepEqual(withoutRequest(await service.fetch(path + query, token)), withoutRequest(first))
+      const etag = first.headers.get('ETag') ?? ''
+      assert.equal((await service.fetch(path + query, token, { 'If-None-Match': etag })).status, 304)
+    }
+  }
+})
+
+for (const [size, found] of [
+  ['16', 1],
+  ['0', 0],
+] as const) {
+  test(`with LOCKSTEP_PAGE_CACHE=${size} a page that is asked again is read ${found === 1 ? 'once' : 'each time'}`, async () => {
+    const settings = { ...unlimited, LOCKSTEP_PAGE_CACHE: size }
+    await using service = await startService([...people, trainingSession(1, 1)], settings)
+    const token = await service.token('ann')
+    await service.fetch(path, token)
+    // By hand, so that no revision changes.
+    await service.store.db.deleteFrom('training_session').execute()
+    assert.equal((await service.fetch(path, token)).body.data.data.length, found)
+  })
+}
+
+const page = (text: string) => ({ data: [text], revisions: '1.1', etag: 'etag' })
+const kilobytes = (count: number) => 'x'.repeat(count * 1000)
+
+test('kept pages take no more room than they may, and none of them much of it', () => {
+  const pages = new KeptPages(100_000)
+  const keys = Array.from({ length: 200 }, (_, index) => `page ${index}`)
+  for (const key of keys) pages.keep(key, page(kilobytes(4)), 0)
+  const kept = keys.filter(key => pages.has(key))
+  assert.ok(kept.length >= 10 && kept.length <= 20, `${kept.length}`)
+  pages.keep('large', page(kilobytes(20)), 0)
+  assert.ok(!pages.has('large'))
+  // Three bytes for each character.
+  const wide = new KeptPages(100_000)
+  for (const key of keys) wide.keep(key, page('账'.repeat(4000)), 0)
+  assert.ok(keys.filter(key => wide.has(key)).length <= 8)
+})
+
+test('a kept page that is in use keeps its place, and one that was not asked for a while makes room', () => {
+  const pages = new KeptPages(100_000)
+  const keep = (key: string, minute: number) => pages.keep(key, page(kilobytes(5)), minute * 60_000)
+  const ask = (key: string, minute: number) => pages.find(key, '1.1', minute * 60_000)
+  const old = Array.from({ length: 30 }, (_, index) => `old ${index}`)
+  for (const key of old) keep(key, 0)
+  const kept = old.filter(key => pages.has(key))
+  assert.ok(kept.includes('old 0') && !kept.includes('old 29'))
+  for (const minute of [1, 2, 3, 4, 5, 6]) {
+    assert.ok(ask('old 0', minute))
+    keep('new', minute)
+  }
+  assert.ok(pages.has('old 0') && pages.has('new'))
+  assert.ok(kept.some(key => !pages.has(key)))
+})
+
+test('a kept page is not found with other revisions, and makes room for the one that replaces it', () => {
+  const pages = new KeptPages(100_000)
+  pages.keep('page', page('one'), 0)
+  assert.equal(String(pages.find('page', '1.1', 0)?.data.body), '{"ok":true,"data":one}')
+  assert.equal(pages.find('page', '1.2', 0), undefined)
+  for (let count = 2; count < 200; count += 1) {
+    pages.keep('page', { ...page(kilobytes(5)), revisions: `1.${count}` }, 0)
+    assert.ok(pages.find('page', `1.${count}`, 0))
+  }
+})
