@@ -76,7 +76,7 @@ export interface Page {
   readonly path: string
   /** For pages that need a sign-in of the last ten minutes: the section in which it is asked for again. */
   readonly confirms?: Section
-  /** Whether its result is a file, which does not replace the page that it is requested from. */
+  /** Whether its result is a file, which does not replace the page that it is requested from and takes as long as its reader takes. */
   readonly isDownload?: boolean
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>

@@ -115,10 +115,12 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     registerInvitations(scope, options)
     registerPasskeyOptions(scope, options)
     for (const page of pages) {
-      const { path, method = 'GET', handler: handle } = page
+      const { path, method = 'GET', isDownload = false, handler: handle } = page
       scope.route({
         method,
         url: path,
+        // Statements have a limit of their own.
+        ...(isDownload ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
         handler: async (request, reply) => {
           const visit = await visitOf(options, request)
           if (visit === undefined) return askToSignIn(request, reply)
@@ -168,6 +170,9 @@ function acceptForms(scope: FastifyInstance) {
 }
 
 const MAX_FORM_BYTES = 64 * 1024
+
+/** The longest that a timer can wait: a route cannot switch off the timeout of all routes. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
 async function visitOf({ store, config, log }: DashboardOptions, request: FastifyRequest): Promise<Visit | undefined> {

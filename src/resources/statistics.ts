@@ -13,6 +13,7 @@ import { streaksOf } from '../stats/streaks.ts'
 import { filtered } from '../stats/training.ts'
 import { allTrainings } from '../stats/training-rows.ts'
 import { type TrainingStatistics, trainingStatistics } from '../stats/training-statistics.ts'
+import { inTurns } from '../stats/turns.ts'
 import { type ZoneClock, zoneClock } from '../stats/zone-clock.ts'
 import type { Caller, Handlers } from './handler.ts'
 import { made, type Result } from './results.ts'
@@ -23,8 +24,10 @@ export const handlers: Handlers<typeof statistics> = {
     const { store, now } = caller
     const { access, range, clock, buckets, known, reads } = await readScope(caller, 'dtt', params)
     const sessions = filtered(await allTrainings(store, access), { kind: params.type, program: params.programId })
-    const sums = trainingStatistics(sessions, buckets, clock, params.type)
-    const streak = streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock)
+    const [sums, streak] = await inTurns(sessions, [
+      () => trainingStatistics(sessions, buckets, clock, params.type),
+      () => streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock),
+    ])
     const { sessions: counted, ungradedSegments } = sums.total
     const data = {
       ...commonFieldsOf(range, known),

@@ -2,7 +2,8 @@ import { bucketStart, formatDate } from '../contract/calendar.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'
 import { streaksOf } from './streaks.ts'
 import { daysOf } from './status.ts'
-import { gradeOfKind, type SessionStats } from './training.ts'
+import { meanGrade, type SessionStats } from './training.ts'
+import { inTurns } from './turns.ts'
 import { zoneClock } from './zone-clock.ts'
 
 /** The highest values over all sessions. Of equal ones the latest counts. */
@@ -23,16 +24,24 @@ interface StreakDays {
   readonly to: string
 }
 
-/** The bests of sessions, the oldest first. They depend on the day only, so those of a list of sessions are kept. */
-export function trainingBests(sessions: readonly SessionStats[], timeZone: string, now: number): TrainingBests {
+/**
+ * The bests of sessions, the oldest first. They depend on the day only, so those of a list of sessions are kept. Other requests are
+ * handled while those of a long list are computed.
+ */
+export async function trainingBests(
+  sessions: readonly SessionStats[],
+  timeZone: string,
+  now: number,
+): Promise<TrainingBests> {
   const today = zoneClock(timeZone).dayOf(now)
   const known = computed.get(sessions)
   if (known?.timeZone === timeZone && known.today === today) return known.bests
-  const bests = {
-    grades: bestGrades(sessions),
-    week: bestWeek(sessions, timeZone),
-    ...streaks(sessions, timeZone, today),
-  }
+  const [grades, week, days] = await inTurns(sessions, [
+    () => bestGrades(sessions),
+    () => bestWeek(sessions, timeZone),
+    () => streaks(sessions, timeZone, today),
+  ])
+  const bests = { grades, week, ...days }
   computed.set(sessions, { timeZone, today, bests })
   return bests
 }
@@ -45,8 +54,9 @@ const computed = new WeakMap<
 function bestGrades(sessions: readonly SessionStats[]): TrainingBests['grades'] {
   const best = new Map<string, { kind: string; grade: number; session: SessionStats }>()
   for (const session of sessions) {
-    for (const { kind } of session.kinds) {
-      const grade = gradeOfKind(session, kind)
+    for (const stats of session.kinds) {
+      const { kind } = stats
+      const grade = meanGrade(stats)
       if (grade !== null && grade >= (best.get(kind)?.grade ?? -Infinity)) best.set(kind, { kind, grade, session })
     }
   }

@@ -3,7 +3,6 @@ import type { OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { keptReads } from './kept.ts'
 import { type LockEntry, lockEntries } from './lock-queries.ts'
-import { type ProgramUse, programUses } from './program-queries.ts'
 import { trainingHistory, trainingsWith } from './training-queries.ts'
 import { allTrainings } from './training-rows.ts'
 import { sessionsBetween, type SessionStats } from './training.ts'
@@ -40,17 +39,6 @@ export async function keptTrainingsWith(
     access.owner,
     `training of ${nameOf(access)} with ${program}`,
     () => trainingsWith(store, access, program),
-    ({ length }) => length,
-  )
-}
-
-/** The use of every program of which an account has training sessions. */
-export async function keptProgramUses(store: Store, access: OwnerAccess): Promise<readonly ProgramUse[]> {
-  const kept = await keptReads(store)
-  return kept.ofRecords(
-    access.owner,
-    `programs of ${nameOf(access)}`,
-    () => programUses(store, access),
     ({ length }) => length,
   )
 }

@@ -100,8 +100,8 @@ class ReadCache {
   }
 }
 
-/** In training sessions, or what takes as much room: about 30 MB. */
-const MAX_SIZE = 50_000
+/** In training sessions, or what takes as much room: 15 MB for those with segments of one kind, 40 MB with five. */
+const MAX_SIZE = 120_000
 
 async function readDataVersion(store: Store): Promise<number> {
   const [row] = await store.read(dataVersion, {})

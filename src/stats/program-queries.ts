@@ -1,23 +1,10 @@
 import { sql } from '../vendor/kysely.js'
-import { type Access, ANY_OWNERS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 
-/** Queries of programs and of how often they were run. */
-
-/** How often a program was run, and with what result. */
-export interface ProgramUse {
-  readonly program: number
-  readonly sessions: number
-  readonly passed: number
-  readonly last: number
-}
-
-/** The use of every program of which an account has training sessions. */
-export async function programUses(store: Store, access: OwnerAccess): Promise<ProgramUse[]> {
-  return store.read(usesByProgram, access)
-}
+/** Queries of programs. */
 
 /** A program as it is listed. */
 export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
@@ -60,14 +47,6 @@ export async function findProgram(store: Store, access: Access, id: number) {
   // The archive wrote it in the form of the contract.
   return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
 }
-
-const usesByProgram = query<OwnerAccess, ProgramUse>(
-  param => sql`
-    select settings_id as program, count(*) as sessions, cast(sum(passed) as bigint) as passed, max(at) as last
-    from training_session
-    where ${isReadableOf(param)}
-    group by settings_id`,
-)
 
 const programsByOwner = query<Access, { id: number; owner_id: number; summary: string }>(
   param => sql`

@@ -10,7 +10,8 @@ import {
 } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import type { KindStats, SessionStats } from './training.ts'
+import { type SessionRow, sessionsOf } from './training-columns.ts'
+import type { SessionStats } from './training.ts'
 
 /** Queries of training sessions for statistics: they read columns, not records. */
 
@@ -30,7 +31,7 @@ export async function trainingHistory(
     // With both conditions alike, the engine starts where the last part ended, whichever of them it takes for the index.
     const start = Math.max(access.start, after.at)
     const rows = await store.read(sessionsBetween, { ...access, start, ...after, to, limit: ROWS_AT_ONCE })
-    for (const row of rows) sessions.push(statsOf(row))
+    sessions.push(...sessionsOf(rows))
     const last = rows.at(-1)
     if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
     after = { at: last.at, id: last.id }
@@ -38,31 +39,33 @@ export async function trainingHistory(
   }
 }
 
-const ROWS_AT_ONCE = 2000
+const ROWS_AT_ONCE = 300
 
 /** The newest training sessions of an account, the newest first. */
 export async function newestTrainings(store: Store, access: OwnerAccess, limit: number): Promise<SessionStats[]> {
-  return (await store.read(newestSessions, { ...access, limit })).map(statsOf)
+  return sessionsOf(await store.read(newestSessions, { ...access, limit }))
 }
 
 /** The training sessions of an account that were run with a program, the oldest first. */
 export async function trainingsWith(store: Store, access: OwnerAccess, program: number): Promise<SessionStats[]> {
-  return (await store.read(sessionsOfProgram, { ...access, program })).map(statsOf)
+  return sessionsOf(await store.read(sessionsOfProgram, { ...access, program }))
 }
 
 /** The training sessions before and after one, by time. */
 export async function neighboursOf(store: Store, access: OwnerAccess, { id, at }: { id: number; at: number }) {
-  const [[before], [after]] = await Promise.all([
+  const [before, after] = await Promise.all([
     store.read(sessionBefore, { ...access, id, at }),
     store.read(sessionAfter, { ...access, id, at }),
   ])
-  return { before: before && statsOf(before), after: after && statsOf(after) }
+  return { before: sessionsOf(before)[0], after: sessionsOf(after)[0] }
 }
 
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, access: Access, id: number) {
-  const [row] = await store.read(sessionById, { ...access, id })
-  return row && { ...statsOf(row), owner: row.owner_id, document: row.document }
+  const rows = await store.read(sessionById, { ...access, id })
+  const [row] = rows
+  const [session] = sessionsOf(rows)
+  return row && session && { session, owner: row.owner_id, document: row.document }
 }
 
 /** The records of some training sessions of an account, as the API sends them. */
@@ -73,59 +76,6 @@ export async function trainingRecords(
 ): Promise<Map<number, string>> {
   const rows = await store.read(sessionRecords, { ...access, ids })
   return new Map(rows.map(({ id, document }) => [id, document]))
-}
-
-interface SessionRow {
-  readonly id: number
-  readonly at: number
-  readonly passed: number
-  readonly settings_id: number
-  readonly segments: number
-  readonly grade: number | null
-  readonly reps: number
-  readonly distance_um: number | null
-  readonly approximate: number
-  readonly kinds: string
-}
-
-/** The statistics of a training session from its columns. Its kinds are parsed on first use. */
-function statsOf({ kinds: text, ...row }: SessionRow): SessionStats {
-  let kinds: KindStats[] | undefined
-  return {
-    id: row.id,
-    at: row.at,
-    passed: row.passed === 1,
-    program: row.settings_id,
-    segments: row.segments,
-    grade: row.grade,
-    reps: row.reps,
-    distance: row.distance_um,
-    approximate: row.approximate === 1,
-    get kinds() {
-      kinds ??= kindsOf(text)
-      return kinds
-    },
-  }
-}
-
-type KindCells = [
-  kind: string,
-  segments: number,
-  passed: number,
-  grades: number[],
-  gradedPassed: number,
-  reps: number,
-  distance: number | null,
-  duration: number,
-  points: number,
-]
-
-function kindsOf(text: string): KindStats[] {
-  // The archive wrote it as a list of these tuples.
-  const kinds = JSON.parse(text) as KindCells[]
-  return kinds.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => {
-    return { kind, segments, passed, grades, gradedPassed, reps, distance, duration, points }
-  })
 }
 
 /** The columns of SessionRow. */

@@ -1,10 +1,7 @@
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
-import { ofKind, type SessionStats, SessionSums } from './training.ts'
+import { ofKind, SessionSums, type TrainingResults } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
-
-/** What statistics need to know of a training session. */
-export type TrainingResults = Pick<SessionStats, 'at' | 'passed' | 'reps' | 'distance' | 'approximate' | 'kinds'>
 
 export interface TrainingStatistics {
   readonly sessions: number
@@ -72,14 +69,14 @@ class TrainingSums {
     this.#sums.add(session)
     if (day !== this.#lastDay) this.#days += 1
     this.#lastDay = day
-    for (const { kind, segments, grades, gradedPassed, duration, points } of session.kinds) {
-      this.#duration += duration
-      this.#points += points
-      this.#ungraded += segments - grades.length
-      if (grades.length === 0) continue
-      const sums = this.#gradesOf(kind)
-      for (const grade of grades) sums.counts.add(grade)
-      sums.passed += gradedPassed
+    for (const stats of session.kinds) {
+      this.#duration += stats.duration
+      this.#points += stats.points
+      this.#ungraded += stats.segments - stats.graded
+      if (stats.graded === 0) continue
+      const sums = this.#gradesOf(stats.kind)
+      for (const grade of stats.grades) sums.counts.add(grade)
+      sums.passed += stats.gradedPassed
     }
   }
 

@@ -6,8 +6,10 @@ export interface KindStats {
   readonly kind: string
   readonly segments: number
   readonly passed: number
-  /** Grades of the graded segments. */
+  /** Grades of the graded segments, how many there are, and their sum. */
   readonly grades: readonly number[]
+  readonly graded: number
+  readonly gradeSum: number
   /** How many of the graded segments were passed. */
   readonly gradedPassed: number
   readonly reps: number
@@ -48,10 +50,8 @@ export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string
 }
 
 /** The mean grade of graded segments; null without any. */
-export function meanGrade({ grades }: Pick<KindStats, 'grades'>): number | null {
-  let total = 0
-  for (const grade of grades) total += grade
-  return mean(total, grades.length)
+export function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>): number | null {
+  return mean(gradeSum, graded)
 }
 
 /** For each value, the mean of it and the values before it, `width` values at most. Nulls are skipped and stay null. */
@@ -86,13 +86,13 @@ const kindTotals = new WeakMap<readonly Pick<SessionStats, 'kinds'>[], readonly 
 function computeTotalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): KindTotals[] {
   const totals = new Map<string, { passed: number; total: number; grades: number; graded: number }>()
   for (const session of sessions) {
-    for (const { kind, segments, passed, grades } of session.kinds) {
+    for (const { kind, segments, passed, gradeSum, graded } of session.kinds) {
       let sums = totals.get(kind)
       if (sums === undefined) totals.set(kind, (sums = { passed: 0, total: 0, grades: 0, graded: 0 }))
       sums.passed += passed
       sums.total += segments
-      for (const grade of grades) sums.grades += grade
-      sums.graded += grades.length
+      sums.grades += gradeSum
+      sums.graded += graded
     }
   }
   return [...totals]
@@ -259,13 +259,13 @@ function fittingSessions(sessions: readonly SessionStats[], { kind, program, pas
   })
 }
 
-/** A session reduced to its segments of one kind; undefined if it has none. */
-export function ofKind<Session extends Pick<SessionStats, 'reps' | 'distance' | 'kinds'>>(
-  session: Session,
-  kind: string,
-): Session | undefined {
-  const results = session.kinds.find(one => one.kind === kind)
-  return results && { ...session, reps: results.reps, distance: results.distance, kinds: [results] }
+/** The results of a session that are summed. */
+export type TrainingResults = Pick<SessionStats, 'at' | 'passed' | 'reps' | 'distance' | 'approximate' | 'kinds'>
+
+/** The results of a session reduced to its segments of one kind; undefined if it has none. */
+export function ofKind({ at, passed, approximate, kinds }: TrainingResults, kind: string): TrainingResults | undefined {
+  const results = kinds.find(one => one.kind === kind)
+  return results && { at, passed, approximate, reps: results.reps, distance: results.distance, kinds: [results] }
 }
 
 /**

@@ -22,6 +22,7 @@ import {
   sum,
   trainingSessionsWithin,
   transitionsOf,
+  gradesOf,
 } from '../support/statistics.ts'
 
 const at = (text: string) => Date.parse(text)
@@ -178,8 +179,8 @@ test('a kind without graded segments has no grades, and its segments are counted
     distance: null,
     approximate: false,
     kinds: [
-      { ...part, kind: 'freeform', grades: [], gradedPassed: 0 },
-      { ...part, kind: 'bounce', grades: [70], gradedPassed: 1 },
+      { ...part, kind: 'freeform', ...gradesOf([]), gradedPassed: 0 },
+      { ...part, kind: 'bounce', ...gradesOf([70]), gradedPassed: 1 },
     ],
   }
   const { total } = trainingStatistics([session], bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0), clock)

@@ -22,6 +22,7 @@ import {
   totalsByPeriod,
   totalsOf,
 } from '../../src/stats/training.ts'
+import { gradesOf } from '../support/statistics.ts'
 
 const HOUR = 3_600_000
 const at = (text: string) => Date.parse(text)
@@ -242,7 +243,7 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
 /** Segments of one kind, each with its grade. */
 function kindOf(kind: string, grades: readonly number[], passed: number) {
   const sums = { reps: 10, distance: null, duration: 60, points: 5 }
-  return { kind, segments: grades.length, passed, grades, gradedPassed: passed, ...sums }
+  return { kind, segments: grades.length, passed, ...gradesOf(grades), gradedPassed: passed, ...sums }
 }
 
 const sessions = (from: number, days: number) =>

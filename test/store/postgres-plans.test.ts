@@ -98,7 +98,6 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
     () => trainingQueries.trainingsWith(watched, mine, 1),
     () => trainingQueries.neighboursOf(watched, mine, { id: 1, at: 1 }),
     () => trainingQueries.trainingSession(watched, all, 1),
-    () => programQueries.programUses(watched, mine),
     () => programQueries.programsOf(watched, all),
     () => trainingQueries.trainingRecords(watched, mine, [1, 501]),
     () => lockQueries.lockHistory(watched, mine, 0),

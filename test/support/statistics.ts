@@ -5,7 +5,8 @@ import type { LockEvent } from '../../src/stats/intervals.ts'
 import { lockIntervals } from '../../src/stats/intervals.ts'
 import { type LockTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { periodOf } from '../../src/stats/periods.ts'
-import { type TrainingResults, trainingStatistics } from '../../src/stats/training-statistics.ts'
+import type { TrainingResults } from '../../src/stats/training.ts'
+import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 
 const MINUTE = 60_000
@@ -179,7 +180,7 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
         kind,
         segments,
         passed: segments,
-        grades,
+        ...gradesOf(grades),
         gradedPassed: Math.floor(random() * (grades.length + 1)),
         reps: Math.floor(random() * 500),
         distance: random() < 0.2 ? null : Math.floor(random() * 1e8),
@@ -246,4 +247,9 @@ export function seeded(seed: number): Random {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
+}
+
+/** Grades of segments of a kind, their number and their sum. */
+export function gradesOf(grades: readonly number[]) {
+  return { grades, graded: grades.length, gradeSum: grades.reduce((sum, grade) => sum + grade, 0) }
 }

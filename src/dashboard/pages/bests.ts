@@ -18,7 +18,7 @@ async function showBests(visit: Visit) {
     allTrainings(store, pageAccess.sessions('dtt')),
     keptLongestLock(store, pageAccess.sessions('lkbx'), until),
   ])
-  const bests = trainingBests(sessions, viewer.timeZone, now)
+  const bests = await trainingBests(sessions, viewer.timeZone, now)
   const rows = [
     ...trainingRows(bests),
     ...(longest === undefined

@@ -17,8 +17,8 @@ import { knownLength } from './lock-table.ts'
 
 export const lockTemplatePages: readonly Page[] = [
   { path: '/lock-templates', handler: showTemplates },
-  { path: '/lock-templates.csv', handler: downloadCsv },
-  { path: '/lock-templates.ndjson', handler: downloadRecords },
+  { path: '/lock-templates.csv', isDownload: true, handler: downloadCsv },
+  { path: '/lock-templates.ndjson', isDownload: true, handler: downloadRecords },
   { path: '/lock-templates/:id', handler: showTemplate },
 ]
 

@@ -18,8 +18,8 @@ import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
 export const lockPages: readonly Page[] = [
   { path: '/locks', handler: showLocks },
-  { path: '/locks.csv', handler: downloadCsv },
-  { path: '/locks.ndjson', handler: downloadRecords },
+  { path: '/locks.csv', isDownload: true, handler: downloadCsv },
+  { path: '/locks.ndjson', isDownload: true, handler: downloadRecords },
 ]
 
 async function showLocks(visit: Visit) {

@@ -42,6 +42,7 @@ async function showOverview(visit: Visit) {
   ])
   if (newest.length === 0 && newLocks.length === 0)
     return view({ section: 'overview', title: 'Overview', body: nothingYet })
+  const bests = await trainingBests(all, timeZone, now)
   // From the same Monday as the page of training, which is linked.
   const [fourWeeksAgo = 0] = lastPeriods('week', 5, now, timeZone)
   const lately = sessions.filter(({ at }) => at >= fourWeeksAgo && at <= now)
@@ -56,7 +57,7 @@ async function showOverview(visit: Visit) {
         ${lockCard(visit, current, newLocks)}
       </div>
       ${activity(viewer, sessions, withoutPractice(locks), { now, until })}
-      ${bestsCard(trainingBests(all, timeZone, now))}
+      ${bestsCard(bests)}
       ${card('Recent activity', recent(visit, newest, newLocks, programs))}
     `,
   })

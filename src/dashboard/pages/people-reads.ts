@@ -15,6 +15,7 @@ import { makeNames, type PeopleNames } from './people-names.ts'
 export const readsPages: readonly Page[] = [
   {
     path: '/people/reads.csv',
+    isDownload: true,
     async handler(visit) {
       const { store, viewer, now } = visit
       const names = await makeNames(visit, await listGiven(store, viewer.session.accountId, now))

@@ -1,6 +1,7 @@
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
-import { keptProgramUses } from '../../stats/kept-history.ts'
-import { type ListedProgram, programCounts, programPage, type ProgramUse } from '../../stats/program-queries.ts'
+import { type ListedProgram, programCounts, programPage } from '../../stats/program-queries.ts'
+import { type ProgramUse, programUses } from '../../stats/program-uses.ts'
+import { allTrainings } from '../../stats/training-rows.ts'
 import { emptyState, table, WAYS_IN } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../labels.ts'
@@ -19,13 +20,12 @@ export const programPages: readonly Page[] = [
 
 async function showPrograms({ store, viewer, pageAccess, now, path, query }: Visit) {
   const access = pageAccess.templates('training_template')
-  const [{ total, inUse }, uses] = await Promise.all([
+  const [{ total, inUse }, sessions] = await Promise.all([
     programCounts(store, access),
-    keptProgramUses(store, pageAccess.sessions('dtt')),
+    allTrainings(store, pageAccess.sessions('dtt')),
   ])
   const rows = rowsOfPage(total, readPage(query))
   const shown = paged(await programPage(store, access, rows), total, rows)
-  const useOf = new Map(uses.map(use => [use.program, use]))
   return view({
     section: 'programs',
     title: 'Programs',
@@ -40,7 +40,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             html`Here you would see your training programs, what they consist of, and how sessions with them went. ${WAYS_IN}`,
           )
-        : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, useOf, now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, programUses(sessions), now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })
 }
 

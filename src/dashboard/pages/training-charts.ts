@@ -43,7 +43,10 @@ function isDense({ sessions }: Shown): boolean {
 /** The grade of each session with the moving average; its table also has the grades of some kinds. */
 function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
   const averages = movingAverage(shown.sessions.map(({ grade }) => grade))
-  const rows = shown.sessions.map((session, index) => ({ ...session, index, average: averages[index] ?? null }))
+  const rows = shown.sessions.map((session, index) => {
+    const { id, at, passed, grade } = session
+    return { session, index, id, at, passed, grade, average: averages[index] ?? null }
+  })
   type Row = (typeof rows)[number]
   const overlay = comparedGrades(viewer, shown)
   const grades = shown.sessions.flatMap(({ grade }) => grade ?? [])
@@ -148,7 +151,10 @@ export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Chart {
   })
 }
 
-type IndexedSession = SessionStats & { readonly index: number }
+interface IndexedSession {
+  readonly session: SessionStats
+  readonly index: number
+}
 
 function kindColumn(
   viewer: Viewer,
@@ -163,9 +169,9 @@ function kindColumn(
     ...(constantGrades(sessions, [kind]).size > 0 ? {} : { key: `kind-${place}` }),
     title: kindName(viewer, kind),
     numeric: true,
-    cell: session => gradeText(grades[session.index] ?? null, allPassed(session, kind)),
+    cell: ({ session, index }) => gradeText(grades[index] ?? null, allPassed(session, kind)),
     value: ({ index }) => grades[index] ?? null,
-    passed: session => allPassed(session, kind),
+    passed: ({ session }) => allPassed(session, kind),
     average: ({ index }) => round1(averages[index] ?? 0),
   }
 }

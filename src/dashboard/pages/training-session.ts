@@ -27,9 +27,10 @@ export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', h
 
 async function showSession(visit: Visit) {
   const { store, viewer, pageAccess, id, baseUrl, path, query } = visit
-  const session = await trainingSession(store, pageAccess.ofAll('training_session'), id)
-  if (session === undefined) throw notFound('Training session')
-  const { owner, at, grade, passed, reps, distance, approximate, program, document } = session
+  const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
+  if (found === undefined) throw notFound('Training session')
+  const { session, owner, document } = found
+  const { at, grade, passed, reps, distance, approximate, program } = session
   const [programs, { before, after }] = await Promise.all([
     readPrograms(visit),
     neighboursOf(store, pageAccess.sessions('dtt', owner), session),

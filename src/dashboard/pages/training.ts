@@ -5,7 +5,16 @@ import { csv } from '../csv.ts'
 import { keptTrainings } from '../../stats/kept-history.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/training-queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
-import { filtered, sessionsBetween, type SessionStats, totalsByKind } from '../../stats/training.ts'
+import { gradeSpreads } from '../../stats/grade-spread.ts'
+import {
+  filtered,
+  sessionsBetween,
+  type SessionStats,
+  totalsByKind,
+  totalsByPeriod,
+  totalsOf,
+} from '../../stats/training.ts'
+import { inTurns } from '../../stats/turns.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../names.ts'
 import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
@@ -21,8 +30,8 @@ import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
 
 export const trainingPages: readonly Page[] = [
   { path: '/training', handler: showTraining },
-  { path: '/training.csv', handler: downloadCsv },
-  { path: '/training.ndjson', handler: downloadRecords },
+  { path: '/training.csv', isDownload: true, handler: downloadCsv },
+  { path: '/training.ndjson', isDownload: true, handler: downloadRecords },
 ]
 
 async function showTraining(visit: Visit) {
@@ -55,6 +64,7 @@ async function showTraining(visit: Visit) {
     isFullScale: filters.isFullScale,
     addressOf: changes => addressOf(filters, changes),
   }
+  await summarize(viewer, shown)
   const charts = filters.day === undefined ? chartsOf(viewer, filters, shown) : []
   return view({
     section: 'training',
@@ -91,6 +101,17 @@ function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: 
   if (span !== undefined) return span
   const first = sessions[0]?.at ?? now
   return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
+}
+
+/** Computes what the page needs of a long history; it is kept for the functions that show it. */
+async function summarize({ timeZone }: Viewer, { sessions, from, to }: Shown): Promise<void> {
+  const weeks = periodsBetween('week', from, to - 1, timeZone)
+  await inTurns(sessions, [
+    () => totalsOf(sessions),
+    () => totalsByKind(sessions),
+    () => totalsByPeriod(sessions, weeks),
+    () => gradeSpreads(sessions, weeks),
+  ])
 }
 
 function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[] {
