@@ -106,6 +106,20 @@ export const settings = {
     'Whether people may sign in to the dashboard over plain HTTP from other machines: `1` or `0`.',
     oneOrZero,
   ),
+  oidcIssuer: setting(
+    'LOCKSTEP_OIDC_ISSUER',
+    '',
+    'An OpenID Connect issuer with which people may also sign in to the dashboard; none if empty.',
+    issuer,
+  ),
+  oidcClientId: setting('LOCKSTEP_OIDC_CLIENT_ID', '', 'The client that the issuer knows this service as.', text),
+  oidcClientSecretFile: setting(
+    'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
+    '',
+    'A file with the secret of that client, which only its owner can read; a client without a secret if empty.',
+    text,
+  ),
+  oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'What pages call the issuer.', text),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
   readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days for which it is kept who read whose records.', count),
   metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on.', text),
@@ -258,6 +272,22 @@ function list(value: string): string[] {
     .split(',')
     .map(item => item.trim())
     .filter(item => item !== '')
+}
+
+/** The identifier of an issuer, as it writes it itself. Without TLS it must be on this machine. */
+function issuer(value: string): string {
+  if (value === '') return ''
+  const parsed = URL.parse(value)
+  const isLocal = parsed !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(parsed.hostname)
+  if (
+    parsed === null ||
+    parsed.search !== '' ||
+    parsed.hash !== '' ||
+    !(parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLocal))
+  ) {
+    throw new Error('must be an https address, such as https://id.example')
+  }
+  return value
 }
 
 /** An address without a trailing slash; empty if not set. */

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
@@ -24,6 +24,18 @@ export async function useIdentity(
     .where('issuer', '=', issuer)
     .where('subject', '=', subject)
     .returning(['id as identityId', 'account_id as accountId'])
+    .executeTakeFirst()
+}
+
+export type LinkFacts = Pick<Selectable<Tables['linked_identity']>, 'linked_at' | 'last_used_at'>
+
+/** The link of an account with an issuer. */
+export function findLink({ reads }: Store, accountId: number, issuer: string): Promise<LinkFacts | undefined> {
+  return reads
+    .selectFrom('linked_identity')
+    .select(['linked_at', 'last_used_at'])
+    .where('account_id', '=', accountId)
+    .where('issuer', '=', issuer)
     .executeTakeFirst()
 }
 

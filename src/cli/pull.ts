@@ -1,8 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { open as openFile, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { RefusedError } from '../accounts/errors.ts'
+import { readSecretFile } from '../accounts/secret-files.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import { exportArchive } from '../archive/export.ts'
 import { withWorkFolder } from '../backup/files.ts'
@@ -185,18 +187,15 @@ function sourceToken({ sourceToken: token, sourceTokenFile: file }: Config): str
   const name = settings.sourceTokenFile.env
   if (file === '')
     throw new UsageError(`the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)
-  let mode: number
-  let text: string
+  return orUsageError(name, () => parseToken(secretIn(name, file)))
+}
+
+function secretIn(name: string, file: string): string {
   try {
-    mode = statSync(file).mode
-    text = readFileSync(file, 'utf8')
-  } catch {
-    throw new UsageError(`${name}: ${file} cannot be read`)
+    return readSecretFile(file)
+  } catch (error) {
+    throw error instanceof RefusedError ? new UsageError(`${name}: ${error.message}`) : error
   }
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    throw new UsageError(`${name}: others can read ${file}, so it is refused: chmod 600 it`)
-  }
-  return orUsageError(name, () => parseToken(text))
 }
 
 function orUsageError<Value>(name: string, parse: () => Value): Value {

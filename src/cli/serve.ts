@@ -3,6 +3,7 @@ import { recordSteps } from '../archive/schema-steps.ts'
 import { retrySetAside } from '../archive/retry.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
+import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { Store } from '../store/index.ts'
@@ -65,6 +66,8 @@ export function addServeCommands(program: Command) {
 async function serve(flags: ServeFlags) {
   const environment = readConfig(process.env)
   const config = { ...environment, host: flags.host ?? environment.host, port: flags.port ?? environment.port }
+  // What is missing must not only show when somebody signs in.
+  readOidcSettings(config)
   const mayMigrate = flags.migrate !== false
   const openServed = () =>
     openStore(flags.database ?? config.databaseUrl, {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { makeOidc } from '../accounts/oidc.ts'
+import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { ApiError } from '../contract/errors.ts'
 import { ALLOW, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
 import { Asset, sendAsset } from './assets.ts'
@@ -16,8 +18,10 @@ export interface Pages {
 }
 
 /** All paths except the API and health: the OpenAPI document, the reference, the client and the dashboard. */
-export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): Promise<Pages> {
+export async function makePages(options: Omit<DashboardOptions, 'sendAsJson' | 'oidc'>): Promise<Pages> {
   const { store, config } = options
+  const issuer = readOidcSettings(config)
+  const oidc = issuer === undefined ? undefined : makeOidc(issuer)
   // Reads of SQLite are synchronous, so a timer could not interrupt them.
   const app = fastify(store.engine === 'sqlite' ? {} : { handlerTimeout: RESPONSE_TIMEOUT_MS })
   const paths = new Set<string>()
@@ -56,7 +60,7 @@ export async function makePages(options: Omit<DashboardOptions, 'sendAsJson'>): 
 
   registerReference(app, config)
   registerClient(app)
-  const dashboard = config.dashboard ? registerDashboard(app, { ...options, sendAsJson }) : undefined
+  const dashboard = config.dashboard ? registerDashboard(app, { ...options, oidc, sendAsJson }) : undefined
   await app.ready()
 
   const methods = new Set(app.supportedMethods)

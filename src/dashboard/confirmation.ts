@@ -1,17 +1,19 @@
 import { confirmSession } from '../accounts/browser-sessions.ts'
 import { MAX_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { readWays, type Ways } from '../accounts/ways.ts'
+import { isFreshSession } from './fresh.ts'
 import { html, type Html, nothing } from './html.ts'
+import { keepForm, type KeptForm, keptFields } from './kept-form.ts'
 import { type Page, type PageResult, redirect, type Section, sections, view, type Visit } from './page.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { checkPasskey, checkPassword } from './proof-check.ts'
 import { safePath } from './paths.ts'
+import { waysHere } from './ways-here.ts'
 
 const CONFIRM_PATH = '/confirm'
 /** No other form has fields of these names. */
 const PASSWORD_FIELD = 'confirm'
 const PASSKEY_FIELD = 'confirm-passkey'
-const FRESH_MS = 10 * 60_000
 
 /**
  * Asks again who it is, where that was last proved more than ten minutes ago, with any way that the account has. What a form
@@ -50,8 +52,7 @@ export const confirmationPages: readonly Page[] = [
 ]
 
 export function isFresh({ viewer, now }: Pick<Visit, 'viewer' | 'now'>): boolean {
-  // A clock that is set back does not make it last longer.
-  return Math.abs(now - viewer.session.confirmedAt) < FRESH_MS
+  return isFreshSession(viewer.session, now)
 }
 
 /** Undefined if it was proved who it is, else what to say. */
@@ -65,22 +66,22 @@ async function confirm(visit: Visit): Promise<string | undefined> {
   return isConfirmed ? undefined : 'The way to sign in has changed meanwhile.'
 }
 
-interface KeptForm {
-  readonly action: string
-  /** The fields that are sent with the proof. */
-  readonly fields: readonly (readonly [name: string, value: string])[]
+interface AskedForm extends KeptForm {
   readonly problem?: string | undefined
 }
 
-async function ask(visit: Visit, section: Section, kept: KeptForm): Promise<PageResult> {
-  const { store, viewer, site } = visit
+async function ask(visit: Visit, section: Section, kept: AskedForm): Promise<PageResult> {
+  const { store, viewer, site, oidc } = visit
   const { path, title } = sections[section]
-  const ways = await readWays(store, viewer.session.accountId, { rpId: site.rpId, issuer: undefined })
+  const ways = await readWays(store, viewer.session.accountId, waysHere(visit))
+  // On the way to the issuer and back, the form is kept in a cookie.
+  const cookie = ways.isLinked ? await keepForm(visit, kept) : undefined
   return view({
     section,
     title: 'Confirm',
     back: { path, title },
     status: 403,
+    cookies: cookie === undefined ? [] : [cookie],
     body: html`
       <div class="card narrow stack" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">Confirm</h2>
@@ -88,6 +89,7 @@ async function ask(visit: Visit, section: Section, kept: KeptForm): Promise<Page
         ${kept.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${kept.problem}</p>`}
         ${ways.hasPassword ? passwordForm(visit, kept, path) : nothing}
         ${ways.passkeys > 0 ? passkeyForm(ways, kept) : nothing}
+        ${ways.isLinked ? html`<p><a class="button" href="/confirm/oidc"${ways.hasPassword || ways.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
         ${isStuck(ways) ? html`<p>This account signs in with a passkey. ${whyNoPasskeys(site) ?? 'None of its passkeys works at this address.'}</p>` : nothing}
         ${ways.hasPassword ? nothing : html`<p><a class="button" href="${path}" data-close>Cancel</a></p>`}
       </div>
@@ -99,11 +101,12 @@ function isStuck({ hasPassword, passkeys, isLinked }: Ways): boolean {
   return !hasPassword && passkeys === 0 && !isLinked
 }
 
-function passwordForm({ viewer }: Visit, { action, fields, problem }: KeptForm, path: string): Html {
+function passwordForm({ viewer }: Visit, kept: AskedForm, path: string): Html {
   const { discreet, session } = viewer
+  const { action, problem } = kept
   return html`
     <form class="stack" method="post" action="${action}">
-      ${keptFields(fields)}
+      ${keptFields(kept)}
       ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
       <label>Password
         <input type="password" name="${PASSWORD_FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
@@ -115,17 +118,13 @@ function passwordForm({ viewer }: Visit, { action, fields, problem }: KeptForm, 
   `
 }
 
-function passkeyForm({ hasPassword }: Ways, { action, fields }: KeptForm): Html {
+function passkeyForm({ hasPassword }: Ways, kept: AskedForm): Html {
   return html`
-    <form class="stack needs-script" method="post" action="${action}">
-      ${keptFields(fields)}
+    <form class="stack needs-script" method="post" action="${kept.action}">
+      ${keptFields(kept)}
       ${passkeyField('confirm', PASSKEY_FIELD)}
       <div class="buttons"><button${hasPassword ? nothing : html` class="primary" autofocus`}>Use a passkey</button></div>
     </form>
     ${hasPassword ? nothing : html`<p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>`}
   `
-}
-
-function keptFields(fields: KeptForm['fields']): readonly Html[] {
-  return fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }

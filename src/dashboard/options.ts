@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Oidc } from '../accounts/oidc.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../store/index.ts'
@@ -21,5 +22,7 @@ export interface DashboardOptions {
   readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
   readonly log: FailureLog
   readonly reads: ReadLog
+  /** The issuer with which people may also sign in. */
+  readonly oidc: Oidc | undefined
   readonly sample?: SampleAccount | undefined
 }

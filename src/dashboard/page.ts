@@ -1,5 +1,6 @@
 import type { Store } from '../store/index.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
+import type { Oidc } from '../accounts/oidc.ts'
 import type { SharedAccess } from '../accounts/shared-access.ts'
 import type { Html } from './html.ts'
 import type { Display } from './display.ts'
@@ -62,6 +63,8 @@ export interface Visit {
   /** The address of this service, for commands to copy. */
   readonly baseUrl: string
   readonly site: SiteOrigin
+  /** The issuer with which people may also sign in. */
+  readonly oidc: Oidc | undefined
   readonly cookies: ReadonlyMap<string, string>
   /** What the browser calls itself; empty if it says nothing. */
   readonly userAgent: string
@@ -100,6 +103,7 @@ export interface View {
   /** The charts in its body. They load their script, which may set styles, as Plot does. */
   readonly charts?: readonly Chart[]
   readonly status?: number
+  readonly cookies?: readonly string[]
 }
 
 /** The address that a page was requested by. */

@@ -49,12 +49,15 @@ import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
 import { registerInvitations } from './pages/invitation.ts'
+import { registerOidc } from './pages/oidc.ts'
+import { oidcPages } from './pages/settings-oidc.ts'
 import { passkeyPages } from './pages/settings-passkeys.ts'
 import { passwordPages } from './pages/settings-password.ts'
 import { askToSignIn, makeSignIn } from './pages/signin.ts'
 import { PageAccess } from './page-access.ts'
 import { registerPasskeyOptions } from './passkey-options.ts'
 import { sessionOf } from './session-cookie.ts'
+import { makeSignInDesk } from './sign-in-desk.ts'
 import { viewerOf } from './viewer.ts'
 
 const pages: readonly Page[] = [
@@ -72,6 +75,7 @@ const pages: readonly Page[] = [
   ...settingsPages,
   ...passwordPages,
   ...passkeyPages,
+  ...oidcPages,
   ...deleteAccountPages,
   ...displayPages,
   ...livePages,
@@ -85,7 +89,9 @@ export interface Dashboard {
 
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
   const { config, sendAsJson, log, reads } = options
-  const signIn = makeSignIn(options)
+  // One for all ways, because they share the limits.
+  const desk = makeSignInDesk(options)
+  const signIn = makeSignIn(options, desk)
 
   void app.register((scope, _options, done) => {
     acceptForms(scope)
@@ -114,6 +120,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     signIn.register(scope)
     registerInvitations(scope, options)
     registerPasskeyOptions(scope, options)
+    registerOidc(scope, options, desk)
     for (const page of pages) {
       const { path, method = 'GET', isDownload = false, handler: handle } = page
       scope.route({
@@ -175,7 +182,10 @@ const MAX_FORM_BYTES = 64 * 1024
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
-async function visitOf({ store, config, log }: DashboardOptions, request: FastifyRequest): Promise<Visit | undefined> {
+async function visitOf(
+  { store, config, log, oidc }: DashboardOptions,
+  request: FastifyRequest,
+): Promise<Visit | undefined> {
   const { target, now } = request.context
   const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
@@ -195,6 +205,7 @@ async function visitOf({ store, config, log }: DashboardOptions, request: Fastif
     form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
     baseUrl: site.baseUrl,
     site,
+    oidc,
     cookies,
     userAgent: request.headers['user-agent'] ?? '',
     logFailure: error => log.failure(error, request.context.requestId),
@@ -245,6 +256,7 @@ function send(reply: FastifyReply, visit: Visit, result: PageResult) {
         reply.header('Content-Security-Policy', policy(true))
       }
       if (shown.status !== undefined) reply.code(shown.status)
+      for (const cookie of shown.cookies ?? []) reply.header('Set-Cookie', cookie)
       const back = query.size === 0 ? path : `${path}?${query}`
       return sendPage(reply, renderPage(viewer, shown, back).toString())
     }

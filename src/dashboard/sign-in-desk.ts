@@ -37,19 +37,29 @@ interface Attempted {
   readonly wrong: string
 }
 
-export function makeSignInDesk({ store, config, sample }: DashboardOptions) {
+/** Nothing was proved, for a reason of its own. It does not count as a failure if somebody else is to blame: from 500 on. */
+interface OtherProblem {
+  readonly problem: string
+  readonly status: number
+}
+
+export function makeSignInDesk({ store, config, sample, oidc }: DashboardOptions) {
   const limits = makeSignInLimits(store, config)
   const isEmpty = makeEmptyCheck(store)
 
   /** Sends the page with all ways to sign in. */
-  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<Shown, 'site'>, status = 200) =>
-    sendPlain(request, reply.code(status), (await isEmpty()) ? firstSteps : signInForms({ ...shown, site }, sample))
+  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<Shown, 'site' | 'oidc'>, status = 200) =>
+    sendPlain(
+      request,
+      reply.code(status),
+      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc }, sample),
+    )
 
   /** Signs in whoever proves who they are. `check` is called only if there were not too many attempts. */
   const attempt = async (
     visit: SignInVisit,
     { username, countsFor, wrong }: Attempted,
-    check: () => Promise<Proof | undefined>,
+    check: () => Promise<Proof | OtherProblem | undefined>,
   ) => {
     const { request, reply, site, form } = visit
     if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
@@ -60,6 +70,10 @@ export function makeSignInDesk({ store, config, sample }: DashboardOptions) {
       return show(visit, { ...shown, problem: tooManyAttempts(limit) }, 429)
     }
     const proof = await check()
+    if (proof !== undefined && 'problem' in proof) {
+      if (proof.status >= 500) limit.refund()
+      return show(visit, { ...shown, problem: proof.problem }, proof.status)
+    }
     if (proof === undefined) return show(visit, { ...shown, problem: wrong }, 403)
     limit.refund()
     const secret = await beginSession(store, {
@@ -78,6 +92,8 @@ export function makeSignInDesk({ store, config, sample }: DashboardOptions) {
 
   return { show, attempt }
 }
+
+export type SignInDesk = ReturnType<typeof makeSignInDesk>
 
 /** Whether there is no account yet. The store is not queried again once there is one. */
 function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {

@@ -59,6 +59,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'vendor/kysely.js': querying,
   'age-encryption': ['backup'],
   '@simplewebauthn/server': ['accounts'],
+  'openid-client': ['accounts'],
 }
 
 interface Import {
@@ -120,10 +121,15 @@ test('pages are loaded with the first request for one: a service that is only us
   assert.match(textOf('cli/service.ts'), /async \(\) => \(await import\('\.\.\/dashboard\/app\.ts'\)\)\.makePages/)
 })
 
-test('what passkeys need is loaded when somebody first uses one', () => {
-  const text = textOf('accounts/passkeys.ts')
-  assert.match(text, /^ +return import\('@simplewebauthn\/server'\)$/m)
-  assert.doesNotMatch(text.replace(/^import type [^]*?from '.*'$/gm, ''), /^import .*simplewebauthn/m)
+test('what passkeys and issuers need is loaded when somebody first uses one', () => {
+  for (const [file, name] of [
+    ['accounts/passkeys.ts', '@simplewebauthn/server'],
+    ['accounts/oidc.ts', 'openid-client'],
+  ] as const) {
+    const text = textOf(file)
+    assert.ok(text.includes(`\n  return import('${name}')\n`), file)
+    assert.ok(!text.replace(/^import type [^]*?from '.*'$/gm, '').includes(`from '${name}'`), file)
+  }
 })
 
 test('a resource is two files of one name: its endpoints in contract, its handlers in resources', () => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { RefusedError } from '../../accounts/errors.ts'
 import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import type { Oidc } from '../../accounts/oidc.ts'
 import { verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
@@ -20,7 +21,7 @@ import { PASSWORD_LENGTH } from './settings-password.ts'
 import { browserName } from './settings-sessions.ts'
 
 /** The page that an invitation leads to. Opening it uses nothing up, because previews of links open them, too. */
-export function registerInvitations(scope: FastifyInstance, { store, config }: DashboardOptions) {
+export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
   const path = `${INVITATION_PATH}:secret`
 
   /** Sends the forms, or says that the invitation was used, has expired or never existed. */
@@ -31,7 +32,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config }: D
     const { username } = invitation
     const site = siteOriginOf(request.context, config)
     const browser = browserName(request.headers['user-agent'] ?? '')
-    const forms = waysToChoose({ secret, username, problem, site, browser })
+    const forms = waysToChoose({ secret, username, problem, site, browser, oidc })
     return sendPlain(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
@@ -116,10 +117,11 @@ interface Choice {
   readonly problem: string | undefined
   readonly site: SiteOrigin
   readonly browser: string
+  readonly oidc: Oidc | undefined
 }
 
 function waysToChoose(choice: Choice): Html {
-  const { username, problem } = choice
+  const { username, problem, oidc, secret } = choice
   return html`
     <div class="card stack">
       <h1>${TITLE}</h1>
@@ -128,6 +130,7 @@ function waysToChoose(choice: Choice): Html {
       ${passwordForm(choice)}
     </div>
     ${passkeyForm(choice)}
+    ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><a class="button" href="${INVITATION_PATH}${secret}/oidc">Continue with ${oidc.name}</a></div>`}
   `
 }
 

@@ -15,6 +15,7 @@ import { readWays } from '../../accounts/ways.ts'
 import { waysHere } from '../ways-here.ts'
 import { deleteAccountCard } from './delete-account.ts'
 import { accountForm, lookForms } from './settings-forms.ts'
+import { oidcCard } from './settings-oidc.ts'
 import { passkeyCard } from './settings-passkeys.ts'
 import { PASSWORD_LENGTH, passwordCard } from './settings-password.ts'
 import { sessionTable } from './settings-sessions.ts'
@@ -109,6 +110,10 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   const sessions = await listSessions(store, accountId, now)
   const ways = await readWays(store, accountId, waysHere(visit))
   const passkeys = await passkeyCard(visit)
+  const linked =
+    visit.oidc === undefined
+      ? nothing
+      : await oidcCard(visit, visit.oidc, messageOf(undefined, query.get('saved') === 'oidc'))
   const signIns = await listSignIns(store, accountId)
   const message = (form: Forms) => messageOf(problems[form], query.get('saved') === form)
   return view({
@@ -124,6 +129,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
         <div>
           ${card('Password', html`${message('password')}${passwordCard(visit, ways)}`)}
           ${card('Passkeys', html`${message('passkeys')}${passkeys}`)}
+          ${linked}
           ${card(
             'Export',
             html`

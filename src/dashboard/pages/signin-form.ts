@@ -1,5 +1,6 @@
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { MAX_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
+import type { Oidc } from '../../accounts/oidc.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
@@ -7,6 +8,7 @@ import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
 
 export interface Shown {
   readonly site: SiteOrigin
+  readonly oidc: Oidc | undefined
   readonly next: string
   readonly username?: string
   readonly problem?: string | undefined
@@ -16,7 +18,7 @@ export interface Shown {
 
 /** All ways to sign in. */
 export function signInForms(shown: Shown, sample: DashboardOptions['sample']): Html {
-  const { next, problem, isDeleted = false } = shown
+  const { next, problem, oidc, isDeleted = false } = shown
   return html`
     <div class="card stack">
       <h1>Sign in</h1>
@@ -29,6 +31,7 @@ export function signInForms(shown: Shown, sample: DashboardOptions['sample']): H
         <button class="primary"${sample === undefined ? nothing : html` autofocus`}>Sign in</button>
       </form>
       ${passkeyForm(shown)}
+      ${oidc === undefined ? nothing : html`<a class="button" href="/signin/oidc?${new URLSearchParams({ next }).toString()}">Continue with ${oidc.name}</a>`}
       ${sample === undefined ? html`<p class="muted small">No way to sign in yet, or a forgotten password? Whoever runs this service makes a link to choose one, with <code>./lockstep account invite</code>.</p>` : nothing}
     </div>
   `

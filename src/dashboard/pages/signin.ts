@@ -11,12 +11,10 @@ import { explanation, sendPlain } from '../plain.ts'
 import { NOT_ACCEPTED } from '../proof-check.ts'
 import { challengeOf } from '../sealed-cookie.ts'
 import { noSessionCookie, sessionOf } from '../session-cookie.ts'
-import { makeSignInDesk, type SignInVisit, signInVisit } from '../sign-in-desk.ts'
+import { type SignInDesk, type SignInVisit, signInVisit } from '../sign-in-desk.ts'
 
 /** Signing in with a password or a passkey, and signing out. */
-export function makeSignIn(options: DashboardOptions) {
-  const { store, config } = options
-  const desk = makeSignInDesk(options)
+export function makeSignIn({ store, config }: DashboardOptions, desk: SignInDesk) {
   return {
     register(scope: FastifyInstance) {
       scope.get('/signin', async (request, reply) => {

@@ -1,0 +1,36 @@
+import { html, type Html } from './html.ts'
+import type { Visit } from './page.ts'
+import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
+
+/** A form that waits until somebody has confirmed who it is at the issuer, on other pages than its own. */
+
+export interface KeptForm {
+  readonly action: string
+  readonly fields: readonly (readonly [name: string, value: string])[]
+}
+
+export function keptFields({ fields }: KeptForm): readonly Html[] {
+  return fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+}
+
+/** A cookie that keeps the form for this session; undefined for a form that is too long for one. */
+export function keepForm(visit: Visit, { action, fields }: KeptForm): Promise<string | undefined> {
+  return sealedCookie(visit.store, cookieOf(visit), { action, fields }, KEPT_MS)
+}
+
+/** The form that this session keeps, if there is one. */
+export async function readKeptForm(visit: Visit): Promise<KeptForm | undefined> {
+  // Only `keepForm` seals for this name.
+  return (await openedCookie(visit.store, visit.cookies, cookieOf(visit))) as KeptForm | undefined
+}
+
+export function noKeptForm({ site }: Visit): string {
+  return noCookie({ site, name: NAME })
+}
+
+function cookieOf({ site, viewer, now }: Visit) {
+  return { site, now, name: NAME, subject: String(viewer.session.id) }
+}
+
+const NAME = 'kept-form'
+const KEPT_MS = 10 * 60_000

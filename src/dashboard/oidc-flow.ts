@@ -1,0 +1,82 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Oidc, OidcError, OidcIdentity, OidcRequest } from '../accounts/oidc.ts'
+import type { Store } from '../store/index.ts'
+import { parseCookies } from './cookies.ts'
+import type { SiteOrigin } from './origin.ts'
+import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
+
+/** The way to the issuer and back. What it is for is in a sealed cookie meanwhile, so that any process can complete it. */
+
+export interface OidcFlow {
+  readonly purpose: 'signin' | 'confirm' | 'link' | 'invitation'
+  /** The session, or the secret of the invitation, that it is for; empty for a sign-in. */
+  readonly subject: string
+  /** Where it leads in the end. */
+  readonly next: string
+}
+
+interface KeptFlow extends OidcFlow {
+  readonly request: OidcRequest
+}
+
+export const CALLBACK_PATH = '/signin/oidc/callback'
+
+/** Sends the browser to the issuer. Throws OidcError. */
+export async function sendToIssuer(
+  { store, oidc, site }: Edge,
+  { context: { now } }: FastifyRequest,
+  reply: FastifyReply,
+  flow: OidcFlow,
+) {
+  const { url, request } = await oidc.begin(site.baseUrl + CALLBACK_PATH, { asksAgain: flow.purpose === 'confirm' })
+  const kept: KeptFlow = { ...flow, request }
+  const cookie = await sealedCookie(store, { site, name: COOKIE, now }, kept, FLOW_MS)
+  return reply.header('Set-Cookie', cookie).redirect(url, 303)
+}
+
+/** What the browser was sent to the issuer for; undefined if that was too long ago, or in another browser. */
+export async function openFlow({ store, site }: Edge, request: FastifyRequest): Promise<KeptFlow | undefined> {
+  const cookies = parseCookies(request.headers.cookie)
+  // Only `sendToIssuer` seals for this name.
+  return (await openedCookie(store, cookies, { site, name: COOKIE, now: request.context.now })) as KeptFlow | undefined
+}
+
+/** Whom the issuer has identified. Throws OidcError. */
+export async function identify(
+  { oidc, site }: Edge,
+  { context }: FastifyRequest,
+  flow: KeptFlow,
+): Promise<OidcIdentity> {
+  return oidc.finish(new URL(`${site.baseUrl}${CALLBACK_PATH}?${context.target.query}`), flow.request)
+}
+
+/** Forgets what the browser was sent for, so that its way back works once. */
+export function forgetFlow({ site }: Pick<Edge, 'site'>): string {
+  return noCookie({ site, name: COOKIE })
+}
+
+/** What to say to a person. */
+export function problemOf(error: OidcError, name: string): { readonly problem: string; readonly status: number } {
+  switch (error.reason) {
+    case 'away':
+      return { problem: `It is not possible to reach ${name} at the moment. Try another way, or later.`, status: 503 }
+    case 'declined':
+      return { problem: `The sign-in with ${name} was not completed there.`, status: 403 }
+    case 'refused':
+      return { problem: `What ${name} answered was not accepted. Try again, or another way.`, status: 403 }
+    default:
+      return error.reason satisfies never
+  }
+}
+
+export const TOO_LATE = 'That took too long, or was begun in another browser. Try again.'
+
+/** What the ways to and from the issuer need. */
+export interface Edge {
+  readonly store: Store
+  readonly oidc: Oidc
+  readonly site: SiteOrigin
+}
+
+const COOKIE = 'oidc'
+const FLOW_MS = 10 * 60_000

@@ -1,0 +1,222 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { confirmSession } from '../../accounts/browser-sessions.ts'
+import { RefusedError } from '../../accounts/errors.ts'
+import { linkIdentity, useIdentity } from '../../accounts/identities.ts'
+import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import { type Oidc, type OidcIdentity, OidcError } from '../../accounts/oidc.ts'
+import { isFreshSession } from '../fresh.ts'
+import { html, type Html } from '../html.ts'
+import {
+  CALLBACK_PATH,
+  type Edge,
+  forgetFlow,
+  identify,
+  type OidcFlow,
+  openFlow,
+  problemOf,
+  sendToIssuer,
+  TOO_LATE,
+} from '../oidc-flow.ts'
+import type { DashboardOptions } from '../options.ts'
+import { siteOriginOf } from '../origin.ts'
+import { safePath } from '../paths.ts'
+import { explanation, sendPlain } from '../plain.ts'
+import { sessionCookie, sessionOf } from '../session-cookie.ts'
+import { type SignInDesk, signInVisit } from '../sign-in-desk.ts'
+import { knownBrowserCookie } from '../sign-in-limits.ts'
+
+/** Ways to the issuer and back: to sign in, to confirm who it is, to link an account, and from an invitation. */
+export function registerOidc(scope: FastifyInstance, options: DashboardOptions, desk: SignInDesk) {
+  const { oidc } = options
+  if (oidc === undefined) return
+  const counter = { ...options, oidc, desk }
+  registerWaysOut(scope, counter)
+  scope.get(CALLBACK_PATH, (request, reply) => comeBack(counter, request, reply))
+}
+
+interface Counter extends DashboardOptions {
+  readonly oidc: Oidc
+  readonly desk: SignInDesk
+}
+
+function registerWaysOut(scope: FastifyInstance, counter: Counter) {
+  const { store } = counter
+  scope.get('/signin/oidc', (request, reply) => {
+    const next = safePath(new URLSearchParams(request.context.target.query).get('next'))
+    return begin(counter, request, reply, { purpose: 'signin', subject: '', next })
+  })
+  scope.get(`${INVITATION_PATH}:secret/oidc`, async (request, reply) => {
+    // The path has this parameter.
+    const { secret } = request.params as { secret: string }
+    if ((await findInvitation(store, secret, request.context.now)) === undefined) {
+      return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
+    }
+    return begin(counter, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
+  })
+  scope.get('/confirm/oidc', async (request, reply) => {
+    const session = await sessionOf(store, request, edgeOf(counter, request).site)
+    if (session === undefined) return reply.redirect('/signin', 303)
+    const flow = { purpose: 'confirm', subject: String(session.id), next: '/confirm/continue' } as const
+    return begin(counter, request, reply, flow)
+  })
+  scope.get('/settings/oidc/start', async (request, reply) => {
+    const session = await sessionOf(store, request, edgeOf(counter, request).site)
+    if (session === undefined) return reply.redirect('/signin', 303)
+    // A link on another site must not begin this.
+    const isForeign = !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'])
+    if (isForeign || !isFreshSession(session, request.context.now)) return reply.redirect('/settings/oidc', 303)
+    const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc' } as const
+    return begin(counter, request, reply, flow)
+  })
+}
+
+async function begin(counter: Counter, request: FastifyRequest, reply: FastifyReply, flow: OidcFlow) {
+  const edge = edgeOf(counter, request)
+  if (!edge.site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+  try {
+    return await sendToIssuer(edge, request, reply, flow)
+  } catch (error) {
+    return showProblem(counter, request, reply, error, flow)
+  }
+}
+
+async function comeBack(counter: Counter, request: FastifyRequest, reply: FastifyReply) {
+  const { config, desk } = counter
+  const edge = edgeOf(counter, request)
+  const flow = await openFlow(edge, request)
+  reply.header('Set-Cookie', forgetFlow(edge))
+  if (flow === undefined) {
+    return desk.show(signInVisit(config, request, reply), { next: '/', problem: TOO_LATE }, 400)
+  }
+  if (flow.purpose === 'signin') {
+    const visit = { ...signInVisit(config, request, reply), form: new URLSearchParams({ next: flow.next }) }
+    return desk.attempt(visit, { countsFor: undefined, wrong: NOT_LINKED }, async () => {
+      const identity = await identify(edge, request, flow).catch((error: unknown) => noted(counter, request, error))
+      return 'problem' in identity ? identity : provedBy(edge, identity, request.context.now)
+    })
+  }
+  try {
+    const identity = await identify(edge, request, flow)
+    return await outcomes[flow.purpose](edge, request, reply, flow, identity)
+  } catch (error) {
+    return showProblem(counter, request, reply, error, flow)
+  }
+}
+
+/** Answers with what went wrong at the issuer, where somebody can try another way. */
+async function showProblem(
+  counter: Counter,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+  { purpose, next, subject }: OidcFlow,
+) {
+  const { problem, status } = noted(counter, request, error)
+  if (purpose === 'signin')
+    return counter.desk.show(signInVisit(counter.config, request, reply), { next, problem }, status)
+  const back = { invitation: `${INVITATION_PATH}${subject}`, link: '/settings', confirm: next }[purpose]
+  return sendPlain(request, reply.code(status), problemPage(problem, back), TITLE)
+}
+
+/** Logs what went wrong at the issuer, and returns what to say of it. Throws anything else. */
+function noted({ log, oidc }: Counter, request: FastifyRequest, error: unknown) {
+  if (!(error instanceof OidcError)) throw error
+  if (error.reason !== 'declined') log.failure(error, request.context.requestId)
+  return problemOf(error, oidc.name)
+}
+
+function edgeOf({ store, oidc, config }: Counter, request: FastifyRequest): Edge {
+  return { store, oidc, site: siteOriginOf(request.context, config) }
+}
+
+const NOT_LINKED = 'No account here is linked with this sign-in. Sign in another way, and link it in Settings.'
+
+/** What to do once the issuer has identified somebody. */
+const outcomes = { confirm, link, invitation: acceptWith } as const
+
+async function provedBy({ store }: Edge, identity: OidcIdentity, now: number) {
+  const used = await useIdentity(store, identity, now)
+  return used === undefined ? undefined : ({ way: 'oidc', ...used, authenticatedAt: identity.authenticatedAt } as const)
+}
+
+async function confirm(
+  edge: Edge,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { subject, next }: OidcFlow,
+  identity: OidcIdentity,
+) {
+  const { store, site } = edge
+  const { now } = request.context
+  const session = await sessionOf(store, request, site)
+  if (session === undefined || String(session.id) !== subject) return refuse(request, reply, TOO_LATE, '/')
+  const proof = await provedBy(edge, identity, now)
+  const isOwn = proof?.accountId === session.accountId
+  if (!isOwn || !(await confirmSession(store, { proof, id: session.id, now }))) {
+    return refuse(request, reply, 'That sign-in is not linked with this account.', '/settings')
+  }
+  return reply.redirect(next, 303)
+}
+
+async function link(
+  { store, site }: Edge,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { subject, next }: OidcFlow,
+  identity: OidcIdentity,
+) {
+  const { now } = request.context
+  const session = await sessionOf(store, request, site)
+  if (session === undefined || String(session.id) !== subject) return refuse(request, reply, TOO_LATE, '/')
+  if (!isFreshSession(session, now)) return reply.redirect('/settings/oidc', 303)
+  const { accountId } = session
+  try {
+    await store.db.transaction().execute(db => linkIdentity(db, store, { accountId, identity, now }))
+  } catch (error) {
+    if (error instanceof RefusedError)
+      return refuse(request, reply, `That did not work: ${error.message}.`, '/settings')
+    throw error
+  }
+  return reply.redirect(next, 303)
+}
+
+async function acceptWith(
+  { store, site }: Edge,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { subject: secret, next }: OidcFlow,
+  identity: OidcIdentity,
+) {
+  const { authenticatedAt } = identity
+  const browser = request.headers['user-agent'] ?? ''
+  const accepted = { secret, browser, now: request.context.now }
+  const back = `${INVITATION_PATH}${secret}`
+  try {
+    const session = await acceptInvitation(store, { ...accepted, chosen: { way: 'oidc', identity, authenticatedAt } })
+    // The page of the invitation says that it does not work any more.
+    if (session === undefined) return await reply.redirect(back, 303)
+    return await reply
+      .header('Set-Cookie', sessionCookie(site, session.secret))
+      .header('Set-Cookie', await knownBrowserCookie(store, site, session.accountId))
+      .redirect(next, 303)
+  } catch (error) {
+    if (error instanceof RefusedError) return refuse(request, reply, `That did not work: ${error.message}.`, back)
+    throw error
+  }
+}
+
+function refuse(request: FastifyRequest, reply: FastifyReply, problem: string, back: string) {
+  return sendPlain(request, reply.code(403), problemPage(problem, back), TITLE)
+}
+
+const TITLE = 'Sign-in'
+
+function problemPage(problem: string, back: string): Html {
+  return html`
+    <div class="card stack">
+      <h1>That did not work</h1>
+      <p class="problem" role="alert">${problem}</p>
+      <p><a class="button" href="${back}">Back</a></p>
+    </div>
+  `
+}

@@ -1,0 +1,104 @@
+import { findLink } from '../../accounts/identities.ts'
+import type { Oidc } from '../../accounts/oidc.ts'
+import { removeIdentity } from '../../accounts/ways.ts'
+import { notFound } from '../../contract/errors.ts'
+import { card, facts } from '../components.ts'
+import { isFresh } from '../confirmation.ts'
+import { formPage, submit } from '../form-page.ts'
+import { html, type Html } from '../html.ts'
+import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
+import { type Page, redirect, view, type Visit } from '../page.ts'
+import { dateText, timeAgo } from '../text.ts'
+import { waysHere } from '../ways-here.ts'
+
+/** Linking the account with somebody at the issuer, and going on after it has confirmed who it is. */
+export const oidcPages: readonly Page[] = [
+  { path: '/settings/oidc', confirms: 'settings', handler: visit => showLinking(issuerOf(visit)) },
+  { path: '/settings/oidc/remove', handler: visit => showRemoving(issuerOf(visit)) },
+  {
+    method: 'POST',
+    path: '/settings/oidc/remove',
+    confirms: 'settings',
+    handler: visit =>
+      submit(
+        async () => {
+          const { accountId, id } = visit.viewer.session
+          await removeIdentity(visit.store, { accountId, here: waysHere(visit), keep: id })
+          return redirect('/settings?saved=oidc')
+        },
+        refusal => showRemoving(issuerOf(visit), refusal),
+      ),
+  },
+  {
+    path: '/confirm/continue',
+    async handler(visit) {
+      const kept = await readKeptForm(visit)
+      const isConfirmed = isFresh(visit)
+      const cookies = isConfirmed ? [noKeptForm(visit)] : []
+      if (kept === undefined) return redirect('/', { cookies })
+      const [field] = kept.fields
+      // Where no form is continued, this is the path of the page that asked.
+      if (kept.action === '/confirm' && field?.[0] === 'next') return redirect(field[1], { cookies })
+      return view({
+        title: isConfirmed ? 'Confirmed' : 'Not confirmed',
+        cookies,
+        body: html`
+          <form class="card narrow stack" method="post" action="${kept.action}">
+            <p>What you entered was kept.</p>
+            ${keptFields(kept)}
+            <div class="buttons"><button class="primary" autofocus>Go on</button><a class="button" href="/">Cancel</a></div>
+          </form>
+        `,
+      })
+    },
+  },
+]
+
+/** The card about the link in Settings. */
+export async function oidcCard({ store, viewer, now }: Visit, oidc: Oidc, message: Html): Promise<Html> {
+  const link = await findLink(store, viewer.session.accountId, oidc.issuer)
+  return card(
+    `Sign-in with ${oidc.name}`,
+    link === undefined
+      ? html`${message}<p>Signs you in to this account with your account there. Nothing else is read from it.</p>
+          <p><a class="button" href="/settings/oidc">Link</a></p>`
+      : html`${message}
+          ${facts([
+            ['Linked', dateText(viewer, link.linked_at)],
+            ['Last used', link.last_used_at === null ? 'Never' : timeAgo(viewer, link.last_used_at, now)],
+          ])}
+          <p><a class="button" href="/settings/oidc/remove" data-dialog>Remove link</a></p>`,
+  )
+}
+
+function issuerOf({ oidc }: Visit): Oidc {
+  if (oidc === undefined) throw notFound('Issuer')
+  return oidc
+}
+
+function showLinking({ name }: Oidc) {
+  return view({
+    section: 'settings',
+    title: `Link with ${name}`,
+    back: { path: '/settings', title: 'Settings' },
+    body: html`
+      <div class="card narrow stack">
+        <p>You sign in there next. Whoever can sign in there as the same person can then sign in to this account.</p>
+        <div class="buttons"><a class="button primary" href="/settings/oidc/start">Continue with ${name}</a><a class="button" href="/settings">Cancel</a></div>
+      </div>
+    `,
+  })
+}
+
+function showRemoving({ name }: Oidc, problem?: string) {
+  return formPage({
+    section: 'settings',
+    title: 'Remove link',
+    action: '/settings/oidc/remove',
+    problem,
+    button: 'Remove link',
+    isDangerous: true,
+    focusesButton: true,
+    body: html`<p>Remove the link with ${name}? It cannot sign in to this account any more, and every other browser is signed out.</p>`,
+  })
+}

@@ -1,0 +1,86 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { sampleService, signIn } from '../support/dashboard.ts'
+import { startIssuer } from '../support/issuer.ts'
+import { assertAccessible } from '../support/pages.ts'
+
+/** Signs in on the pages of the issuer. */
+async function signInThere(page: Page, name: string) {
+  await page.locator('input[name=login]').fill(name)
+  await page.locator('input[name=password]').fill('x')
+  await page.getByRole('button', { name: 'Sign-in' }).click()
+}
+
+for (const theme of ['light', 'dark'] as const) {
+  test(
+    `in a browser: linked, signed in, confirmed with a form kept, and removed, without a script from elsewhere: ${theme}`,
+    needsChromium,
+    async () => {
+      await using issuer = await startIssuer()
+      await using service = await sampleService(issuer.settings)
+      await using browser = await openPage({ viewport: { width: 320, height: 800 } })
+      const { page } = browser
+      const { url } = service
+      await page.context().addCookies([{ name: 'theme', value: theme, url }])
+      const check = async (what: string) => {
+        await assertAccessible(page, what)
+        assert.equal(
+          await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+          0,
+          what,
+        )
+      }
+      await page.goto(`${url}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+      await check('invitation')
+      await signIn(page, url)
+      await page.goto(`${url}/settings`)
+      await page.getByRole('link', { name: 'Link', exact: true }).click()
+      await check('linking')
+      await page.getByRole('link', { name: 'Continue with Example ID' }).click()
+      await signInThere(page, 'alex at home')
+      // The first time it asks whether to go on.
+      await page.getByRole('button', { name: 'Continue' }).click()
+      await page.waitForURL(`${url}/settings?saved=oidc`)
+      await check('settings')
+
+      await page.context().clearCookies({ name: 'session' })
+      await page.goto(`${url}/signin`)
+      await check('sign-in')
+      await page.getByRole('link', { name: 'Continue with Example ID' }).click()
+      await page.waitForURL(`${url}/`)
+
+      await service.store.db
+        .updateTable('browser_session')
+        .set({ created_at: Date.now() - 660_000, confirmed_at: null })
+        .execute()
+      await page.goto(`${url}/people`)
+      await page.getByRole('link', { name: 'Give access' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Username').fill('robin')
+      await dialog.getByRole('button', { name: 'Give access' }).click()
+      await dialog.getByRole('link', { name: 'Continue with Example ID' }).waitFor()
+      await check('confirmation')
+      await dialog.getByRole('link', { name: 'Continue with Example ID' }).click()
+      // It knows who it is, and asks all the same.
+      await signInThere(page, 'alex at home')
+      await page.waitForURL(`${url}/confirm/continue`)
+      await check('confirmed')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(`${url}/people?done=given`)
+
+      await page.goto(`${url}/settings`)
+      await page.getByRole('link', { name: 'Remove link' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove link' }).click()
+      await page.waitForURL(`${url}/settings?saved=oidc`)
+      // The page that asks again is a 403, and pages of the issuer load what is not there.
+      assert.deepEqual(
+        browser.problems.filter(problem => !problem.startsWith('console: Failed to load')),
+        [],
+      )
+    },
+  )
+}

@@ -1,0 +1,320 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
+import { world } from '../support/records.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+let issuer: Issuer
+before(async () => {
+  issuer = await startIssuer()
+})
+after(() => issuer.stop())
+
+async function oidcService(settings: Record<string, string> = {}) {
+  const service = await startService(world, { ...issuer.settings, ...settings })
+  await allowSignIn(service, 'ann')
+  return service
+}
+
+/** Goes to the issuer from a page, signs in there, and comes back. */
+async function goThere(person: Visitor, path: string, login: string, at = issuerVisitor(issuer.url)) {
+  const out = await person.get(path)
+  assert.equal(out.status, 303, out.text)
+  return back(person, await at.follow(out.to ?? '', login))
+}
+
+function back(person: Visitor, address: string) {
+  const { pathname, search } = new URL(address)
+  return person.get(pathname + search)
+}
+
+async function signedIn({ url }: TestService, username = 'ann') {
+  const person = visitor(url)
+  assert.equal((await person.signIn(username)).status, 303)
+  return person
+}
+
+async function link(person: Visitor, login: string) {
+  const seen = await goThere(person, '/settings/oidc/start', login)
+  assert.equal(seen.to, '/settings?saved=oidc', seen.text)
+}
+
+/** Makes every sign-in this old. */
+const age = ({ store }: TestService, minutes: number) =>
+  store.db
+    .updateTable('browser_session')
+    .set({ created_at: Date.now() - minutes * 60_000, confirmed_at: null })
+    .execute()
+
+const links = ({ store }: TestService) => store.db.selectFrom('linked_identity').selectAll().execute()
+
+test('an account is linked from Settings, and the issuer signs in to it from then on', async () => {
+  await using service = await oidcService()
+  const ann = await signedIn(service)
+  assert.match((await ann.get('/settings')).text, /Sign-in with Example ID/)
+  assert.match((await ann.get('/settings/oidc')).text, /href="\/settings\/oidc\/start"/)
+  await link(ann, 'somebody')
+  assert.match((await ann.get('/settings')).text, /Remove link/)
+
+  const other = visitor(service.url)
+  const form = await other.get('/signin?next=/keys')
+  assert.match(form.text, /href="\/signin\/oidc\?next=%2Fkeys">Continue with Example ID/)
+  const seen = await goThere(other, '/signin/oidc?next=%2Fkeys', 'somebody')
+  assert.equal(seen.to, '/keys')
+  const settings = (await other.get('/settings')).text
+  assert.match(settings, /<title>Lockstep – Settings/)
+  assert.match(settings, /data-title="How">Linked sign-in</)
+  await service.service.close()
+  const log = service.log.join('')
+  for (const word of ['somebody', 'code=', 'state=', 'the secret of the client']) assert.ok(!log.includes(word), word)
+})
+
+test('nobody is linked by a name, and nobody gets an account', async () => {
+  await using service = await oidcService()
+  const before = await service.store.db.selectFrom('account').selectAll().execute()
+  for (const login of ['ann', 'nobody', '1']) {
+    const person = visitor(service.url)
+    const seen = await goThere(person, '/signin/oidc', login)
+    assert.equal(seen.status, 403)
+    assert.match(seen.text, /No account here is linked/)
+    assert.equal(person.cookies.has('session'), false)
+  }
+  assert.deepEqual(await service.store.db.selectFrom('account').selectAll().execute(), before)
+  assert.deepEqual(await links(service), [])
+})
+
+test('a subject belongs to one account, and an account to one subject', async () => {
+  await using service = await oidcService()
+  await allowSignIn(service, 'ben')
+  const ann = await signedIn(service)
+  const ben = await signedIn(service, 'ben')
+  await link(ann, 'somebody')
+  const taken = await goThere(ben, '/settings/oidc/start', 'somebody')
+  assert.equal(taken.status, 403)
+  assert.match(taken.text, /linked with another account here/)
+  const second = await goThere(ann, '/settings/oidc/start', 'somebody else')
+  assert.match(second.text, /remove that link first/)
+  await link(ann, 'somebody')
+  assert.equal((await links(service)).length, 1)
+})
+
+test('the way back works once, in the browser that left, and with what the issuer sent', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  const leave = async () => {
+    const person = visitor(service.url)
+    const { to } = await person.get('/signin/oidc')
+    return { person, address: new URL(await issuerVisitor(issuer.url).follow(to ?? '', 'somebody')) }
+  }
+  const changed: [what: string, change: (query: URLSearchParams) => void][] = [
+    ['another iss', query => query.set('iss', 'http://127.0.0.1:1')],
+    ['no iss', query => query.delete('iss')],
+    ['another state', query => query.set('state', 'AAAA')],
+    ['no state', query => query.delete('state')],
+    ['another code', query => query.set('code', 'AAAA')],
+    ['no code', query => query.delete('code')],
+    ['two states', query => query.append('state', 'AAAA')],
+  ]
+  for (const [what, change] of changed) {
+    const { person, address } = await leave()
+    change(address.searchParams)
+    const seen = await back(person, address.href)
+    assert.equal(seen.status, 403, what)
+    assert.equal(person.cookies.has('session'), false, what)
+  }
+  const { person, address } = await leave()
+  const elsewhere = await back(visitor(service.url), address.href)
+  assert.equal(elsewhere.status, 400)
+  assert.match(elsewhere.text, /begun in another browser/)
+  const cookie = person.cookies.get('oidc') ?? ''
+  assert.equal((await back(person, address.href)).status, 303)
+  assert.equal(person.cookies.has('oidc'), false)
+  const replay = visitor(service.url)
+  replay.cookies.set('oidc', cookie)
+  assert.equal((await back(replay, address.href)).status, 403, 'the same address once more')
+})
+
+test('a sign-in that took more than ten minutes begins again', async t => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  const person = visitor(service.url)
+  const { to } = await person.get('/signin/oidc')
+  const address = await issuerVisitor(issuer.url).follow(to ?? '', 'somebody')
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
+  const seen = await back(person, address)
+  t.mock.timers.reset()
+  assert.equal(seen.status, 400)
+  assert.match(seen.text, /took too long/)
+})
+
+test('an invited person chooses the issuer, and makes a first API key without ever having a password', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'taken')
+  const secret = await createInvitation(service.store, 2, Date.now())
+  const path = `/invitation/${secret}`
+  const ben = visitor(service.url)
+  assert.match((await ben.get(path)).text, /Or Example ID/)
+  const taken = await goThere(ben, `${path}/oidc`, 'taken')
+  assert.match(taken.text, /linked with another account here/)
+  assert.equal((await ben.get(path)).status, 200, 'it is not used up')
+  assert.equal((await goThere(ben, `${path}/oidc`, 'ben')).to, '/')
+  assert.equal((await ben.get(path)).status, 404)
+  assert.equal((await ben.get(`${path}/oidc`)).to, path)
+  assert.match(
+    (await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: 'never' })).text,
+    /lks_[0-9A-Za-z]{36}/,
+  )
+  assert.match((await ben.get('/settings')).text, /Invitation used, sign-in linked/)
+  const refused = await ben.post('/settings/oidc/remove')
+  assert.equal(refused.status, 422)
+  assert.match(refused.text, /the only way to sign in/)
+})
+
+test('what needs a fresh sign-in is confirmed at the issuer, which must ask again, and the form is kept', async () => {
+  await using service = await oidcService()
+  const ann = await signedIn(service)
+  await link(ann, 'somebody')
+  assert.equal((await ann.post('/settings/password/remove')).to, '/settings?saved=password')
+  await age(service, 11)
+  const fields = { name: 'Kitchen "1"', scope: 'dtt:read', expires: '30d' }
+  const asked = await ann.post('/keys', fields)
+  assert.equal(asked.status, 403)
+  assert.doesNotMatch(asked.text, /type="password"/)
+  assert.match(asked.text, /href="\/confirm\/oidc"[^>]*>Continue with Example ID/)
+
+  const other = await goThere(ann, '/confirm/oidc', 'somebody else')
+  assert.match(other.text, /not linked with this account/)
+  const known = issuerVisitor(issuer.url)
+  const out = await ann.get('/confirm/oidc')
+  assert.equal(new URL(out.to ?? '').searchParams.get('max_age'), '0')
+  const confirmed = await back(ann, await known.follow(out.to ?? '', 'somebody'))
+  assert.equal(confirmed.to, '/confirm/continue')
+  const kept = await ann.get('/confirm/continue')
+  assert.match(kept.text, /action="\/keys"[^]*name="name" value="Kitchen &quot;1&quot;"/)
+  assert.match((await ann.post('/keys', fields)).text, /Your new key/)
+
+  // An issuer that knows who it is does not ask, unless it is told to.
+  await age(service, 11)
+  const lazy = await ann.get('/confirm/oidc')
+  const address = new URL(lazy.to ?? '')
+  address.searchParams.delete('max_age')
+  await service.store.db.updateTable('browser_session').set({ confirmed_at: 0 }).execute()
+  const slept = await known.follow(address.href, 'somebody')
+  const seen = await back(ann, slept)
+  assert.equal(seen.status, 403, 'without the time of the sign-in there it proves nothing')
+  assert.equal((await ann.post('/keys', fields)).status, 403)
+
+  await ann.get('/settings/export')
+  assert.equal((await goThere(ann, '/confirm/oidc', 'somebody')).to, '/confirm/continue')
+  assert.equal((await ann.get('/confirm/continue')).to, '/settings?confirmed=/settings/export')
+  assert.equal((await ann.get('/settings/export')).headers.get('Content-Type'), 'application/x-ndjson')
+})
+
+test('a sign-in for which the issuer asked long ago does not count as fresh', async t => {
+  await using service = await oidcService()
+  const known = issuerVisitor(issuer.url)
+  const ann = await signedIn(service)
+  assert.equal((await goThere(ann, '/settings/oidc/start', 'somebody', known)).status, 303)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
+  const other = visitor(service.url)
+  const seen = await goThere(other, '/signin/oidc', 'somebody', known)
+  const fields = { name: 'Kitchen', scope: 'dtt:read', expires: '30d' }
+  const asked = await other.post('/keys', fields)
+  // An issuer that does not ask again when it is told to, and says so.
+  const out = new URL((await other.get('/confirm/oidc')).to ?? '')
+  out.searchParams.set('max_age', '86400')
+  const stale = await back(other, await known.follow(out.href, 'somebody'))
+  const again = await other.post('/keys', fields)
+  t.mock.timers.reset()
+  assert.equal(seen.to, '/')
+  assert.equal(asked.status, 403)
+  assert.equal(stale.status, 403)
+  assert.match(stale.text, /was not accepted/)
+  assert.equal(again.status, 403)
+})
+
+test('a removed link lets nobody in, and its removal signs out every other browser', async () => {
+  await using service = await oidcService()
+  const ann = await signedIn(service)
+  await link(ann, 'somebody')
+  const other = visitor(service.url)
+  assert.equal((await goThere(other, '/signin/oidc', 'somebody')).status, 303)
+  assert.equal((await ann.post('/settings/oidc/remove')).to, '/settings?saved=oidc')
+  assert.equal((await other.get('/settings')).status, 303)
+  assert.equal((await goThere(visitor(service.url), '/signin/oidc', 'somebody')).status, 403)
+  assert.deepEqual(await links(service), [])
+})
+
+test('linking needs a fresh sign-in and a click on a page of this service', async () => {
+  await using service = await oidcService()
+  const ann = await signedIn(service)
+  const foreign = await ann.get('/settings/oidc/start', { 'Sec-Fetch-Site': 'cross-site' })
+  assert.equal(foreign.to, '/settings/oidc')
+  await age(service, 11)
+  assert.equal((await ann.get('/settings/oidc/start')).to, '/settings/oidc')
+  assert.equal((await ann.get('/settings/oidc')).status, 403)
+  assert.equal((await visitor(service.url).get('/settings/oidc/start')).to, '/signin')
+})
+
+test('another process of the service completes what one began', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  await using second = await startService([], { ...issuer.settings, LOCKSTEP_PUBLIC_URL: service.url }, service)
+  const person = visitor(service.url)
+  const { to } = await person.get('/signin/oidc')
+  const moved = visitor(second.url)
+  for (const [name, value] of person.cookies) moved.cookies.set(name, value)
+  const seen = await back(moved, await issuerVisitor(issuer.url).follow(to ?? '', 'somebody'))
+  assert.equal(seen.to, '/')
+})
+
+for (const [what, answer] of [
+  ['is away', undefined],
+  ['answers HTML', '<!doctype html><title>Maintenance</title>'],
+  [
+    'answers for another issuer',
+    JSON.stringify({ issuer: 'https://id.example', authorization_endpoint: 'https://id.example/auth' }),
+  ],
+] as const) {
+  test(`an issuer that ${what} does not keep anybody from signing in another way`, async () => {
+    const server = createServer((_, response) =>
+      response.setHeader('Content-Type', answer?.startsWith('{') ? 'application/json' : 'text/html').end(answer),
+    )
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    // It listens on TCP.
+    const { port } = server.address() as AddressInfo
+    if (answer === undefined) server.close()
+    await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: `http://127.0.0.1:${port}` })
+    for (let tries = 0; tries < 12; tries += 1) {
+      const seen = await visitor(service.url).get('/signin/oidc?next=/keys')
+      assert.equal(seen.status, 503)
+      assert.match(seen.text, /not possible to reach Example ID/)
+      assert.match(seen.text, /name="password"/)
+    }
+    const ann = await signedIn(service)
+    assert.equal((await ann.get('/settings/oidc/start')).status, 503)
+    const path = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
+    const ben = visitor(service.url)
+    assert.equal((await ben.get(`${path}/oidc`)).status, 503)
+    assert.equal((await ben.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
+    server.close()
+  })
+}
+
+test('without an issuer in the settings there is nothing of it', async () => {
+  await using service = await startService(world)
+  await allowSignIn(service, 'ann')
+  assert.doesNotMatch((await visitor(service.url).get('/signin')).text, /oidc/)
+  const ann = await signedIn(service)
+  assert.doesNotMatch((await ann.get('/settings')).text, /oidc/)
+  for (const path of ['/signin/oidc', '/signin/oidc/callback?code=x&state=y', '/confirm/oidc', '/settings/oidc']) {
+    assert.equal((await ann.get(path)).status, 404, path)
+  }
+})

@@ -1,0 +1,27 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Provider } from 'oidc-provider'
+
+/** An OpenID Connect issuer on a free port, which lets in everybody by the name that they enter. Prints its address. */
+
+const server = createServer()
+server.listen(0, '127.0.0.1', () => {
+  // It listens on TCP.
+  const { port } = server.address() as AddressInfo
+  const issuer = `http://127.0.0.1:${port}`
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: 'lockstep',
+        client_secret: 'the secret of the client',
+        redirect_uris: ['http://localhost/signin/oidc/callback'],
+      },
+    ],
+    cookies: { keys: ['a key'] },
+  })
+  // The service has its port only once it knows the issuer.
+  Object.assign(provider.Client.prototype, { redirectUriAllowed: () => true })
+  const handle = provider.callback()
+  server.on('request', (request, response) => handle(request, response))
+  process.stdout.write(`${issuer}\n`)
+})

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** An OpenID Connect issuer in a process of its own. */
+export interface Issuer extends AsyncDisposable {
+  readonly url: string
+  /** The settings of a service that uses it. */
+  readonly settings: Readonly<Record<string, string>>
+  stop(): Promise<void>
+}
+
+export async function startIssuer(): Promise<Issuer> {
+  const folder = await mkdtemp(join(tmpdir(), 'issuer-'))
+  const secretFile = join(folder, 'secret')
+  writeFileSync(secretFile, 'the secret of the client\n', { mode: 0o600 })
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./issuer-process.ts', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [printed] = (await once(child.stdout, 'data')) as [Buffer]
+  const url = printed.toString().trim()
+  const stop = async () => {
+    await ended(child)
+    await rm(folder, { recursive: true, force: true })
+  }
+  return {
+    url,
+    settings: {
+      LOCKSTEP_OIDC_ISSUER: url,
+      LOCKSTEP_OIDC_CLIENT_ID: 'lockstep',
+      LOCKSTEP_OIDC_CLIENT_SECRET_FILE: secretFile,
+      LOCKSTEP_OIDC_NAME: 'Example ID',
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+async function ended(child: ChildProcess) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill()
+  await once(child, 'exit')
+}
+
+/** A browser at the issuer: its cookies stay from one visit to the next. */
+export interface IssuerVisitor {
+  /** Signs in as somebody, unless the issuer knows who it is. Returns the address at the service that it leads back to. */
+  follow(address: string, login: string): Promise<string>
+}
+
+export function issuerVisitor(issuer: string): IssuerVisitor {
+  const cookies = new Map<string, string>()
+  const send = async (address: string, body?: URLSearchParams) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(address, {
+      redirect: 'manual',
+      headers: { Cookie: cookie, Accept: 'text/html' },
+      ...(body === undefined ? {} : { method: 'POST', body }),
+    })
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      if (value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return response
+  }
+  return {
+    async follow(address, login) {
+      let response = await send(address)
+      for (let step = 0; step < 12; step += 1) {
+        const location = response.headers.get('Location')
+        if (location !== null) {
+          const next = new URL(location, issuer).href
+          if (!next.startsWith(`${issuer}/`)) return next
+          response = await send(next)
+          continue
+        }
+        const page = await response.text()
+        const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(page) ?? []
+        const [, prompt = ''] = /name="prompt" value="([^"]*)"/.exec(page) ?? []
+        if (action === '') throw new Error(`the issuer answered ${response.status}: ${page.slice(0, 300)}`)
+        response = await send(new URL(action, issuer).href, new URLSearchParams({ prompt, login, password: 'x' }))
+      }
+      throw new Error('the issuer leads nowhere')
+    },
+  }
+}
