@@ -119,7 +119,7 @@ export function guarded(pool: pg.Pool): PostgresPool {
 }
 
 /** Integers are read as numbers: every stored one is within the safe integers. */
-const types: pg.CustomTypesConfig = {
+export const types: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(type, format) as (text: string) => unknown),
 }
