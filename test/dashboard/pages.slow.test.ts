@@ -1,6 +1,8 @@
 // engine: any
-import { describe } from 'node:test'
-import { needsChromium } from '../support/chromium.ts'
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { sampleService, signIn } from '../support/dashboard.ts'
 import { paths, testAccessible, testLargeText, testLongNames, testPaper, testWidth } from '../support/pages.ts'
 
 describe('every page in a browser', needsChromium, () => {
@@ -10,4 +12,26 @@ describe('every page in a browser', needsChromium, () => {
   testPaper(paths)
   for (const width of [320, 1440]) testLongNames(width, paths)
   for (const width of [768, 1440]) testLargeText(width, paths)
+
+  test('on a tablet tables of records show every column, all sections are on one line, and paper has no buttons', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width: 768, height: 900 } })
+    const { page } = browser
+    await signIn(page, service.url)
+    for (const path of ['/', '/training', '/locks']) {
+      await page.goto(service.url + path)
+      const table = page.locator('.scroll:has(> .records)').first()
+      const [content, view] = await table.evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])
+      // What is only heard takes a pixel.
+      assert.ok(content <= view + 1, `${path}: ${content} of ${view}`)
+      const lines = await page
+        .locator('.strip a')
+        .evaluateAll(links => new Set(links.map(link => link.getBoundingClientRect().top)).size)
+      assert.equal(lines, 1, path)
+    }
+    await page.goto(`${service.url}/keys`)
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await page.locator('main :is(button, .button):visible').count(), 0)
+    assert.deepEqual(browser.problems, [])
+  })
 })
