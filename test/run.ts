@@ -41,6 +41,7 @@ const FIRST: readonly (readonly string[])[] = [
     'dashboard/chart-details',
     'dashboard/light',
     'dashboard/lists',
+    'dashboard/marks',
     'dashboard/period',
     'dashboard/screens',
   ],

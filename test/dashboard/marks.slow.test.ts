@@ -1,0 +1,69 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
+import { drawCharts } from '../support/pages.ts'
+import { distanceFrom } from '../support/pixels.ts'
+import type { TestService } from '../support/service.ts'
+
+/** Marks that look alike differ by less. */
+const VISIBLE = 8
+
+describe('marks on screens and on paper', needsChromium, () => {
+  let service: TestService
+  before(async () => {
+    service = await sampleService()
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  const looks = {
+    'on paper': { media: 'print', forcedColors: 'none' },
+    'in forced colours': { media: 'screen', forcedColors: 'active' },
+  } as const
+  for (const [look, media] of Object.entries(looks)) {
+    test(`days, results and dots can be told apart ${look}`, async () => {
+      await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })
+      const { page } = browser
+      await startSession(page, service.url)
+      await page.emulateMedia(media)
+      for (const path of ['/', '/locks']) {
+        await page.goto(service.url + path)
+        const days = ['none', 'one', 'more'].map(name => page.locator(`.calendar .day.${name}:not(.under)`).first())
+        const [none = 0, one = 0, more = 0] = await inkOf(page, days)
+        assert.ok(one > none + VISIBLE && more > one + VISIBLE, `${path}: ${none}, ${one}, ${more}`)
+      }
+      await page.goto(`${service.url}/training?range=1y`)
+      await drawCharts(page)
+      await page.evaluate(() => globalThis.scrollTo(0, 0))
+      for (const [filled, hollow] of [
+        ['#grades .mark.filled', '#grades .mark.hollow'],
+        ['#grades circle[fill="var(--accent)"]', '#grades circle[fill="var(--card)"]'],
+        ['.result.passed', '.result:not(.passed)'],
+      ] as const) {
+        const [dark = 0, light = 0] = await inkOf(page, [page.locator(filled).first(), page.locator(hollow).first()])
+        assert.ok(light > VISIBLE && dark > light + VISIBLE, `${filled}: ${dark}, ${light}`)
+      }
+      const [line = 0] = await inkOf(page, [page.locator('#grades .mark.line')])
+      assert.ok(line > VISIBLE, `the line of the legend: ${line}`)
+    })
+  }
+})
+
+/** How much is drawn in the middle of each, compared with the card behind it. */
+async function inkOf(page: Page, marks: readonly Locator[]): Promise<number[]> {
+  const background = await page
+    .locator('.card')
+    .first()
+    .evaluate(card => getComputedStyle(card).backgroundColor)
+  const inks: number[] = []
+  for (const mark of marks) {
+    const box = await mark.boundingBox()
+    assert.ok(box)
+    // The mark of a result is in front of its word.
+    const width = Math.min(box.width, 24)
+    inks.push(await distanceFrom(page, { ...box, width, height: Math.max(2, box.height) }, background))
+  }
+  return inks
+}
