@@ -3,7 +3,7 @@ import { MAX_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { readWays, type Ways } from '../accounts/ways.ts'
 import { isFreshSession } from './fresh.ts'
 import { html, type Html, nothing } from './html.ts'
-import { keepForm, type KeptForm, keptFields } from './kept-form.ts'
+import { keepForm, type KeptForm, keptFields, noKeptForm } from './kept-form.ts'
 import { type Page, type PageResult, redirect, type Section, sections, view, type Visit } from './page.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { checkPasskey, checkPassword } from './proof-check.ts'
@@ -75,7 +75,7 @@ async function ask(visit: Visit, section: Section, kept: AskedForm): Promise<Pag
   const { path, title } = sections[section]
   const ways = await readWays(store, viewer.session.accountId, waysHere(visit))
   // On the way to the issuer and back, the form is kept in a cookie.
-  const cookie = ways.isLinked ? await keepForm(visit, kept) : undefined
+  const cookie = ways.isLinked ? ((await keepForm(visit, kept)) ?? noKeptForm(visit)) : undefined
   return view({
     section,
     title: 'Confirm',

@@ -1,10 +1,12 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { chmodSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
+import { run } from '../support/command.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
 import { world } from '../support/records.ts'
@@ -210,6 +212,10 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   assert.equal(seen.status, 403, 'without the time of the sign-in there it proves nothing')
   assert.equal((await ann.post('/keys', fields)).status, 403)
 
+  // A form that is too long for a cookie is not kept, and no earlier one is continued in its place.
+  await ann.post('/keys', { ...fields, name: 'x'.repeat(5000) })
+  assert.equal((await ann.get('/confirm/continue')).to, '/')
+
   await ann.get('/settings/export')
   assert.equal((await goThere(ann, '/confirm/oidc', 'somebody')).to, '/confirm/continue')
   assert.equal((await ann.get('/confirm/continue')).to, '/settings?confirmed=/settings/export')
@@ -307,6 +313,27 @@ for (const [what, answer] of [
     server.close()
   })
 }
+
+test('a service whose issuer is not set up completely does not start, and says what is missing', async () => {
+  const { LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file = '', ...rest } = issuer.settings
+  const startWith = (env: Record<string, string>) =>
+    run(['serve', '--port', '0', '--database', 'sqlite::memory:'], { env })
+  const cases: [env: Record<string, string>, says: RegExp][] = [
+    [{ ...rest, LOCKSTEP_OIDC_CLIENT_ID: '' }, /LOCKSTEP_OIDC_CLIENT_ID must be set/],
+    [{ ...rest, LOCKSTEP_OIDC_ISSUER: 'http://id.example' }, /LOCKSTEP_OIDC_ISSUER must be an https address/],
+    [{ ...rest, LOCKSTEP_OIDC_CLIENT_SECRET_FILE: `${file}-missing` }, /_SECRET_FILE: .* cannot be read/],
+  ]
+  for (const [env, says] of cases) {
+    const { code, stderr } = await startWith(env)
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, says)
+  }
+  chmodSync(file, 0o644)
+  const { code, stderr } = await startWith({ ...rest, LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file })
+  chmodSync(file, 0o600)
+  assert.equal(code, 2)
+  assert.match(stderr, /others can read/)
+})
 
 test('without an issuer in the settings there is nothing of it', async () => {
   await using service = await startService(world)
