@@ -20,6 +20,8 @@ const { values: flags } = parseArgs({
     accounts: { type: 'string', default: '1000' },
     sessions: { type: 'string', default: '20' },
     templates: { type: 'string', default: '50' },
+    /** So many accounts have an API key and send requests, in a random order. */
+    tokens: { type: 'string', default: '1000' },
     /** An empty PostgreSQL database to measure as well. */
     postgres: { type: 'string' },
     /** Shapes whose name contains this. */
@@ -105,7 +107,7 @@ async function measureAll() {
 
   const tables: string[] = []
   for (const [name, url] of stores) {
-    const all = requestsByShape(tokensOf.get(name) ?? new Map(), size, 2000)
+    const all = requestsByShape(tokensOf.get(name) ?? new Map(), size, Math.max(2000, Number(flags.tokens)))
     const candidates: Candidate[] = [
       { name: 'floor', start: startFloor },
       { name, start: () => startService(url, []) },
@@ -136,7 +138,7 @@ async function filled(name: string, url: string): Promise<ReadonlyMap<number, st
   // This function wrote it.
   if (kept !== undefined && existsSync(kept))
     return new Map(JSON.parse(readFileSync(kept, 'utf8')) as [number, string][])
-  const tokens = await fill(url, size, Math.min(1000, size.accounts))
+  const tokens = await fill(url, size, Math.min(Number(flags.tokens), size.accounts))
   if (kept !== undefined) writeFileSync(kept, JSON.stringify([...tokens]), { mode: 0o600 })
   return tokens
 }

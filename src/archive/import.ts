@@ -84,7 +84,8 @@ class WholeArchive extends ImportStaging {
     }
     // After an error, the comparison only finds further errors and needs no lock.
     const isRefused = rejects instanceof Errors && rejects.count > 0
-    return isRefused ? finish() : store.locked(db, finish)
+    const work = () => this.inStore(finish)
+    return isRefused ? work() : store.locked(db, work)
   }
 }
 

@@ -77,7 +77,7 @@ export function openIntake(store: Store, options: IntakeOptions): Intake {
         const batch = new IntakeBatch(db, store.engine, options, records)
         await batch.stage(owners)
         return lockRecords(store, db, async () => {
-          const report = await batch.store(Date.now())
+          const report = await batch.inStore(() => batch.store(Date.now()))
           await within?.(db, report)
           return report
         })
@@ -156,6 +156,10 @@ class IntakeBatch {
     }
     await this.#incoming.flush()
     await this.#incoming.compareLines()
+  }
+
+  inStore<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#incoming.inStore(work)
   }
 
   async store(now: number): Promise<BatchReport> {

@@ -3,6 +3,7 @@ import { account, partnership } from './account-kinds.ts'
 import type { Cell, Kind } from './kind.ts'
 import { type KindReport, MAX_LISTED, type Outcome } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
+import { isDistributed, withLocalRecords } from '../store/distributed.ts'
 import { compareLines, compareWithStore } from './staging-comparison.ts'
 import { conflicts, differs, isSame, newValue, refreshes, same } from './staging-conditions.ts'
 import { StagingTables } from './staging-tables.ts'
@@ -10,6 +11,18 @@ import { noteAdded, noteReplaced } from './unfinished-import.ts'
 
 /** Compares staged rows and moves them into the store. The statements are the same on both engines. */
 export class ImportStaging extends StagingTables {
+  #isDistributed = false
+
+  /** Runs work that compares the rows with the store, or moves them into it. */
+  async inStore<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.options.engine === 'sqlite') return work()
+    this.#isDistributed = await isDistributed(text => sql.raw(text).execute(this.db))
+    if (!this.#isDistributed) return work()
+    const records = [...this.batches.keys()].filter(({ isOwned }) => isOwned)
+    const named = records.map(kind => ({ table: kind.table, ids: `select id from ${this.tableOf(kind)}` }))
+    return withLocalRecords(this.db, named, work)
+  }
+
   compareLines(): Promise<void> {
     return compareLines(this)
   }
@@ -50,8 +63,9 @@ export class ImportStaging extends StagingTables {
     if (this.options.onConflict === 'replace') {
       // Accounts may swap names, so each first gets a name that no account can have.
       await this.run(
-        `update account set username = '\u0001' || id where exists (
-          select 1 from ${this.tableOf(account)} as incoming where incoming.id = account.id and incoming.username <> account.username)`,
+        `update account set username = '\u0001' || id where id in (
+          select incoming.id from ${this.tableOf(account)} as incoming join account as stored on stored.id = incoming.id
+          where incoming.username <> stored.username)`,
       )
     }
     const reports: KindReport[] = []
@@ -132,7 +146,14 @@ export class ImportStaging extends StagingTables {
         `(${some}) as incoming join account as stored on stored.id = incoming.id`,
       )
     }
-    await this.run(`update account set as_of = known.newest from (${some}) as known where known.id = account.id`)
+    await this.run(
+      this.#isDistributed
+        ? // An update of a table that every server has cannot read one that only this server has.
+          `insert into account (id, username, document, etag, as_of)
+            select stored.id, username, document, etag, newest from (${some}) as known join account as stored on stored.id = known.id
+            on conflict (id) do update set as_of = excluded.as_of`
+        : `update account set as_of = known.newest from (${some}) as known where known.id = account.id`,
+    )
     return this.run(`delete from incoming_newest where id in (select id from (${some}) as known)`)
   }
 
@@ -158,7 +179,7 @@ export class ImportStaging extends StagingTables {
     const written = await this.run(
       `insert into ${table} (${columns.join(', ')})
         select ${columns.join(', ')} from ${this.tableOf(kind)} as incoming
-        where ${conflicting > replaced ? `not ${conflicts(kind)}` : '1 = 1'} order by ${key.join(', ')}
+        where ${conflicting > replaced ? `not ${conflicts(kind)}` : '1 = 1'} and ${this.#isWritten(kind)} order by ${key.join(', ')}
         on conflict (${primaryKey.join(', ')}) do ${
           replaced + refreshed === 0
             ? 'nothing'
@@ -169,6 +190,13 @@ export class ImportStaging extends StagingTables {
       await noteChangedRecords(this.db, table, sql.raw(`select owner_id from ${this.tableOf(kind)}`))
     const added = written - replaced - refreshed
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
+  }
+
+  /** Where every server has a table, its rows count as written even if nothing changes, so these are left out. */
+  #isWritten(kind: Kind): string {
+    if (!this.#isDistributed || kind.isOwned) return '1 = 1'
+    return `not exists (select 1 from ${kind.table} as stored
+      where ${same(kind, 'stored')} and not (${differs(kind, 'stored')} or ${refreshes(kind, 'incoming', 'stored')}))`
   }
 
   /** How many rows are stored with other content, and how many with the same content but older extra fields or `as_of`. */

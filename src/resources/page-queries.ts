@@ -69,9 +69,12 @@ export interface RowSource<Values> {
 export function pageQueries<Values>({ rows, row, revisions, onlyRecords }: RowSource<Values>): PageQueries<Values> {
   const etags = sql`string_agg(etag, ',') as etags`
   const positions = sql`string_agg(position, ',') as positions`
-  // In the statement of the rows, so that both are of one moment.
-  const counted = (param: Params<Values>) =>
-    sql`count(*) as count, ${revisions === undefined ? sql`null` : sql`(${revisions(param)})`} as revisions`
+  // In the statement of the rows, so that both are of one moment, which several servers do not have.
+  const revision = (param: Params<Values>) => {
+    if (revisions === undefined) return sql`null`
+    return param.isDistributed ? sql`string_agg(etag, ',')` : sql`(${revisions(param)})`
+  }
+  const counted = (param: Params<Values>) => sql`count(*) as count, ${revision(param)} as revisions`
   const shownEtags = revisions === undefined ? etags : sql`null as etags`
   const page = (shownPositions: RawBuilder<unknown>) =>
     query<Values, PageRow>(
@@ -89,7 +92,12 @@ export function pageQueries<Values>({ rows, row, revisions, onlyRecords }: RowSo
         from (${rows(param)}) as page`,
       onlyRecords,
     ),
-    revisions: revisions && query(param => sql`select (${revisions(param)}) as revisions`, onlyRecords),
+    revisions:
+      revisions &&
+      query(
+        param => sql`select ${param.isDistributed ? sql`null` : sql`(${revisions(param)})`} as revisions`,
+        onlyRecords,
+      ),
     chunk: query(
       param => sql`
         select substr(document, ${param('start')}, ${sql.lit(CHUNK_CHARACTERS)}) as text, etag

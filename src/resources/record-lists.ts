@@ -147,6 +147,8 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
     param.engine === 'postgres' && access.owners !== 1
       ? sql`limit cast(${param('limit')} as bigint) + cast(${param('offset')} as bigint)`
       : sql``
+  // Rows of several servers are joined in their order only if the ordered query ends with a limit or an offset.
+  const end = param.isDistributed ? sql`offset 0` : sql``
   const branches = isReadableByOwner(param, access).map(
     readable => sql`select * from (select ${keys} from ${table} ${selection(form, param, readable)} ${limit}) as owned`,
   )
@@ -154,8 +156,14 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
     select ${shownColumns(view)}, ${order === 'newest' ? sql`position.at` : sql`'0'`} || '.' || position.id as position
     from (${sql.join(branches, sql` union all `)}
       order by ${ordering(order)} limit ${param('limit')} offset ${param('offset')}) as position
-    join ${table} as record on ${isSame}
-    order by ${ordering(order, 'position.')}`
+    join ${table} as record on ${isSame} ${onServersOf(access.owners, param)}
+    order by ${ordering(order, 'position.')} ${end}`
+}
+
+/** Where records are distributed: keeps a join of several owners away from servers that have nothing of them. */
+function onServersOf(owners: AccessForm['owners'], param: Params<ListValues>): RawBuilder<unknown> {
+  if (!param.isDistributed || owners === 'many') return sql``
+  return sql`and record.owner_id in (${sql.join(param.each(access => access.owners, owners))})`
 }
 
 /** The rows that belong to the list, in its order. */

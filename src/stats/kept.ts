@@ -108,19 +108,24 @@ async function readDataVersion(store: Store): Promise<number> {
   return row?.data_version ?? NaN
 }
 
-/** A text that changes with every write of records of an account; undefined if there is no such account. */
+/**
+ * A text that changes with every write of records of an account; undefined if there is no such account. Records that are
+ * distributed have none: it could be visible before them.
+ */
 async function readRevision(store: Store, owner: number): Promise<string | undefined> {
   const [row] = await store.read(revision, { owner })
-  return row?.revision
+  return row?.revision ?? undefined
 }
 
 const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
-const revision = query<{ owner: number }, { revision: string }>(
+const revision = query<{ owner: number }, { revision: string | null }>(
   param => sql`
-    select ${sql.join(
-      recordTables.map(table => sql`cast(${sql.ref(`${table}_revision`)} as text)`),
-      sql` || ' ' || `,
-    )} as revision
+    select ${param.isDistributed ? sql`null` : revisions} as revision
     from account where id = ${param('owner')}`,
+)
+
+const revisions = sql.join(
+  recordTables.map(table => sql`cast(${sql.ref(`${table}_revision`)} as text)`),
+  sql` || ' ' || `,
 )

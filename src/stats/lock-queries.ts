@@ -1,7 +1,7 @@
-import { sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from '../vendor/kysely.js'
 import { isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
-import { query } from '../store/query.ts'
+import { type Params, query } from '../store/query.ts'
 import {
   lockEnd,
   type LockEvent,
@@ -152,17 +152,35 @@ export function rulesOf({
 }
 
 // The templates of other accounts count too: all that a reader learns of them is what they hide.
-export const ruleColumns = sql.raw(
-  ['is_test_lock', 'is_time_displayed']
-    .map(column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`)
-    .join(', '),
-)
+export function ruleColumns({ isDistributed }: Pick<Params<unknown>, 'isDistributed'>): RawBuilder<unknown> {
+  if (isDistributed) return sql.raw(RULES.join(', '))
+  return sql.raw(
+    RULES.map(
+      column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`,
+    ).join(', '),
+  )
+}
 
-const lockColumns = sql`id, at, lock_state, is_active, template_id, ${ruleColumns}, ended_at, events`
+/** The lock sessions that are readable, with what `ruleColumns` shows. */
+export function lockSessions(
+  { isDistributed }: Pick<Params<unknown>, 'isDistributed'>,
+  readable: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  if (!isDistributed) return sql`lock_session`
+  // The templates are of several owners, so they are found before the sessions are joined with them.
+  return sql`lock_session left join (
+    select id as rules_id, ${sql.raw(RULES.map(column => `max(${column}) as ${column}`).join(', '))} from lock_template
+    where id in (select template_id from lock_session where ${readable}) group by id) as rules on rules_id = template_id`
+}
+
+const RULES = ['is_test_lock', 'is_time_displayed']
+
+const lockColumns = (param: Params<OwnerAccess>) =>
+  sql`id, at, lock_state, is_active, template_id, ${ruleColumns(param)}, ended_at, events`
 
 const locksSince = query<OwnerAccess & { from: number }, LockRow>(
   param => sql`
-    select ${lockColumns} from lock_session
+    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id`,
 )
@@ -183,27 +201,27 @@ const practiceTemplatesById = query<{ ids: readonly number[] }, { id: number }>(
 
 const locksById = query<OwnerAccess & { ids: readonly number[] }, LockRow>(
   param => sql`
-    select ${lockColumns} from lock_session
+    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
 const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(
   param => sql`
-    select ${lockColumns} from lock_session
+    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param('limit')}`,
 )
 
 const runningLockSession = query<OwnerAccess, LockRow>(
   param => sql`
-    select ${lockColumns} from lock_session
+    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
 
 const activeLockSession = query<OwnerAccess, LockRow & { document: string }>(
   param => sql`
-    select ${lockColumns}, document from lock_session
+    select ${lockColumns(param)}, document from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )

@@ -20,7 +20,7 @@ import {
   parseEvents,
   plannedEnd,
 } from './intervals.ts'
-import { ruleColumns, rulesOf } from './lock-queries.ts'
+import { lockSessions, ruleColumns, rulesOf } from './lock-queries.ts'
 
 /** A lock session with its record. */
 export interface LockDetails {
@@ -150,7 +150,8 @@ interface SessionRow {
 
 const sessionById = query<Access & { id: number }, SessionRow>(
   param => sql`
-    select owner_id, at, template_id, ${ruleColumns}, is_active, ended_at, events, document from lock_session
+    select owner_id, at, template_id, ${ruleColumns(param)}, is_active, ended_at, events, document
+    from ${lockSessions(param, isReadable(param, ANY_SESSIONS))}
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )
 

@@ -4,7 +4,7 @@ import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
 import type { PrimaryLocator } from './primary-locator.ts'
 import { StoreError, type StoreUnavailableError } from './store.ts'
 
-interface PoolOptions {
+export interface PoolOptions {
   /** For one statement; unlimited if undefined. */
   readonly statementTimeoutMs: number | undefined
   readonly lockTimeoutMs: number
@@ -14,6 +14,8 @@ interface PoolOptions {
   readonly applicationName?: string
   /** Settings of the server for each session. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Runs on each new connection. */
+  readonly prepare?: (client: pg.ClientBase) => Promise<void>
 }
 
 /** The name under which the server lists the connections of this program. */
@@ -28,11 +30,12 @@ export function makePool(server: string | PrimaryLocator, options: PoolOptions):
     minConnections = 0,
     maxConnections,
     settings = {},
+    prepare = async () => {},
   } = options
   const pool = new pg.Pool({
     ...(typeof server === 'string'
-      ? { connectionString: withSettings(server, settings) }
-      : toLocatedServer(server, settings)),
+      ? { connectionString: withSettings(server, settings), verify: calling(prepare) }
+      : toLocatedServer(server, settings, prepare)),
     types,
     min: minConnections,
     max: maxConnections,
@@ -63,7 +66,11 @@ function withSettings(url: string, settings: NonNullable<PoolOptions['settings']
 }
 
 /** Options of a pool whose connections go to the server that accepts writes when they are opened. */
-function toLocatedServer(locator: PrimaryLocator, settings: NonNullable<PoolOptions['settings']>): pg.PoolConfig {
+function toLocatedServer(
+  locator: PrimaryLocator,
+  settings: NonNullable<PoolOptions['settings']>,
+  prepare: NonNullable<PoolOptions['prepare']>,
+): pg.PoolConfig {
   class LocatedClient extends pg.Client {
     readonly server: string
 
@@ -75,10 +82,16 @@ function toLocatedServer(locator: PrimaryLocator, settings: NonNullable<PoolOpti
   }
   return {
     Client: LocatedClient,
-    verify(client, done) {
-      if (client instanceof LocatedClient) void locator.verify(client, client.server).then(() => done(), done)
-    },
+    verify: calling(async client => {
+      if (client instanceof LocatedClient) await locator.verify(client, client.server)
+      await prepare(client)
+    }),
   }
+}
+
+/** The function as the pool calls it. */
+function calling(work: (client: pg.PoolClient) => Promise<void>): NonNullable<pg.PoolConfig['verify']> {
+  return (client, done) => void work(client).then(() => done(), done)
 }
 
 /** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
+import { isDistributed, type KnownDistribution } from './distributed.ts'
 import { isConnectionLost, isInDoubt, translate } from './postgres-errors.ts'
 import { connect } from './postgres-pool.ts'
 import { PreparedStatement, runPrepared } from './postgres-read.ts'
@@ -9,26 +10,51 @@ import type { Tables } from './tables.ts'
 export type Reader = <Values extends object, Row>(query: Query<Values, Row>, values: Values) => Promise<Row[]>
 
 /** Runs compiled queries on a pool, as prepared statements. Retries once if the connection was lost. */
-export function makeReader(db: Kysely<Tables>, pool: pg.Pool): Reader {
+export function makeReader(db: Kysely<Tables>, pool: pg.Pool, known: KnownDistribution): Reader {
   const statements = new WeakMap<object, PreparedStatement>()
   let prepared = 0
 
-  const prepare = (query: Query<never, unknown>) => {
-    const statement = new PreparedStatement(compile(db, 'postgres', query), `read_${(prepared += 1)}`)
+  let detecting: Promise<boolean> | undefined
+
+  const prepare = async (query: Query<never, unknown>) => {
+    if (known.isDistributed === undefined) {
+      detecting ??= retried(() => detect(pool)).finally(() => (detecting = undefined))
+      known.isDistributed = await detecting
+    }
+    const compiled = compile(db, 'postgres', query, known.isDistributed)
+    const statement = new PreparedStatement(compiled, `read_${(prepared += 1)}`)
     statements.set(query, statement)
     return statement
   }
 
   return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
-    const statement = statements.get(query) ?? prepare(query)
     try {
-      return await run<Row>(pool, statement, values).catch((error: unknown) => {
-        if (isConnectionLost(error)) return run<Row>(pool, statement, values)
-        throw error
-      })
+      const statement = statements.get(query) ?? (await prepare(query))
+      return await retried(() => run<Row>(pool, statement, values))
     } catch (error) {
       throw translate(error)
     }
+  }
+}
+
+async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isConnectionLost(error)) return work()
+    throw error
+  }
+}
+
+/** Whether records are distributed. If so, the connection, whose plans could not be, is closed. */
+async function detect(pool: pg.Pool): Promise<boolean> {
+  const client = await connect(pool)
+  let found: boolean | undefined
+  try {
+    found = await isDistributed(text => client.query(text))
+    return found
+  } finally {
+    client.release(found !== false)
   }
 }
 

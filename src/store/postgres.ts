@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from '../vendor/kysely.js'
 import type pg from 'pg'
+import { allowDistributedPlans, type KnownDistribution } from './distributed.ts'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'
-import { APPLICATION_NAME, guarded, makePool } from './postgres-pool.ts'
+import { APPLICATION_NAME, guarded, makePool, type PoolOptions } from './postgres-pool.ts'
 import { parseAddress } from './postgres-address.ts'
 import { makeReader, type Reader } from './postgres-reader.ts'
 import { locatePrimary, type PrimaryLocator } from './primary-locator.ts'
@@ -32,8 +33,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   // One stays open, so that others can see that a process uses the database.
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
-  const readPool = makePool(url, { ...limits, ...READING })
-  const readPrimary = makeReader(db, readPool)
+  const { read: readPrimary, close: closeReading } = openReader(db, url, limits)
   const replicas = openReplicas(db, { primary: url, locator, readUrls })
   const primary = watchPrimary(makePool(url, MONITORING))
   const readRecords = replicas === undefined ? readPrimary : readFrom(replicas, readPrimary)
@@ -60,7 +60,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
     freeBytes: undefined,
     primary,
     async close() {
-      await Promise.all([replicas?.close(), primary.close(), readPool.end(), locator?.close()])
+      await Promise.all([replicas?.close(), primary.close(), closeReading(), locator?.close()])
       // Kysely ends only a pool that it has used.
       await db.destroy()
       if (!pool.ended) await pool.end()
@@ -93,6 +93,16 @@ const MONITORING = { statementTimeoutMs: 800, lockTimeoutMs: 800, connectTimeout
 
 type Replicas = ReturnType<typeof watchReplicas>
 
+/** Reads on connections of their own. */
+function openReader(db: Kysely<Tables>, server: string | PrimaryLocator, limits: ReadLimits) {
+  const known: KnownDistribution = { isDistributed: undefined }
+  const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, known)
+  const pool = makePool(server, { ...limits, ...READING, prepare })
+  return { read: makeReader(db, pool, known), close: () => pool.end() }
+}
+
+type ReadLimits = Pick<PoolOptions, 'statementTimeoutMs' | 'lockTimeoutMs' | 'connectTimeoutMs' | 'applicationName'>
+
 interface ReplicaServers {
   readonly primary: string | PrimaryLocator
   readonly locator: PrimaryLocator | undefined
@@ -102,8 +112,7 @@ interface ReplicaServers {
 function openReplicas(db: Kysely<Tables>, { primary, locator, readUrls }: ReplicaServers): Replicas | undefined {
   if (readUrls.length === 0) return undefined
   const replicas = readUrls.map(readUrl => {
-    const pool = makePool(readUrl, { ...ON_REPLICA, ...READING })
-    return { monitor: makePool(readUrl, MONITORING), read: makeReader(db, pool), close: () => pool.end() }
+    return { monitor: makePool(readUrl, MONITORING), ...openReader(db, readUrl, ON_REPLICA) }
   })
   return watchReplicas(makePool(primary, MONITORING), replicas, timeline => locator?.isCurrent(timeline) ?? true)
 }

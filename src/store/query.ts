@@ -7,7 +7,7 @@ import type { Tables } from './tables.ts'
  * `Values` are the values it takes, `Row` is what comes back.
  */
 export interface Query<Values, Row> {
-  readonly build: (engine: Engine) => RawBuilder<Row>
+  readonly build: (engine: Engine, isDistributed?: boolean) => RawBuilder<Row>
   /** Whether it reads nothing but records, which a replica has too. */
   readonly onlyRecords: boolean
   /** Type only: a run may pass more values than the query needs. */
@@ -17,6 +17,8 @@ export interface Query<Values, Row> {
 export interface Params<Values> {
   /** The engine the query is built for. */
   readonly engine: Engine
+  /** Whether records are distributed by their owner, and those of different owners cannot be joined. */
+  readonly isDistributed: boolean
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
   /** A parameter for each of the first `count` items of a list. */
   each<Item>(list: (values: Values) => readonly Item[], count: number): RawBuilder<Item>[]
@@ -33,7 +35,7 @@ export function query<Values, Row>(
   build: (param: Params<Values>) => RawBuilder<Row>,
   onlyRecords = false,
 ): Query<Values, Row> {
-  return { onlyRecords, build: engine => build(makeParams(engine)) }
+  return { onlyRecords, build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
 }
 
 /** A query of records alone: it may be a few seconds behind, like the replica that answers it. */
@@ -47,8 +49,13 @@ export interface Compiled {
   readonly parameters: (values: object) => unknown[]
 }
 
-export function compile(db: Kysely<Tables>, engine: Engine, { build }: Query<never, unknown>): Compiled {
-  const compiled = build(engine).compile(db)
+export function compile(
+  db: Kysely<Tables>,
+  engine: Engine,
+  { build }: Query<never, unknown>,
+  isDistributed = false,
+): Compiled {
+  const compiled = build(engine, isDistributed).compile(db)
   const readers = compiled.parameters.map(parameter =>
     // A query is built with its own placeholders alone, and is only run with its own values.
     parameter instanceof Placeholder ? (parameter as Placeholder<object>).read : () => parameter,
@@ -65,13 +72,14 @@ class Placeholder<Values> {
   }
 }
 
-function makeParams<Values>(engine: Engine): Params<Values> {
+function makeParams<Values>(engine: Engine, isDistributed: boolean): Params<Values> {
   // sql.val types a parameter by the placeholder in it; what runs in its place is the value that it reads.
   const placeholder = <Value>(read: (values: Values) => unknown) =>
     sql.val(new Placeholder(read)) as unknown as RawBuilder<Value>
   const param = <Name extends keyof Values & string>(name: Name) => placeholder<Values[Name]>(values => values[name])
   return Object.assign(param, {
     engine,
+    isDistributed,
     each: <Item>(list: (values: Values) => readonly Item[], count: number) =>
       Array.from({ length: count }, (_, index) => placeholder<Item>(values => list(values)[index])),
     rows: (list: (values: Values) => readonly number[]) => {

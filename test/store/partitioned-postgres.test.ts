@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { sql } from '../../src/vendor/kysely.js'
-import { importArchive, ImportError } from '../../src/archive/import.ts'
+import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { testOnEmptyPostgres } from '../support/engines.ts'
-import { everyAnswer, makers, readersToken, records, views } from '../support/all-responses.ts'
+import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { connectAsReader, nodesOf, planOf, watch } from '../support/query-plans.ts'
-import { lockDevice, lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
+import { copied, distributed, importInEveryMode, local } from '../support/distributed.ts'
 import { archiveOf, unlimited } from '../support/service.ts'
 import { ask } from '../support/serving.ts'
 
@@ -34,32 +33,7 @@ testOnEmptyPostgres(
   async ({ url }) => {
     const store = await open(url, { busyTimeoutMs: 4000 })
     await spread(store)
-    await importArchive(store, archiveOf(records))
-    const again = await importArchive(store, archiveOf(records))
-    assert.ok(again.kinds.every(({ added, replaced, skipped }) => added + replaced + skipped === 0))
-    for (const make of makers) {
-      await importArchive(store, archiveOf([make(20, 1)]))
-      const taken = archiveOf([make(20, 3)])
-      await assert.rejects(importArchive(store, taken), ImportError)
-      await importArchive(store, archiveOf([make(20, 3)]), { onConflict: 'skip' })
-      await importArchive(store, archiveOf([make(20, 2)]), { onConflict: 'replace' })
-    }
-    const changed = [
-      lockTemplate(20, 2, { name: 'New' }),
-      lockDevice(20, 2, { locked: true }),
-      lockSession(20, 2, { lockState: 'abandoned' }),
-      trainingTemplate(20, 2, { isActive: true }),
-      trainingSession(20, 2, { passed: false }),
-    ]
-    const { kinds } = await importArchive(store, archiveOf(changed), { onConflict: 'replace' })
-    assert.equal(
-      kinds.reduce((sum, { replaced }) => sum + replaced, 0),
-      changed.length,
-    )
-    for (const table of distributed) {
-      const { rows } = await sql.raw(`select owner_id from ${table} where id = 20`).execute(store.db)
-      assert.deepEqual(rows, [{ owner_id: 2 }], table)
-    }
+    await importInEveryMode(store)
     await store.close()
   },
 )
@@ -106,13 +80,6 @@ testOnEmptyPostgres(
     }
   },
 )
-
-/** The tables that the docs distribute, those they copy to every server, and those that stay on one. */
-const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-const distributed = [...docs.matchAll(/create_distributed_table\('(\w+)', 'owner_id'/g)].map(([, name]) => name ?? '')
-const copied = [...docs.matchAll(/create_reference_table\('(\w+)'/g)].map(([, name]) => name ?? '')
-const [, staying = ''] = /reference tables:[^.]*\.([^.]*) stay tables of the\s+coordinator/.exec(docs) ?? []
-const local = [...staying.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
 
 testOnEmptyPostgres(
   'the docs say whether each table is distributed, a reference or local; distributed ones refer to reference tables alone',

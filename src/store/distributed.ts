@@ -1,0 +1,107 @@
+import { type Kysely, sql } from '../vendor/kysely.js'
+import type pg from 'pg'
+import type { Tables } from './tables.ts'
+
+/** Records that are distributed to several servers by their owner, with Citus. */
+
+/** Whether the records of a PostgreSQL database are distributed. */
+export async function isDistributed(execute: (text: string) => Promise<{ rows: unknown[] }>): Promise<boolean> {
+  const installed = await execute(`select 1 where to_regclass('pg_catalog.pg_dist_partition') is not null`)
+  if (installed.rows.length === 0) return false
+  const { rows } = await execute(`select 1 from pg_catalog.pg_dist_partition
+    where logicalrelid = to_regclass('training_session') and partmethod = 'h'`)
+  return rows.length > 0
+}
+
+/** What is known of the records that a pool of connections reads. */
+export interface KnownDistribution {
+  /** Undefined until the first read. */
+  isDistributed: boolean | undefined
+}
+
+/** Prepares a connection to distributed records: plans that serve all values, which a pool asks for, cannot be distributed. */
+export async function allowDistributedPlans(client: pg.ClientBase, known: KnownDistribution): Promise<void> {
+  if (known.isDistributed === true) await client.query('set plan_cache_mode = force_custom_plan')
+}
+
+/** Records of a table, by their identifiers. */
+export interface NamedRecords {
+  readonly table: string
+  /** A query of them. */
+  readonly ids: string
+}
+
+/**
+ * Runs work that joins records with temporary tables, which distributed records cannot be joined with. It works on local copies of
+ * the records that it names, temporary tables of the same names, and what it changes in them is written back.
+ */
+export async function withLocalRecords<Result>(
+  db: Kysely<Tables>,
+  records: readonly NamedRecords[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  // A statement would see only a part of what others in its transaction have written to the servers at the same time.
+  await run(db, `set local citus.multi_shard_modify_mode = 'sequential'`)
+  const schema = await schemaOf(db)
+  for (const { table, ids } of records) {
+    await run(
+      db,
+      `create temporary table ${before(table)} as select * from ${schema}.${table} where id in (select id from (${ids}) as wanted)`,
+    )
+    await run(db, `create temporary table ${table} as table ${before(table)}`)
+    await run(db, `alter table pg_temp.${table} add primary key (owner_id, id)`)
+    await run(db, `create index on pg_temp.${table} (id)`)
+  }
+  try {
+    const result = await work()
+    for (const { table } of records) await writeBack(db, schema, table)
+    return result
+  } finally {
+    // A transaction that failed takes them along.
+    for (const { table } of records) await discardLocal(db, table).catch(() => {})
+  }
+}
+
+async function writeBack(db: Kysely<Tables>, schema: string, table: string) {
+  const names = await columnsOf(db, table)
+  const columns = names.join(', ')
+  const rest = names.filter(name => name !== 'owner_id' && name !== 'id')
+  await run(
+    db,
+    `delete from ${schema}.${table} where (owner_id, id) in (
+      select owner_id, id from pg_temp.${before(table)} except select owner_id, id from pg_temp.${table})`,
+  )
+  await run(
+    db,
+    `insert into ${schema}.${table} (${columns})
+      select ${columns} from (table pg_temp.${table} except table pg_temp.${before(table)}) as changed
+      on conflict (owner_id, id) do update set ${rest.map(name => `${name} = excluded.${name}`).join(', ')}`,
+  )
+}
+
+/** Drops the local copy of a table, so that its name means the records again. */
+async function discardLocal(db: Kysely<Tables>, table: string) {
+  await run(db, `drop table if exists pg_temp.${table}, pg_temp.${before(table)}`)
+}
+
+function before(table: string): string {
+  return `stored_${table}`
+}
+
+/** The schema that the records are in. */
+async function schemaOf(db: Kysely<Tables>): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select quote_ident(nspname) as name
+    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where pg_class.oid = to_regclass('training_session')`.execute(db)
+  return rows[0]?.name ?? 'public'
+}
+
+async function columnsOf(db: Kysely<Tables>, table: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select quote_ident(attname) as name from pg_attribute
+    where attrelid = to_regclass(${`pg_temp.${table}`}) and attnum > 0 and not attisdropped order by attnum`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+async function run(db: Kysely<Tables>, statement: string) {
+  await sql.raw(statement).execute(db)
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import pg from 'pg'
+import { importArchive } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { everyAnswer, readersToken, records } from '../support/all-responses.ts'
+import { ask } from '../support/databases.ts'
+import { archiveOf } from '../support/service.ts'
+import { serve, startLoad } from '../support/serving.ts'
+
+// engine: any
+
+// PgBouncer 1.21 has to be built from its sources on Debian 12, so this runs only where somebody names an address behind one.
+const pooler = process.env['LOCKSTEP_TEST_PGBOUNCER']
+const title = 'behind PgBouncer all responses are the same, and none fails while processes share its connections'
+const why = 'LOCKSTEP_TEST_PGBOUNCER does not name an address of PgBouncer, with a role that may create databases'
+
+// In CI nothing may be skipped, and there is no PgBouncer.
+if (pooler === undefined && process.env['CI'] === 'true') process.stdout.write(`not run: ${title}: ${why}\n`)
+else test(title, { skip: pooler === undefined && why }, () => compare(pooler ?? ''))
+
+const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+
+async function compare(address: string) {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const at = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
+  const direct = at(await serverBehind(address))
+  await ask(address, `create database ${name}`)
+  try {
+    for (const [, setting] of docs.matchAll(/^alter role lockstep_service set (.*);$/gm)) {
+      await ask(address, `alter database ${name} set ${setting}`)
+    }
+    const [store, pooled] = [await open(direct, OPTIONS), await open(at(address), OPTIONS)]
+    await importArchive(store, archiveOf(records))
+    assert.deepEqual(await everyAnswer(pooled), await everyAnswer(store))
+    const token = await readersToken(store)
+    await pooled.close()
+    await store.close()
+
+    await using one = await serve(at(address), { args: ['--workers', '2'] })
+    await using two = await serve(at(address))
+    const loads = [one, two].flatMap(({ url }) =>
+      ['/api/v1/dtt/sessions', '/api/v1/lkbx/templates?ownerId=1', '/api/v1/me'].map(path =>
+        startLoad(url + path, token),
+      ),
+    )
+    await Promise.all(loads.map(load => load.more(500)))
+    const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
+    assert.deepEqual(
+      outcomes.filter(({ status }) => status !== 200),
+      [],
+    )
+  } finally {
+    await ask(address, `drop database ${name} with (force)`)
+  }
+}
+
+const OPTIONS = { busyTimeoutMs: 4000 }
+
+/** Imports keep temporary tables, so they connect to the server itself. */
+async function serverBehind(address: string): Promise<string> {
+  const client = new pg.Client({ connectionString: address })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ host: string; port: number }>(
+      'select host(inet_server_addr()) as host, inet_server_port() as port',
+    )
+    const [row] = rows
+    return Object.assign(new URL(address), { hostname: row?.host, port: String(row?.port) }).href
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import pg from 'pg'
+import { open } from '../../src/store/index.ts'
+import { ask } from './databases.ts'
+import { distribution } from './distributed.ts'
+
+/** The address of a database on a coordinator of Citus that has two workers or more; it is only read. */
+const coordinator = process.env['LOCKSTEP_TEST_CITUS']
+const why = 'LOCKSTEP_TEST_CITUS does not name a database on a coordinator of Citus'
+
+/** A test that needs Citus. In CI nothing may be skipped, and there is no Citus. */
+export function testOnCitus(title: string, work: (cluster: Cluster) => Promise<void>) {
+  if (coordinator === undefined && process.env['CI'] === 'true') process.stdout.write(`not run: ${title}: ${why}\n`)
+  else test(title, { skip: coordinator === undefined && why }, () => using(coordinator ?? '', work))
+}
+
+/** An empty database whose tables are distributed as the docs say. */
+export interface Cluster {
+  readonly url: string
+  /** The same database on each worker. */
+  readonly workers: readonly string[]
+  /** Refuses connections to a worker and ends those that there are, until `bringBack`. */
+  loseWorker(url: string): Promise<void>
+  bringBack(url: string): Promise<void>
+}
+
+async function using(server: string, work: (cluster: Cluster) => Promise<void>) {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const nodes = await workersOf(server)
+  const at = (url: string, database: string) => Object.assign(new URL(url), { pathname: `/${database}` }).href
+  const servers = [server, ...nodes]
+  const [url = '', ...workers] = servers.map(one => at(one, name))
+  const outside = (worker: string) => at(worker, 'postgres')
+  try {
+    for (const one of servers) await ask(at(one, 'postgres'), `create database ${name}`)
+    for (const one of [url, ...workers]) await ask(one, 'create extension citus')
+    const { hostname, port } = new URL(server)
+    await ask(url, `select citus_set_coordinator_host('${hostname}', ${port})`)
+    for (const worker of workers) {
+      const node = new URL(worker)
+      await ask(url, `select citus_add_node('${node.hostname}', ${node.port})`)
+    }
+    const store = await open(url, { busyTimeoutMs: 4000 })
+    await store.close()
+    for (const statement of distribution) await ask(url, statement)
+    await work({
+      url,
+      workers,
+      async loseWorker(worker) {
+        await ask(outside(worker), `alter database ${name} allow_connections false`)
+        await ask(
+          outside(worker),
+          `select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = '${name}'`,
+        )
+      },
+      bringBack: worker => ask(outside(worker), `alter database ${name} allow_connections true`),
+    })
+  } finally {
+    for (const one of servers) await ask(at(one, 'postgres'), `drop database if exists ${name} with (force)`)
+  }
+}
+
+async function workersOf(server: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ host: string; port: string }>(
+      `select node_name as host, node_port::text as port from citus_get_active_worker_nodes() order by node_port`,
+    )
+    return rows.map(({ host: hostname, port }) => Object.assign(new URL(server), { hostname, port }).href)
+  } finally {
+    await client.end()
+  }
+}
