@@ -22,8 +22,8 @@ import { dayMonthText } from './chart-format.js'
 
 /**
  * @typedef {object} ChartType
- * @property {(data: ChartData, host: HTMLElement) => number | readonly PanelHeight[]} height Known before the chart is
- *   drawn, so that its space is reserved and the page does not move.
+ * @property {(data: ChartData) => number | readonly PanelHeight[]} height Known before the chart is drawn and the page is laid
+ *   out, so that its space is reserved and the page does not move.
  * @property {(plot: Plot, host: HTMLElement, chart: Chart, panel: number) => void} draw Draws one panel of the chart into its
  *   host, or all of a chart that has no panels.
  */

@@ -9,10 +9,10 @@ import { amountText } from './chart-format.js'
  * @type {ChartType}
  */
 export const rates = {
-  height: ({ rows }, host) => heightOf(rows.length, host),
+  height: ({ rows }) => heightOf(rows.length),
   draw(plot, host, { rows, title, data, empty }) {
     const few = Number(data.few)
-    const narrow = isNarrow(host)
+    const narrow = isNarrow()
     const bars = rows.map(row => {
       const total = row.number('total') ?? 0
       const passed = row.number('passed') ?? 0
@@ -27,7 +27,7 @@ export const rates = {
     const left = 12 + Math.max(60, ...bars.map(({ label }) => label.length * 6.6))
     draw(plot, host, {
       title,
-      height: heightOf(rows.length, host),
+      height: heightOf(rows.length),
       marginTop: 4,
       marginLeft: narrow ? 4 : Math.min(left, host.clientWidth * 0.4),
       marginRight: narrow ? 16 : right,
@@ -59,20 +59,16 @@ export const rates = {
 }
 
 /**
- * Whether the labels have to be above the bars, because there is no room next to them.
- *
- * @param {HTMLElement} host
+ * Whether the labels have to be above the bars, because there is no room next to them. Asked before the first paint, so it must
+ * not need a layout of the page, which takes far longer on a phone than all else that this module does.
  */
-function isNarrow(host) {
-  return host.clientWidth < 420
+function isNarrow() {
+  return matchMedia('(max-width: 485px)').matches
 }
 
-/**
- * @param {number} count
- * @param {HTMLElement} host
- */
-function heightOf(count, host) {
-  return Math.max(90, count * (isNarrow(host) ? 48 : 34) + 34)
+/** @param {number} count */
+function heightOf(count) {
+  return Math.max(90, count * (isNarrow() ? 48 : 34) + 34)
 }
 
 /** @param {number} share */

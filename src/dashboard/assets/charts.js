@@ -78,7 +78,7 @@ function mount(section) {
 
 /** @param {Mounted} chart */
 function reserveSpace({ chartType, host, data }) {
-  const height = chartType.height(data, host)
+  const height = chartType.height(data)
   if (typeof height === 'number') {
     host.style.minHeight = `${height}px`
     return
@@ -114,7 +114,7 @@ function draw({ section, chartType, host, data }, plot, run) {
     if (host.clientWidth === width || host.clientWidth === 0) return
     const drawnWidth = host.clientWidth
     width = drawnWidth
-    const height = chartType.height(data, host)
+    const height = chartType.height(data)
     const panels = typeof height === 'number' ? [host] : emptyPanels(host, height)
     for (const [index, panel] of panels.entries()) {
       run(() => {

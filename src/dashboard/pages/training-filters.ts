@@ -83,22 +83,17 @@ export function filterBar(
   programs: Programs,
   sessions: readonly SessionStats[],
 ): Html {
-  const { viewer, now } = visit
+  const { viewer } = visit
   const { day, kind, program, passed } = filters
   const choices = programChoices(visit, program, programs, sessions)
   return html`
     <div class="filters">
-      ${periodBar(visit, filters, changes => addressOf(filters, changes))}
+      ${periodBar(visit, filters, changes => addressOf(filters, changes), dateFields(visit, filters))}
       ${
         day === undefined
           ? nothing
           : html`<a class="chip" href="${addressOf(filters, { day: undefined })}">${dateText({ timeZone: 'UTC' }, Date.parse(day))}<span aria-hidden="true"> ×</span><span class="hidden">, show the whole range</span></a>`
       }
-      <form method="get" action="/training" class="days">
-        ${hidden(addressOf(filters, { range: DEFAULT_RANGE, day: undefined, from: undefined, to: undefined }))}
-        ${periodFields(viewer, now, filters)}
-        <button class="small">Show</button>
-      </form>
       <form method="get" action="/training" data-submit-on-change>
         ${hidden(addressOf(filters, { kind: undefined, program: undefined, passed: undefined, compare: undefined }))}
         <label><span class="hidden">Kind</span>
@@ -129,6 +124,20 @@ export function filterBar(
           : html`<a class="clear" href="${addressOf(filters, { kind: undefined, program: undefined, passed: undefined })}">Clear filters</a>`
       }
     </div>
+  `
+}
+
+/** The first and last day, in a menu: fields of dates take long to draw, and few people need them. */
+function dateFields({ viewer, now }: Visit, filters: TrainingQuery): Html {
+  return html`
+  <details class="menu dates">
+    <summary>Dates</summary>
+    <form method="get" action="/training" class="sheet">
+      ${hidden(addressOf(filters, { range: DEFAULT_RANGE, day: undefined, from: undefined, to: undefined }))}
+      ${periodFields(viewer, now, filters)}
+      <button class="small">Show</button>
+    </form>
+  </details>
   `
 }
 

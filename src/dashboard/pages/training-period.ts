@@ -104,12 +104,13 @@ function daysOf({ range, day, from, to }: PeriodQuery, now: number, timeZone: st
 /** A link to another period: its address is that of the page with the changes. */
 type AddressOf = (changes: Partial<PeriodQuery>) => string
 
-/** Steps through periods of the same length, and presets. */
-export function periodBar({ viewer, now }: Visit, period: PeriodQuery, addressOf: AddressOf): Html {
+/** Steps through periods of the same length, the fields of dates, and presets. */
+export function periodBar({ viewer, now }: Visit, period: PeriodQuery, addressOf: AddressOf, dates: Html): Html {
   const { day, from, range } = period
   const isPreset = day === undefined && from === undefined
   return html`
     ${stepper(viewer, now, period, addressOf)}
+    ${dates}
     <nav class="choice" aria-label="Range">${Object.entries(ranges).map(([name, { title }]) => {
       // The key is one of the ranges.
       const address = addressOf({ ...PRESET, range: name as Range })
