@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import type pg from 'pg'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { openIntake } from '../../src/archive/intake.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { compile } from '../../src/store/query.ts'
+import { recordTables } from '../../src/store/tables.ts'
 import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { testOnCitus } from '../support/citus.ts'
 import { newPostgres } from '../support/databases.ts'
-import { importInEveryMode } from '../support/distributed.ts'
+import { copied, distributed, distribution, importInEveryMode } from '../support/distributed.ts'
 import { sharedServer } from '../support/postgres.ts'
 import { connectAsReader, type RecordedRead, watch } from '../support/query-plans.ts'
 import { trainingSession } from '../support/records.ts'
@@ -100,6 +102,11 @@ testOnCitus(
 const SOME_VIEWS = ['lkbx/templates', 'lkbx/sessions', 'dtt/templates', 'dtt/sessions', 'dtt'].flatMap(list =>
   ['', '?ownerId=1', '?ownerId=2', '?limit=2', '/5', '/8'].map(rest => `/api/v1/${list}${rest}`),
 )
+
+test('the docs distribute every table of records, and copy what these refer to', () => {
+  assert.deepEqual(distributed.toSorted(), [...recordTables].toSorted())
+  assert.equal(distribution.length, distributed.length + copied.length)
+})
 
 const OPTIONS = { busyTimeoutMs: 10_000 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
+import { planning } from '../../src/store/postgres.ts'
 import { everyAnswer, readersToken, records } from '../support/all-responses.ts'
 import { ask } from '../support/databases.ts'
 import { archiveOf } from '../support/service.ts'
@@ -22,6 +23,12 @@ if (pooler === undefined && process.env['CI'] === 'true') process.stdout.write(`
 else test(title, { skip: pooler === undefined && why }, () => compare(pooler ?? ''))
 
 const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+
+test('the docs set for the role behind a pooler what the service asks of the planner', () => {
+  for (const [name, value] of Object.entries(planning)) {
+    assert.match(docs, new RegExp(`^alter role lockstep_service set ${name} = '?${value}'?;$`, 'm'))
+  }
+})
 
 async function compare(address: string) {
   const name = `test_${randomBytes(8).toString('hex')}`
