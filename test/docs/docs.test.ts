@@ -33,7 +33,13 @@ test('every setting is used', () => {
 })
 
 test('every setting the docs name exists', () => {
+  const tests = join(root, 'test')
   const known = new Set<string>(Object.values(settings).map(({ env }) => env))
+  for (const file of readdirSync(tests, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue
+    for (const [, name = ''] of readFileSync(join(tests, file), 'utf8').matchAll(/\['(LOCKSTEP_TEST_[A-Z]+)'\]/g))
+      known.add(name)
+  }
   for (const page of pages) {
     for (const [name] of read(page).matchAll(/\bLOCKSTEP_[A-Z_]+\b/g)) assert.ok(known.has(name), `${page}: ${name}`)
   }

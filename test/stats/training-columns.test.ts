@@ -16,7 +16,7 @@ const kind = fc.record({
   gradedPassed: count,
   reps: count,
   distance: orNull(count),
-  duration: fc.oneof(count, fc.double({ noNaN: true })),
+  duration: fc.oneof(count, fc.double({ noNaN: true, noDefaultInfinity: true })),
   points: integer,
 })
 
