@@ -43,7 +43,7 @@ export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
   const value = randomUUID()
   await db
     .insertInto('note')
-    .values({ name: NOTE, value })
+    .values({ name: ERASURE_NOTE, value })
     .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
     .execute()
 }
@@ -54,19 +54,19 @@ export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
  */
 export async function eraseDeleted(store: Store): Promise<void> {
   if (store.erase === undefined) return
-  const noted = await store.db.selectFrom('note').select('value').where('name', '=', NOTE).executeTakeFirst()
+  const noted = await store.db.selectFrom('note').select('value').where('name', '=', ERASURE_NOTE).executeTakeFirst()
   if (noted === undefined) return
   const release = await store.tryLock('erase')
   if (release === undefined) return
   try {
     await store.erase()
-    await store.db.deleteFrom('note').where('name', '=', NOTE).where('value', '=', noted.value).execute()
+    await store.db.deleteFrom('note').where('name', '=', ERASURE_NOTE).where('value', '=', noted.value).execute()
   } finally {
     await release()
   }
 }
 
-const NOTE = 'deleted rows to be erased'
+export const ERASURE_NOTE = 'deleted rows to be erased'
 
 /**
  * Deletes what would go with the account, a few rows at a time: statements of SQLite block the process, and others are

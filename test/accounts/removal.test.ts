@@ -112,7 +112,9 @@ function markersIn(path: string): string[] {
 
 /** Waits until nothing that was deleted is left to be erased. */
 async function erased({ store }: TestService) {
-  await until(async () => (await store.db.selectFrom('note').selectAll().execute()).length === 0)
+  await until(
+    async () => (await store.db.selectFrom('note').selectAll().where('name', '=', ERASURE_NOTE).execute()).length === 0,
+  )
 }
 
 const pathOf = ({ databaseUrl }: TestService) => databaseUrl.replace('sqlite:', '')
