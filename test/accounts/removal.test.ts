@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { ERASURE_NOTE } from '../../src/accounts/removal.ts'
 import { sql } from '../../src/vendor/kysely.js'
 import type { Store } from '../../src/store/index.ts'
 import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
