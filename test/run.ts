@@ -54,7 +54,7 @@ const FIRST: readonly (readonly string[])[] = [
   ['archive/import'],
   ['docs/docs'],
   ['store/postgres-plans'],
-  ['docs/console', 'docs/reference'],
+  ['docs/reference'],
   ['store/migrations'],
   ['cli/mcp'],
   ['cli/terminal'],

@@ -1,6 +1,13 @@
 // engine: any
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../../src/vendor/kysely.js'
+import { open } from '../../src/store/index.ts'
+import { newSqlite } from '../support/databases.ts'
 import { testOnEmptyPostgres } from '../support/engines.ts'
-import { testSignal, twoWorkersServeAsOne } from '../support/workers.ts'
+import { ask, serve } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
+import { testSignal, twoWorkersServeAsOne, workersOf } from '../support/workers.ts'
 
 testOnEmptyPostgres(
   'two workers serve as one: started, restarted, replaced, told of changes, stopped (PostgreSQL)',
@@ -8,3 +15,20 @@ testOnEmptyPostgres(
 )
 
 testSignal('an old one goes')
+testSignal('a new one starts')
+
+test('workers whose new version does not start go on serving with the old one', async () => {
+  const database = newSqlite()
+  await using service = await serve(database.url, { args: ['--workers', '2'] })
+  const before = await workersOf(service)
+  const store = await open(database.url, { busyTimeoutMs: 5000 })
+  await sql`update migration set version = 99 where version = 2`.execute(store.db)
+  await store.close()
+  service.process.kill('SIGHUP')
+  await until(async () => /before it listened/.test(service.said.stderr))
+  assert.deepEqual(await workersOf(service), before)
+  assert.equal((await ask(`${service.url}/healthz`)).status, 200)
+  service.process.kill('SIGINT')
+  assert.equal((await service.ended).code, 0)
+  await database.remove()
+})

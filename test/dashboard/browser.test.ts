@@ -2,13 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { makeFolder } from '../support/command.ts'
 import { PASSWORD, sampleService, signIn, startSession } from '../support/dashboard.ts'
 import { assertAccessible, assertClean, paths, testAccessible, testWidth } from '../support/pages.ts'
 
 /** Pages that look different from each other. The slow tests look at all. */
 const someLight = ['/locks/43', '/people']
-const someDark = ['/training?range=1y']
 const someNarrow = ['/training?range=1y', '/locks/37?view=curl', '/people']
 
 describe('in a browser', needsChromium, () => {
@@ -92,18 +90,6 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
-  test('the demo signs in with one click', async () => {
-    await using folder = await makeFolder()
-    await using demo = folder.start(['demo', '--port', '0'])
-    const [, url = ''] = await demo.says(/sample data: (\S+)/)
-    await using browser = await openPage()
-    const { page } = browser
-    await page.goto(url)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    assert.deepEqual(browser.problems, [])
-  })
-
   test('everything works without scripts', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ javaScriptEnabled: false })
@@ -169,6 +155,5 @@ describe('in a browser', needsChromium, () => {
   })
 
   testAccessible('light', '0', someLight)
-  testAccessible('dark', '1', someDark)
   testWidth(320, someNarrow)
 })

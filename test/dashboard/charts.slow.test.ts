@@ -1,14 +1,103 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { testDrawn, testMarks, testStill } from '../support/charts.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { allowSignIn, sampleService, signIn, startSession } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService } from '../support/service.ts'
 
 describe('every chart in a browser', needsChromium, () => {
   testDrawn('every chart')
   testMarks({ colorScheme: 'dark', width: 320 })
-  for (const width of [768, 1440]) testStill(width)
+  for (const width of [320, 768, 1440]) testStill(width)
+
+  test('a chart with one point shows it, and one without data says so', async () => {
+    const today = formatTimestamp(Math.floor((Date.now() - DAY_MS) / 1000) * 1000)
+    await using service = await startService([
+      records.account(1, 'ann'),
+      records.trainingSession(1, 1, { created_at: today, TrainerSegment: [records.trainerSegment(1)] }),
+      records.trainingSession(2, 1, { created_at: today, TrainerSegment: [] }),
+      records.trainingTemplate(1, 1, { Segment: [] }),
+    ])
+    await allowSignIn(service, 'ann')
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url, 'ann')
+    const shows = async (path: string, title: string, text: string) => {
+      await page.goto(service.url + path)
+      const chart = page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
+      await chart.locator('.plot').scrollIntoViewIfNeeded()
+      await chart.locator('svg').first().waitFor()
+      assert.ok((await chart.locator('svg').first().textContent())?.includes(text), `${path}: ${title}`)
+      return chart
+    }
+    const one = await shows('/training', 'Grade over time', '100')
+    assert.equal(await one.locator('[data-mark=dot] circle').count(), 1)
+    assert.equal(await one.locator('[data-mark=line]').count(), 0)
+    assert.match((await one.locator('.summary').textContent()) ?? '', /^One session, with a grade of 80/)
+    await shows('/training?range=all', 'Grade over time', '100')
+    await shows('/training?program=7', 'Grade over time', 'No sessions in this time')
+    await shows('/training?program=7', 'Repetitions per week', 'No repetitions in this time')
+    await shows('/training?program=7', 'Distance per week (m)', 'No distance known in this time')
+    await shows('/training?program=7', 'Pass rate by kind', 'No segments in this time')
+    await shows('/training/2', 'Measured against target', 'No segments')
+    await shows('/training/1', 'Measured against target', '1 Repetitions')
+    await shows('/programs/1', 'Segments', 'No segments')
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('filters are part of the address: they survive going back, and further filters', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/training`)
+    await page.getByRole('link', { name: '6 months' }).click()
+    await page.waitForURL(url => url.search === '?range=6m')
+    await page.locator('select[name=kind]').selectOption({ label: 'Endurance' })
+    await page.waitForURL(url => url.searchParams.get('kind') === 'endurance')
+    await page.locator('select[name=result]').selectOption({ label: 'Not passed' })
+    await page.waitForURL(url => url.searchParams.get('result') === 'not-passed')
+    await page.getByRole('link', { name: 'Repetitions' }).click()
+    await page.waitForURL(url => url.searchParams.get('sort') === 'reps')
+    const { searchParams } = new URL(page.url())
+    assert.deepEqual([searchParams.get('range'), searchParams.get('kind')], ['6m', 'endurance'])
+    assert.equal(await page.locator('select[name=kind]').inputValue(), 'endurance')
+    await page.goBack()
+    await page.waitForURL(url => !url.searchParams.has('sort'))
+    assert.equal(await page.locator('select[name=result]').inputValue(), 'not-passed')
+    await page.getByRole('link', { name: 'Clear filters' }).click()
+    await page.waitForURL(url => url.search === '?range=6m')
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('before a chart comes into view, a browser loads less than 60 KB of script; on pages without charts, never more', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ viewport: { width: 1280, height: 200 } })
+    const { page, requests } = browser
+    // By address: a script is loaded once, as its address has its version.
+    const scripts = new Map<string, number>()
+    page.on('response', response => {
+      const { pathname } = new URL(response.url())
+      if (pathname.endsWith('.js')) scripts.set(response.url(), Number(response.headers()['content-length']))
+    })
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/training/100`, { waitUntil: 'networkidle' })
+    await page.goto(`${service.url}/programs`, { waitUntil: 'networkidle' })
+    const own = [...scripts].filter(([url]) => !url.includes('/plot.js'))
+    const bytes = own.reduce((sum, [, length]) => sum + length, 0)
+    assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes of script`)
+    assert.ok(
+      own.every(([url]) => url.includes('?v=')),
+      'every address has a version',
+    )
+    const before = requests.length
+    await page.goto(`${service.url}/`, { waitUntil: 'networkidle' })
+    assert.ok(!requests.slice(before).some(request => /plot|charts/.test(new URL(request).pathname)))
+    assert.deepEqual(browser.problems, [])
+  })
 
   test('no script asks for sizes before the first paint, which would lay out the page twice', async () => {
     await using service = await sampleService()

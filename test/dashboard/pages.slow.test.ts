@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
+import { makeFolder } from '../support/command.ts'
 import { sampleService, signIn } from '../support/dashboard.ts'
 import { paths, testAccessible, testLargeText, testLongNames, testPaper, testWidth } from '../support/pages.ts'
 
@@ -12,6 +13,18 @@ describe('every page in a browser', needsChromium, () => {
   testPaper(paths)
   for (const width of [320, 1440]) testLongNames(width, paths)
   for (const width of [768, 1440]) testLargeText(width, paths)
+
+  test('the demo signs in with one click', async () => {
+    await using folder = await makeFolder()
+    await using demo = folder.start(['demo', '--port', '0'])
+    const [, url = ''] = await demo.says(/sample data: (\S+)/)
+    await using browser = await openPage()
+    const { page } = browser
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    assert.deepEqual(browser.problems, [])
+  })
 
   test('on a tablet tables of records show every column, all sections are on one line, and paper has no buttons', async () => {
     await using service = await sampleService()
