@@ -107,8 +107,9 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
         })
       const claims = tokens.claims()
       if (claims === undefined) throw new OidcError('refused', undefined)
-      const { iss, sub, auth_time: seconds } = claims
-      return { issuer: iss, subject: sub, authenticatedAt: typeof seconds === 'number' ? seconds * 1000 : undefined }
+      const { sub, auth_time: seconds } = claims
+      // As the settings spell it, with or without a slash at its end; the library has compared it with what the issuer says.
+      return { issuer, subject: sub, authenticatedAt: typeof seconds === 'number' ? seconds * 1000 : undefined }
     },
   }
 }
@@ -155,6 +156,8 @@ function kindOf(error: unknown): string {
 
 /** It does not answer, or not in the way of an issuer. */
 const AWAY: ReadonlySet<string> = new Set([
+  'server_error',
+  'temporarily_unavailable',
   'TypeError',
   'AbortError',
   'TimeoutError',

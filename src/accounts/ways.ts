@@ -50,11 +50,12 @@ export function removePasskey(store: Store, id: number, way: RemovedWay): Promis
 
 export function removeIdentity(store: Store, way: RemovedWay): Promise<void> {
   return removeWay(store, way, async db => {
-    await db
+    const { numDeletedRows } = await db
       .deleteFrom('linked_identity')
       .where('account_id', '=', way.accountId)
       .where('issuer', '=', way.here.issuer ?? '')
-      .execute()
+      .executeTakeFirstOrThrow()
+    if (numDeletedRows === 0n) throw new RefusedError('there is no such link')
   })
 }
 

@@ -1,4 +1,4 @@
-import { RateWindows } from '../accounts/windows.ts'
+import { type RateWindow, RateWindows } from '../accounts/windows.ts'
 import { countText } from './text.ts'
 
 /** An attempt to prove who somebody is. */
@@ -13,11 +13,21 @@ export interface Attempt {
 export class Attempts {
   readonly #windows = new RateWindows<string>(WINDOW_MS)
 
-  /** Counts an attempt for each key. Called before the proof is checked, or many concurrent ones would all pass. */
+  /**
+   * Counts an attempt for each key. Called before the proof is checked, or many concurrent ones would all pass. Keys after one
+   * that is full are not looked at: whoever is refused already must not crowd out the windows of others.
+   */
   begin(...keys: readonly string[]): Attempt {
     const now = performance.now()
-    const windows = keys.map(key => this.#windows.get(key, now))
-    const full = windows.filter(({ used }) => used >= MAX_ATTEMPTS)
+    const windows: RateWindow[] = []
+    const full: RateWindow[] = []
+    for (const key of keys) {
+      const window = this.#windows.get(key, now)
+      windows.push(window)
+      if (window.used < MAX_ATTEMPTS) continue
+      full.push(window)
+      break
+    }
     if (full.length === 0) for (const window of windows) window.used += 1
     return {
       waitMs: Math.max(0, ...full.map(({ endsAt }) => endsAt - now)),

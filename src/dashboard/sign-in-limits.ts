@@ -26,7 +26,7 @@ export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 
       }
       const network = `network ${networkOf(clientAddress(request.raw, trustedProxies))}`
       if (username === undefined) return attempts.begin(network)
-      return attempts.begin(`account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`, network)
+      return attempts.begin(network, `account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`)
     },
   }
 }

@@ -42,8 +42,14 @@ async function signedIn({ url }: TestService, username = 'ann') {
   return person
 }
 
+/** The address on a page that begins the way to the issuer. */
+async function startOn(person: Visitor, path: string): Promise<string> {
+  const { text } = await person.get(path)
+  return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
+}
+
 async function link(person: Visitor, login: string) {
-  const seen = await goThere(person, '/settings/oidc/start', login)
+  const seen = await goThere(person, await startOn(person, '/settings/oidc'), login)
   assert.equal(seen.to, '/settings?saved=oidc', seen.text)
 }
 
@@ -60,7 +66,7 @@ test('an account is linked from Settings, and the issuer signs in to it from the
   await using service = await oidcService()
   const ann = await signedIn(service)
   assert.match((await ann.get('/settings')).text, /Sign-in with Example ID/)
-  assert.match((await ann.get('/settings/oidc')).text, /href="\/settings\/oidc\/start"/)
+  assert.match((await ann.get('/settings/oidc')).text, /href="\/settings\/oidc\/start\?mark=/)
   await link(ann, 'somebody')
   assert.match((await ann.get('/settings')).text, /Remove link/)
 
@@ -97,10 +103,10 @@ test('a subject belongs to one account, and an account to one subject', async ()
   const ann = await signedIn(service)
   const ben = await signedIn(service, 'ben')
   await link(ann, 'somebody')
-  const taken = await goThere(ben, '/settings/oidc/start', 'somebody')
+  const taken = await goThere(ben, await startOn(ben, '/settings/oidc'), 'somebody')
   assert.equal(taken.status, 403)
   assert.match(taken.text, /linked with another account here/)
-  const second = await goThere(ann, '/settings/oidc/start', 'somebody else')
+  const second = await goThere(ann, await startOn(ann, '/settings/oidc'), 'somebody else')
   assert.match(second.text, /remove that link first/)
   await link(ann, 'somebody')
   assert.equal((await links(service)).length, 1)
@@ -162,10 +168,10 @@ test('an invited person chooses the issuer, and makes a first API key without ev
   const path = `/invitation/${secret}`
   const ben = visitor(service.url)
   assert.match((await ben.get(path)).text, /Or Example ID/)
-  const taken = await goThere(ben, `${path}/oidc`, 'taken')
+  const taken = await goThere(ben, await startOn(ben, path), 'taken')
   assert.match(taken.text, /linked with another account here/)
   assert.equal((await ben.get(path)).status, 200, 'it is not used up')
-  assert.equal((await goThere(ben, `${path}/oidc`, 'ben')).to, '/')
+  assert.equal((await goThere(ben, await startOn(ben, path), 'ben')).to, '/')
   assert.equal((await ben.get(path)).status, 404)
   assert.equal((await ben.get(`${path}/oidc`)).to, path)
   assert.match(
@@ -226,7 +232,7 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   await using service = await oidcService()
   const known = issuerVisitor(issuer.url)
   const ann = await signedIn(service)
-  assert.equal((await goThere(ann, '/settings/oidc/start', 'somebody', known)).status, 303)
+  assert.equal((await goThere(ann, await startOn(ann, '/settings/oidc'), 'somebody', known)).status, 303)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
   const other = visitor(service.url)
   const seen = await goThere(other, '/signin/oidc', 'somebody', known)
@@ -257,15 +263,41 @@ test('a removed link lets nobody in, and its removal signs out every other brows
   assert.deepEqual(await links(service), [])
 })
 
-test('linking needs a fresh sign-in and a click on a page of this service', async () => {
+test('linking needs a fresh sign-in, and begins only on a page that this browser was given', async () => {
   await using service = await oidcService()
-  const ann = await signedIn(service)
-  const foreign = await ann.get('/settings/oidc/start', { 'Sec-Fetch-Site': 'cross-site' })
-  assert.equal(foreign.to, '/settings/oidc')
-  await age(service, 11)
+  await allowSignIn(service, 'ben')
+  const [ann, ben] = [await signedIn(service), await signedIn(service, 'ben')]
+  const own = await startOn(ann, '/settings/oidc')
   assert.equal((await ann.get('/settings/oidc/start')).to, '/settings/oidc')
+  assert.equal((await ann.get(await startOn(ben, '/settings/oidc'))).to, '/settings/oidc')
+  assert.match((await ann.get(own)).to ?? '', /^http/)
+  await age(service, 11)
+  assert.equal((await ann.get(own)).to, '/settings/oidc')
   assert.equal((await ann.get('/settings/oidc')).status, 403)
   assert.equal((await visitor(service.url).get('/settings/oidc/start')).to, '/signin')
+})
+
+test('a link from elsewhere accepts no invitation, and signs nobody in who is signed in already', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  const path = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
+  const elsewhere = await startOn(visitor(service.url), path)
+  const ann = await signedIn(service)
+  for (const address of [`${path}/oidc`, elsewhere]) assert.equal((await ann.get(address)).to, path)
+  await ann.get(path)
+  assert.equal((await ann.get(elsewhere)).to, path, 'the mark of another browser')
+  assert.equal((await ann.get('/signin/oidc?next=/keys')).to, '/keys')
+  assert.equal((await links(service)).length, 1)
+})
+
+test('a link is found and removed, whether or not the address of the issuer is set with a slash at its end', async () => {
+  await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: `${issuer.url}/` })
+  const ann = await signedIn(service)
+  await link(ann, 'somebody')
+  assert.match((await ann.get('/settings')).text, /Remove link/)
+  assert.equal((await ann.post('/settings/oidc/remove')).to, '/settings?saved=oidc')
+  assert.deepEqual(await links(service), [])
+  assert.equal((await ann.post('/settings/oidc/remove')).status, 422)
 })
 
 test('another process of the service completes what one began', async () => {
@@ -305,10 +337,10 @@ for (const [what, answer] of [
       assert.match(seen.text, /name="password"/)
     }
     const ann = await signedIn(service)
-    assert.equal((await ann.get('/settings/oidc/start')).status, 503)
+    assert.equal((await ann.get(await startOn(ann, '/settings/oidc'))).status, 503)
     const path = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
     const ben = visitor(service.url)
-    assert.equal((await ben.get(`${path}/oidc`)).status, 503)
+    assert.equal((await ben.get(await startOn(ben, path))).status, 503)
     assert.equal((await ben.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
     server.close()
   })

@@ -43,7 +43,7 @@ function showForm({ viewer }: Visit, problem?: string) {
         <p>This deletes, for good:</p>
         <ul>
           <li>your records, with all that came with them from other servers and what could not be stored of them;</li>
-          <li>your password and passkeys, API keys, settings, browser sessions and the list of sign-ins;</li>
+          <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the list of sign-ins;</li>
           <li>all access that you gave, and all that was given to you.</li>
         </ul>
         <p>Only the number of this account stays, so that no import and no pull brings your records back. Lists of who read what keep your reads, under that number. Backups that were made before are not changed.</p>

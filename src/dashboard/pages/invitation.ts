@@ -17,6 +17,7 @@ import { challengeOf } from '../sealed-cookie.ts'
 import { sessionCookie } from '../session-cookie.ts'
 import { knownBrowserCookie } from '../sign-in-limits.ts'
 import { passkeyName } from './settings-passkeys.ts'
+import { invitationMark } from '../oidc-start.ts'
 import { PASSWORD_LENGTH } from './settings-password.ts'
 import { browserName } from './settings-sessions.ts'
 
@@ -32,7 +33,10 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     const { username } = invitation
     const site = siteOriginOf(request.context, config)
     const browser = browserName(request.headers['user-agent'] ?? '')
-    const forms = waysToChoose({ secret, username, problem, site, browser, oidc })
+    const start =
+      oidc === undefined ? undefined : await invitationMark(store, { secret, site, now: request.context.now })
+    if (start !== undefined) reply.header('Set-Cookie', start.setCookie)
+    const forms = waysToChoose({ secret, username, problem, site, browser, oidc, mark: start?.mark })
     return sendPlain(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
@@ -118,10 +122,12 @@ interface Choice {
   readonly site: SiteOrigin
   readonly browser: string
   readonly oidc: Oidc | undefined
+  /** Begins the way to the issuer in this browser. */
+  readonly mark: string | undefined
 }
 
 function waysToChoose(choice: Choice): Html {
-  const { username, problem, oidc, secret } = choice
+  const { username, problem, oidc, secret, mark } = choice
   return html`
     <div class="card stack">
       <h1>${TITLE}</h1>
@@ -130,7 +136,7 @@ function waysToChoose(choice: Choice): Html {
       ${passwordForm(choice)}
     </div>
     ${passkeyForm(choice)}
-    ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><a class="button" href="${INVITATION_PATH}${secret}/oidc">Continue with ${oidc.name}</a></div>`}
+    ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><a class="button" href="${INVITATION_PATH}${secret}/oidc?mark=${mark}">Continue with ${oidc.name}</a></div>`}
   `
 }
 

@@ -4,6 +4,7 @@ import { RefusedError } from '../../accounts/errors.ts'
 import { linkIdentity, useIdentity } from '../../accounts/identities.ts'
 import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import { type Oidc, type OidcIdentity, OidcError } from '../../accounts/oidc.ts'
+import { parseCookies } from '../cookies.ts'
 import { isFreshSession } from '../fresh.ts'
 import { html, type Html } from '../html.ts'
 import {
@@ -17,6 +18,7 @@ import {
   sendToIssuer,
   TOO_LATE,
 } from '../oidc-flow.ts'
+import { hasInvitationMark, hasSessionMark } from '../oidc-start.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
@@ -41,14 +43,21 @@ interface Counter extends DashboardOptions {
 
 function registerWaysOut(scope: FastifyInstance, counter: Counter) {
   const { store } = counter
-  scope.get('/signin/oidc', (request, reply) => {
-    const next = safePath(new URLSearchParams(request.context.target.query).get('next'))
+  const queryOf = ({ context }: FastifyRequest) => new URLSearchParams(context.target.query)
+  scope.get('/signin/oidc', async (request, reply) => {
+    const next = safePath(queryOf(request).get('next'))
+    // Who is signed in stays so, whoever sent them here.
+    if ((await sessionOf(store, request, edgeOf(counter, request).site)) !== undefined) return reply.redirect(next, 303)
     return begin(counter, request, reply, { purpose: 'signin', subject: '', next })
   })
   scope.get(`${INVITATION_PATH}:secret/oidc`, async (request, reply) => {
     // The path has this parameter.
     const { secret } = request.params as { secret: string }
-    if ((await findInvitation(store, secret, request.context.now)) === undefined) {
+    const { now } = request.context
+    const opened = { secret, site: edgeOf(counter, request).site, now }
+    const cookies = parseCookies(request.headers.cookie)
+    const isMarked = await hasInvitationMark(store, opened, cookies, queryOf(request).get('mark') ?? '')
+    if (!isMarked || (await findInvitation(store, secret, now)) === undefined) {
       return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
     }
     return begin(counter, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
@@ -62,9 +71,9 @@ function registerWaysOut(scope: FastifyInstance, counter: Counter) {
   scope.get('/settings/oidc/start', async (request, reply) => {
     const session = await sessionOf(store, request, edgeOf(counter, request).site)
     if (session === undefined) return reply.redirect('/signin', 303)
-    // A link on another site must not begin this.
-    const isForeign = !['same-origin', 'none', undefined].includes(request.headers['sec-fetch-site'])
-    if (isForeign || !isFreshSession(session, request.context.now)) return reply.redirect('/settings/oidc', 303)
+    const { now } = request.context
+    const isMarked = await hasSessionMark(store, session.id, queryOf(request).get('mark') ?? '', now)
+    if (!isMarked || !isFreshSession(session, now)) return reply.redirect('/settings/oidc', 303)
     const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc' } as const
     return begin(counter, request, reply, flow)
   })

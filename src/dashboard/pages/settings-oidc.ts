@@ -7,13 +7,14 @@ import { isFresh } from '../confirmation.ts'
 import { formPage, submit } from '../form-page.ts'
 import { html, type Html } from '../html.ts'
 import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
+import { sessionMark } from '../oidc-start.ts'
 import { type Page, redirect, view, type Visit } from '../page.ts'
 import { dateText, timeAgo } from '../text.ts'
 import { waysHere } from '../ways-here.ts'
 
 /** Linking the account with somebody at the issuer, and going on after it has confirmed who it is. */
 export const oidcPages: readonly Page[] = [
-  { path: '/settings/oidc', confirms: 'settings', handler: visit => showLinking(issuerOf(visit)) },
+  { path: '/settings/oidc', confirms: 'settings', handler: showLinking },
   { path: '/settings/oidc/remove', handler: visit => showRemoving(issuerOf(visit)) },
   {
     method: 'POST',
@@ -76,7 +77,9 @@ function issuerOf({ oidc }: Visit): Oidc {
   return oidc
 }
 
-function showLinking({ name }: Oidc) {
+async function showLinking(visit: Visit) {
+  const { name } = issuerOf(visit)
+  const mark = await sessionMark(visit.store, visit.viewer.session.id, visit.now)
   return view({
     section: 'settings',
     title: `Link with ${name}`,
@@ -84,7 +87,7 @@ function showLinking({ name }: Oidc) {
     body: html`
       <div class="card narrow stack">
         <p>You sign in there next. Whoever can sign in there as the same person can then sign in to this account.</p>
-        <div class="buttons"><a class="button primary" href="/settings/oidc/start">Continue with ${name}</a><a class="button" href="/settings">Cancel</a></div>
+        <div class="buttons"><a class="button primary" href="/settings/oidc/start?mark=${mark}">Continue with ${name}</a><a class="button" href="/settings">Cancel</a></div>
       </div>
     `,
   })

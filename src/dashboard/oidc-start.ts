@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto'
+import { seal, unseal } from '../accounts/sealed.ts'
+import type { Store } from '../store/index.ts'
+import { cookie } from './cookies.ts'
+import type { SiteOrigin } from './origin.ts'
+import { hostCookie } from './sealed-cookie.ts'
+
+/**
+ * What links an account with somebody at the issuer begins on a page of this service, in the same browser. The address that
+ * begins it has a mark that only this browser gets, so a link on another site, or in a mail, begins nothing.
+ */
+
+/** The mark for a session, of which nobody else knows the page. */
+export function sessionMark(store: Store, sessionId: number, now: number): Promise<string> {
+  return seal(store, purposeOf(`session ${sessionId}`), {}, now + MARK_MS)
+}
+
+export async function hasSessionMark(store: Store, sessionId: number, mark: string, now: number): Promise<boolean> {
+  return (await unseal(store, purposeOf(`session ${sessionId}`), mark, now)) !== undefined
+}
+
+/** The mark for an invitation, which others may have opened too, and the cookie that binds it to a browser. */
+export async function invitationMark(store: Store, { secret, site, now }: OpenedInvitation) {
+  const browser = randomBytes(BROWSER_BYTES).toString('base64url')
+  return {
+    mark: await seal(store, purposeOf(`invitation ${secret} ${browser}`), {}, now + MARK_MS),
+    setCookie: cookie(hostCookie(COOKIE, site), browser, { maxAge: MARK_MS / 1000, secure: site.secure }),
+  }
+}
+
+export async function hasInvitationMark(
+  store: Store,
+  { secret, site, now }: OpenedInvitation,
+  cookies: ReadonlyMap<string, string>,
+  mark: string,
+): Promise<boolean> {
+  const browser = cookies.get(hostCookie(COOKIE, site))
+  if (browser === undefined) return false
+  return (await unseal(store, purposeOf(`invitation ${secret} ${browser}`), mark, now)) !== undefined
+}
+
+interface OpenedInvitation {
+  readonly secret: string
+  readonly site: Pick<SiteOrigin, 'secure'>
+  readonly now: number
+}
+
+function purposeOf(subject: string): string {
+  return `start at the issuer, ${subject}`
+}
+
+const COOKIE = 'invited-browser'
+const BROWSER_BYTES = 16
+const MARK_MS = 10 * 60_000
