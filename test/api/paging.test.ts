@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { noteChangedRecords } from '../../src/archive/revisions.ts'
+import { sql } from '../../src/vendor/kysely.js'
 import { assertRefused, idsOf } from '../support/answers.ts'
 import {
   account,
@@ -501,9 +503,10 @@ async function walk(
 
 async function removeAdded({ store: { db } }: TestService, original: ReadonlySet<number>) {
   const kept = [...original, 0]
-  await db.deleteFrom('training_session').where('id', 'not in', kept).execute()
-  await db.deleteFrom('training_device').where('id', 'not in', kept).execute()
-  await db.deleteFrom('lock_device').where('id', 'not in', kept).execute()
+  for (const table of ['training_session', 'training_device', 'lock_device'] as const) {
+    await db.deleteFrom(table).where('id', 'not in', kept).execute()
+    await noteChangedRecords(db, table, sql`select id from account`)
+  }
 }
 
 function assertBadCursor(answer: Answer, title = 'a cursor of another list') {
