@@ -51,11 +51,18 @@ interface KeptValue {
   readonly version: number | string
 }
 
+/** A read that has not ended: requests of the same wait for it, also when the one that began it has got its 503. */
+interface PendingRead {
+  readonly value: Promise<unknown>
+  readonly version: number | string
+}
+
 /** Values up to a size in all: then what was read first is dropped. */
 class ReadCache {
   #size = 0
   #version: Promise<number> | undefined
   readonly #values = new Map<string, KeptValue>()
+  readonly #reads = new Map<string, PendingRead>()
 
   /**
    * A number that changes with every write of another connection, as all writes are to one that reads. It is read once for
@@ -78,9 +85,18 @@ class ReadCache {
     const known = this.#values.get(key)
     // A key is used for values of one type.
     if (known?.version === version) return known.value as Value
-    const value = await read()
-    this.#keep(key, { value, version, size: 1 + sizeOf(value) })
-    return value
+    const pending = this.#reads.get(key)
+    if (pending?.version === version) return (await pending.value) as Value
+    const value = read()
+    const own = { value, version }
+    this.#reads.set(key, own)
+    try {
+      const result = await value
+      this.#keep(key, { value: result, version, size: 1 + sizeOf(result) })
+      return result
+    } finally {
+      if (this.#reads.get(key) === own) this.#reads.delete(key)
+    }
   }
 
   #keep(key: string, kept: KeptValue) {
