@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { closeBrowser, openPage } from '../test/support/chromium.ts'
 import { signIn } from '../test/support/dashboard.ts'
 import { drawCharts } from '../test/support/pages.ts'
@@ -16,6 +16,8 @@ import { type Scene, scenes, signInTo, type Stage, type StageName, stages } from
 interface Look {
   readonly context?: BrowserContextOptions
   readonly discreet?: boolean
+  /** The font size of the browser. */
+  readonly fontSize?: string
   /** The width of A4 between usual margins; else every width. */
   readonly paper?: number
 }
@@ -25,6 +27,7 @@ const looks: Readonly<Record<string, Look>> = {
   dark: { context: { colorScheme: 'dark' } },
   discreet: { context: { colorScheme: 'light' }, discreet: true },
   forced: { context: { colorScheme: 'dark', forcedColors: 'active' } },
+  large: { context: { colorScheme: 'light' }, fontSize: '200%' },
   print: { context: { colorScheme: 'dark' }, paper: 718 },
 }
 
@@ -76,6 +79,9 @@ async function writeStage(view: View, stageName: StageName, ofStage: readonly Sc
     timezoneId: 'Europe/Berlin',
   })
   const { page } = browser
+  await page.addInitScript(size => {
+    addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', size))
+  }, view.look.fontSize ?? '')
   const cookie = { name: 'discreet', value: view.look.discreet === true ? '1' : '0', url: stage.service.url }
   await page.context().addCookies([cookie])
   const isOut = ({ signedOut = false }: Scene) => signedOut
@@ -87,17 +93,23 @@ async function writeStage(view: View, stageName: StageName, ofStage: readonly Sc
     await page.goto(stage.service.url + scene.path)
     await drawCharts(page)
     await page.evaluate(() => globalThis.scrollTo(0, 0))
-    await scene.act?.(page, stage)
     if (view.look.paper !== undefined) await page.emulateMedia({ media: 'print' })
-    // As high as the page, so that what is fixed to the bottom is there.
-    const height = await page.evaluate(() => Math.max(900, Math.min(document.documentElement.scrollHeight, 8000)))
-    await page.setViewportSize({ width: view.width, height })
+    // Before anything is done, because a tooltip ends when the window changes.
+    await fitHeight(page, view.width)
+    await scene.act?.(page, stage)
+    await fitHeight(page, view.width)
     await page.screenshot({ path: join(view.folder, `${name}.png`), animations: 'disabled' })
     await page.setViewportSize({ width: view.width, height: 900 })
     if (view.look.paper !== undefined) await page.emulateMedia({ media: 'screen' })
   }
   for (const problem of browser.problems) console.error(`${view.lookName} ${view.width} ${stageName}: ${problem}`)
   return shots
+}
+
+/** As high as the page, so that what is fixed to the bottom is there. */
+async function fitHeight(page: Page, width: number) {
+  const height = await page.evaluate(() => Math.max(900, Math.min(document.documentElement.scrollHeight, 8000)))
+  if (page.viewportSize()?.height !== height) await page.setViewportSize({ width, height })
 }
 
 async function writeShown(folder: string) {

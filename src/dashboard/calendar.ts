@@ -18,7 +18,10 @@ export function calendarTable<Item>(
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table class="calendar">
-        <thead><tr><th scope="col"><span class="hidden">Day</span></th>${weeks.map((week, index) => monthHeading(week, weeks[index - 1]))}</tr></thead>
+        <thead>
+          <tr class="months" aria-hidden="true"><td></td>${months(weeks).map(({ name, count }) => html`<td colspan="${count}"><span>${name}</span></td>`)}</tr>
+          <tr><th scope="col"><span class="hidden">Day</span></th>${weeks.map(week => html`<th scope="col"><span class="hidden">Week of ${longDay(week[0]?.date ?? '')}</span></th>`)}</tr>
+        </thead>
         <tbody>${byWeekday.map(
           (row, index) =>
             html`<tr><th scope="row">${DAYS[index]}</th>${row.map(day => (day === undefined ? html`<td></td>` : cell(lookOf(day))))}</tr>`,
@@ -37,11 +40,13 @@ const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
 type Week = readonly { readonly date: string }[]
 
-/** The heading of a week: its month, if that begins in it. */
-function monthHeading(week: Week, before: Week | undefined): Html {
-  const month = (days: Week | undefined) => days?.at(-1)?.date.slice(0, 7)
-  const name = month(week) === month(before) ? '' : MONTH.format(Date.parse(week.at(-1)?.date ?? ''))
-  return html`<th scope="col"><span class="hidden">Week of ${longDay(week[0]?.date ?? '')}</span><span class="month" aria-hidden="true">${before === undefined ? '' : name}</span></th>`
+/** The months of weeks, each with the number of weeks that end in it. The first has no name if only one does. */
+function months(weeks: readonly Week[]): { readonly name: string; readonly count: number }[] {
+  const byMonth = Map.groupBy(weeks, week => week.at(-1)?.date.slice(0, 7) ?? '')
+  return [...byMonth].map(([month, { length: count }], index) => ({
+    name: index === 0 && count === 1 ? '' : MONTH.format(Date.parse(month)),
+    count,
+  }))
 }
 
 /** Its text is there once; assets/keyboard.js makes it a tooltip where a pointer is. */

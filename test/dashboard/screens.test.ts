@@ -46,6 +46,49 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
+  test('on a phone a calendar shows its last weeks, and keeps the names of its days and months', async () => {
+    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await startSession(page, service.url)
+    for (const path of ['/', '/locks']) {
+      await page.goto(service.url + path)
+      const hidden = await page.locator('.scroll:has(> .calendar)').evaluate(calendar => {
+        const { left, right } = calendar.getBoundingClientRect()
+        const seen = [
+          ...calendar.querySelectorAll('tbody th, tr:first-child td:last-child, .months td:last-child span'),
+        ]
+        return seen
+          .filter(cell => cell.getBoundingClientRect().left < left || cell.getBoundingClientRect().right > right + 1)
+          .map(({ textContent }) => textContent)
+      })
+      assert.deepEqual(hidden, [], path)
+      const cut = await page.locator('.calendar .months').evaluate(row => {
+        const start = row.firstElementChild?.getBoundingClientRect().right ?? 0
+        return [...row.querySelectorAll('span')]
+          .filter(name => name.getBoundingClientRect().left < start && name.getBoundingClientRect().right > start)
+          .map(({ textContent }) => textContent)
+      })
+      assert.deepEqual(cut, [], path)
+    }
+  })
+
+  test('on a wide screen no table scrolls sideways, and the sections of the reference are on one line', async () => {
+    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    const { page } = browser
+    await startSession(page, service.url)
+    for (const path of ['/training/100', '/locks', '/keys', '/docs']) {
+      await page.goto(service.url + path)
+      const scrolled = await page
+        .locator('.scroll')
+        .evaluateAll(tables => tables.filter(table => table.scrollWidth > table.clientWidth + 1).length)
+      assert.equal(scrolled, 0, path)
+    }
+    const lines = await page
+      .locator('.contents a')
+      .evaluateAll(links => new Set(links.map(link => link.getBoundingClientRect().top)).size)
+    assert.equal(lines, 1)
+  })
+
   test('paper has every chart and light colours, and no filters', async () => {
     await using browser = await openPage({ viewport: { width: 800, height: 600 }, colorScheme: 'dark' })
     const { page } = browser

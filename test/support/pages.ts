@@ -175,7 +175,7 @@ function overlaps(): string[] {
     const parent = node.parentElement
     const text = node.textContent?.trim() ?? ''
     if (text === '' || parent === null || !parent.checkVisibility({ visibilityProperty: true })) continue
-    if (parent.closest('svg, script, .hidden, .skip, .word, .scroll, pre, .bottom, select, .month') !== null) continue
+    if (parent.closest('svg, script, .hidden, .skip, .word, .scroll, pre, .bottom, select') !== null) continue
     const range = document.createRange()
     range.selectNodeContents(node)
     for (const rect of range.getClientRects()) texts.push({ text, rect })

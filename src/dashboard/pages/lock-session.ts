@@ -155,6 +155,8 @@ function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): s
   const [first] = locked
   if (first === undefined) return 'Nothing is known of a time under lock.'
   const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
+  if (locked.length === 1)
+    return `One locked stretch, of ${durationText((first.end - first.start) / 1000)}. It began ${dateTimeText(viewer, first.start)}.`
   return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)} and lasted ${durationText((longest.end - longest.start) / 1000)}.`
 }
 

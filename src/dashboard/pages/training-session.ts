@@ -90,6 +90,11 @@ function programLink(programs: Programs, id: number): Part {
   return programs.find(id) === undefined ? name : html`<a href="/programs/${id}">${name}</a>`
 }
 
+/** Zero is no target. */
+function targetRepetitions({ repsTarget }: Pick<TrainerSegment, 'repsTarget'>): string {
+  return repsTarget === 0 ? NONE : numberText(repsTarget)
+}
+
 /** `3 Endurance`: segments are distinguished by their place. */
 function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, place: number): string {
   return `${place} ${kindName(viewer, type)}`
@@ -137,7 +142,7 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Char
         key: 'reps-target',
         title: label('repsTarget'),
         numeric: true,
-        cell: row => (row.repsTarget === 0 ? NONE : numberText(row.repsTarget)),
+        cell: targetRepetitions,
         value: row => row.repsTarget,
       },
       {
@@ -181,7 +186,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Trainer
       numeric(label('durationMeasured'), row => durationText(row.durationMeasured)),
       numeric(label('durationTarget'), row => durationText(row.durationTarget)),
       numeric(label('repsMeasured'), row => numberText(row.repsMeasured)),
-      numeric(label('repsTarget'), row => numberText(row.repsTarget)),
+      numeric(label('repsTarget'), targetRepetitions),
       numeric(label('distanceTravelled'), row =>
         known(row.distanceTravelled, metres => distanceText(viewer, metres * 1_000_000)),
       ),

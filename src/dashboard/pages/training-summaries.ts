@@ -61,7 +61,9 @@ export function rateSummary(viewer: Viewer, kinds: readonly KindTotals[]): strin
   if (kinds.length === 0) return 'No segments in this time.'
   if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
   if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
-  return `${kindName(viewer, least.kind)} was passed least often: ${numberText(least.passed)} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)}).`
+  const rate = `${numberText(least.passed)} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)})`
+  const name = kindName(viewer, least.kind)
+  return enough.length === 1 ? `${name} was passed in ${rate}.` : `${name} was passed least often: ${rate}.`
 }
 
 function capital(text: string): string {

@@ -110,7 +110,7 @@ function page(context: ReferenceContext, { title, lead, root, body }: Shown): Ht
         </div>
         <nav class="contents" aria-label="Reference"><ul>
           ${link('docs', 'API reference')}${api.tags.map(({ name }) => link(`docs/${slugOf(name)}`, name))}
-          ${link('docs/console', 'Console')}${link('openapi.json', 'OpenAPI document')}
+          ${link('docs/console', 'Console')}${link('openapi.json', 'OpenAPI')}
         </ul></nav>
       </header>
       <main id="main" tabindex="-1">
