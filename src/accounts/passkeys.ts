@@ -138,22 +138,6 @@ export async function requestOptions(
   return [options, { challenge: options.challenge, userHandle: '' }]
 }
 
-/** The passkey that an answer to `requestOptions` names, whether or not the answer is right. */
-export async function namedPasskey(
-  { reads }: Store,
-  answer: string,
-): Promise<{ readonly username: string } | undefined> {
-  const id = parseAnswer(answer)?.id
-  return id === undefined
-    ? undefined
-    : reads
-        .selectFrom('passkey')
-        .innerJoin('account', 'account.id', 'passkey.account_id')
-        .select('account.username')
-        .where('credential_id', '=', id)
-        .executeTakeFirst()
-}
-
 /**
  * Checks what a browser answered to `requestOptions`, as JSON. Undefined if the passkey is not known here, is of another
  * account than `accountId`, did not sign this challenge for this site, or the challenge was used before.

@@ -9,7 +9,7 @@ export interface Attempt {
   refund(): void
 }
 
-/** Limits attempts to prove who somebody is, for each account and each network. */
+/** Limits attempts to prove who somebody is, by keys such as an account and a network. */
 export class Attempts {
   readonly #windows = new RateWindows<string>(WINDOW_MS)
 

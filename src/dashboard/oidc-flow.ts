@@ -55,17 +55,22 @@ export function forgetFlow({ site }: Pick<Edge, 'site'>): string {
   return noCookie({ site, name: COOKIE })
 }
 
-/** What to say to a person. */
-export function problemOf(error: OidcError, name: string): { readonly problem: string; readonly status: number } {
-  switch (error.reason) {
+/** What to say to a person, and whether it counts as a failed attempt: only what was not accepted can have been a guess. */
+export function problemOf({ reason }: OidcError, name: string) {
+  const counts = reason === 'refused'
+  switch (reason) {
     case 'away':
-      return { problem: `It is not possible to reach ${name} at the moment. Try another way, or later.`, status: 503 }
+      return {
+        problem: `It is not possible to reach ${name} at the moment. Try another way, or later.`,
+        status: 503,
+        counts,
+      }
     case 'declined':
-      return { problem: `The sign-in with ${name} was not completed there.`, status: 403 }
+      return { problem: `The sign-in with ${name} was not completed there.`, status: 403, counts }
     case 'refused':
-      return { problem: `What ${name} answered was not accepted. Try again, or another way.`, status: 403 }
+      return { problem: `What ${name} answered was not accepted. Try again, or another way.`, status: 403, counts }
     default:
-      return error.reason satisfies never
+      return reason satisfies never
   }
 }
 

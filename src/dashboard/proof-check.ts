@@ -2,16 +2,17 @@ import type { PasskeyProof, PasswordProof } from '../accounts/proofs.ts'
 import { verifyPasskey } from '../accounts/passkeys.ts'
 import { verifyPassword } from '../accounts/passwords.ts'
 import type { Store } from '../store/index.ts'
+import type { ProofWay } from '../store/tables.ts'
 import { Attempts, tooManyAttempts } from './attempts.ts'
 import type { Visit } from './page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 
-/** Checks whether the viewer is still who signed in. Limits guesses in a browser that was left signed in, for each session. */
+/** Checks whether the viewer is still who signed in. Limits guesses in a browser that was left signed in, for each session and way. */
 
 /** The proof, or what is wrong with the password. */
 export async function checkPassword(visit: Visit, password: string): Promise<PasswordProof | string> {
   const { store, viewer } = visit
-  return limited(visit, 'The password is not right.', async () => {
+  return limited(visit, 'password', 'The password is not right.', async () => {
     const proof = await verifyPassword(store, viewer.session.username, password)
     return proof?.accountId === viewer.session.accountId ? proof : undefined
   })
@@ -22,7 +23,7 @@ export async function checkPasskey(visit: Visit, answer: string): Promise<Passke
   const { store, viewer, site, cookies, now } = visit
   const { rpId, origin } = site
   const { id, accountId } = viewer.session
-  return limited(visit, NOT_ACCEPTED, async () => {
+  return limited(visit, 'passkey', NOT_ACCEPTED, async () => {
     const challenge = await challengeOf(store, cookies, { site, purpose: 'confirm', subject: String(id), now })
     if (challenge === undefined || rpId === undefined) return undefined
     return verifyPasskey(store, answer, challenge, { rpId, origin }, { now, accountId })
@@ -34,12 +35,16 @@ export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or another
 
 async function limited<Found>(
   { store, viewer }: Visit,
+  way: ProofWay,
   problem: string,
   check: () => Promise<Found | undefined>,
 ): Promise<Found | string> {
-  const attempt = guessesAt(store).begin(String(viewer.session.id))
+  const attempt = guessesAt(store).begin(`${way} ${viewer.session.id}`)
   if (attempt.waitMs > 0) return tooManyAttempts(attempt)
-  const proof = await check()
+  const proof = await check().catch((error: unknown) => {
+    attempt.refund()
+    throw error
+  })
   if (proof === undefined) return problem
   attempt.refund()
   return proof

@@ -3,6 +3,7 @@ import { hasAccounts } from '../accounts/accounts.ts'
 import { beginSession } from '../accounts/browser-sessions.ts'
 import type { Proof } from '../accounts/proofs.ts'
 import type { Config } from '../config.ts'
+import type { ProofWay } from '../store/tables.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 import { tooManyAttempts } from './attempts.ts'
 import type { DashboardOptions } from './options.ts'
@@ -29,18 +30,19 @@ export function signInVisit(config: Config, request: FastifyRequest, reply: Fast
 }
 
 interface Attempted {
-  /** What was entered, for the form. */
+  readonly way: ProofWay
+  /** What was entered. The attempt counts for this account, too. */
   readonly username?: string
-  /** The account that the attempt counts for; undefined if that is not known. */
-  readonly countsFor: string | undefined
   /** What to say if it proves nothing. */
   readonly wrong: string
 }
 
-/** Nothing was proved, for a reason of its own. It does not count as a failure if somebody else is to blame: from 500 on. */
+/** Nothing was proved, for a reason of its own. */
 interface OtherProblem {
   readonly problem: string
   readonly status: number
+  /** Whether it counts as a failed attempt. */
+  readonly counts: boolean
 }
 
 export function makeSignInDesk({ store, config, sample, oidc }: DashboardOptions) {
@@ -58,20 +60,23 @@ export function makeSignInDesk({ store, config, sample, oidc }: DashboardOptions
   /** Signs in whoever proves who they are. `check` is called only if there were not too many attempts. */
   const attempt = async (
     visit: SignInVisit,
-    { username, countsFor, wrong }: Attempted,
+    { way, username, wrong }: Attempted,
     check: () => Promise<Proof | OtherProblem | undefined>,
   ) => {
     const { request, reply, site, form } = visit
     if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
     const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
-    const limit = await limits.begin(request, countsFor)
+    const limit = await limits.begin(request, way, username)
     if (limit.waitMs > 0) {
       reply.header('Retry-After', String(Math.ceil(limit.waitMs / 1000)))
       return show(visit, { ...shown, problem: tooManyAttempts(limit) }, 429)
     }
-    const proof = await check()
+    const proof = await check().catch((error: unknown) => {
+      limit.refund()
+      throw error
+    })
     if (proof !== undefined && 'problem' in proof) {
-      if (proof.status >= 500) limit.refund()
+      if (!proof.counts) limit.refund()
       return show(visit, { ...shown, problem: proof.problem }, proof.status)
     }
     if (proof === undefined) return show(visit, { ...shown, problem: wrong }, 403)

@@ -4,27 +4,31 @@ import { knownBrowser, markBrowser } from '../accounts/known-browsers.ts'
 import type { Config } from '../config.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import type { ProofWay } from '../store/tables.ts'
 import { type Attempt, Attempts } from './attempts.ts'
 import { cookie, parseCookies } from './cookies.ts'
 import type { SiteOrigin } from './origin.ts'
 
-/** Limits attempts to sign in, whichever way. */
+/**
+ * Limits attempts to sign in. Each way has limits of its own: whoever guesses passwords must not keep out somebody who has a
+ * passkey or an account at the issuer, which cannot be guessed.
+ */
 export interface SignInLimits {
-  /** Counts an attempt to get into an account, if its name is known. */
-  begin(request: FastifyRequest, username?: string): Promise<Attempt>
+  /** Counts an attempt; for a password, also for the account that it is to get into. */
+  begin(request: FastifyRequest, way: ProofWay, username?: string): Promise<Attempt>
 }
 
 export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 'trustedProxies'>): SignInLimits {
   const attempts = new Attempts()
   return {
-    async begin(request, username) {
+    async begin(request, way, username) {
       const mark = parseCookies(request.headers.cookie).get(KNOWN_BROWSER)
       const browser = mark === undefined ? undefined : await knownBrowser(store, mark)
       // A browser known to the account has a limit of its own, which nobody else can use up.
       if (browser !== undefined && (username === undefined || username === browser.username)) {
-        return attempts.begin(`browser ${browser.name}`)
+        return attempts.begin(`${way} browser ${browser.name}`)
       }
-      const network = `network ${networkOf(clientAddress(request.raw, trustedProxies))}`
+      const network = `${way} network ${networkOf(clientAddress(request.raw, trustedProxies))}`
       if (username === undefined) return attempts.begin(network)
       return attempts.begin(network, `account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`)
     },

@@ -161,6 +161,34 @@ test('a sign-in that took more than ten minutes begins again', async t => {
   assert.match(seen.text, /took too long/)
 })
 
+test('what is declined at the issuer is no failed attempt, and guessed passwords do not hold up a sign-in there', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  for (let index = 0; index < 10; index += 1) await visitor(service.url).signIn('ann', 'wrong password')
+  assert.equal((await visitor(service.url).signIn('ann')).status, 429)
+  const known = issuerVisitor(issuer.url)
+  const comeBackWith = async (change: (query: URLSearchParams) => void) => {
+    const person = visitor(service.url)
+    const { to } = await person.get('/signin/oidc')
+    const address = new URL(await known.follow(to ?? '', 'somebody'))
+    change(address.searchParams)
+    return back(person, address.href)
+  }
+  for (let index = 0; index < 11; index += 1) {
+    const declined = await comeBackWith(query => {
+      query.delete('code')
+      query.set('error', 'access_denied')
+    })
+    assert.equal(declined.status, 403)
+    assert.match(declined.text, /was not completed there/)
+  }
+  assert.equal((await comeBackWith(() => {})).status, 303)
+  for (let index = 0; index < 10; index += 1) {
+    assert.equal((await comeBackWith(query => query.set('code', 'AAAA'))).status, 403)
+  }
+  assert.equal((await comeBackWith(() => {})).status, 429)
+})
+
 test('an invited person chooses the issuer, and makes a first API key without ever having a password', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'taken')

@@ -311,7 +311,7 @@ test('another process of the service accepts the answer to a challenge', async (
   assert.equal((await person.post('/signin/passkey', { answer: replayed })).status, 403)
 })
 
-test('wrong passkeys count like wrong passwords, and do not lock out a browser in which somebody signed in', async () => {
+test('wrong passkeys are limited by address, and neither hold up passwords nor a browser in which somebody signed in', async () => {
   await using service = await passkeyService()
   const known = await service.signedIn('ann')
   const device = await register(known, service)
@@ -321,10 +321,26 @@ test('wrong passkeys count like wrong passwords, and do not lock out a browser i
   const limited = await signInWith(device, service)
   assert.equal(limited.seen.status, 429)
   assert.ok(Number(limited.seen.headers.get('Retry-After')) > 0)
-  assert.equal((await visitor(service.origin).signIn('ann')).status, 429)
+  assert.equal((await visitor(service.origin).signIn('ann')).status, 303)
   await known.post('/signout')
   const answer = device.get(await optionsOf(known, 'signin'))
   assert.equal((await known.post('/signin/passkey', { answer })).status, 303)
+})
+
+test('whoever guesses a password does not keep the owner of a passkey out', async () => {
+  await using service = await passkeyService()
+  const known = await service.signedIn('ann')
+  const device = await register(known, service)
+  for (let index = 0; index < 10; index += 1) await visitor(service.origin).signIn('ann', 'wrong password')
+  assert.equal((await visitor(service.origin).signIn('ann')).status, 429)
+  assert.equal((await signInWith(device, service)).seen.status, 303, 'in another browser')
+
+  // Nor in a browser that was left open.
+  await service.age(11)
+  for (let index = 0; index < 10; index += 1) await known.post('/confirm', { confirm: 'wrong password' })
+  assert.match((await known.post('/confirm', { confirm: PASSWORD })).text, /Too many tries/)
+  const answer = device.get(await optionsOf(known, 'confirm'))
+  assert.equal((await known.post('/confirm', { next: '/keys', 'confirm-passkey': answer })).to, '/keys')
 })
 
 test('where browsers have no passkeys the pages say so, and the other ways work', async () => {

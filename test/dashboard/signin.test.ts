@@ -135,6 +135,17 @@ test('attempts that are being checked count, too', async () => {
   assert.equal(all.filter(({ status }) => status === 429).length, 5)
 })
 
+test('attempts that the database could not check do not count', async () => {
+  await using service = await withAnn()
+  const { schema } = service.store.db
+  await schema.alterTable('account').renameTo('elsewhere').execute()
+  for (let index = 0; index < 11; index += 1) {
+    assert.ok((await visitor(service.url).signIn('ann')).status >= 500)
+  }
+  await schema.alterTable('elsewhere').renameTo('account').execute()
+  assert.equal((await visitor(service.url).signIn('ann')).status, 303)
+})
+
 test('signing out ends the session, removes the cookie and clears the cache of the browser', async () => {
   await using service = await withAnn()
   const ann = visitor(service.url)

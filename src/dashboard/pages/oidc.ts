@@ -99,7 +99,7 @@ async function comeBack(counter: Counter, request: FastifyRequest, reply: Fastif
   }
   if (flow.purpose === 'signin') {
     const visit = { ...signInVisit(config, request, reply), form: new URLSearchParams({ next: flow.next }) }
-    return desk.attempt(visit, { countsFor: undefined, wrong: NOT_LINKED }, async () => {
+    return desk.attempt(visit, { way: 'oidc', wrong: NOT_LINKED }, async () => {
       const identity = await identify(edge, request, flow).catch((error: unknown) => noted(counter, request, error))
       return 'problem' in identity ? identity : provedBy(edge, identity, request.context.now)
     })

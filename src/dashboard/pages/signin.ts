@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { endSession } from '../../accounts/browser-sessions.ts'
-import { namedPasskey, verifyPasskey } from '../../accounts/passkeys.ts'
+import { verifyPasskey } from '../../accounts/passkeys.ts'
 import { verifyPassword } from '../../accounts/passwords.ts'
 import type { Store } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
@@ -29,15 +29,13 @@ export function makeSignIn({ store, config }: DashboardOptions, desk: SignInDesk
         const visit = signInVisit(config, request, reply)
         const username = visit.form.get('username') ?? ''
         const wrong = 'Username or password is not right.'
-        return desk.attempt(visit, { username, countsFor: username, wrong }, () =>
+        return desk.attempt(visit, { way: 'password', username, wrong }, () =>
           verifyPassword(store, username, visit.form.get('password') ?? ''),
         )
       })
       scope.post('/signin/passkey', async (request, reply) => {
         const visit = signInVisit(config, request, reply)
-        const answer = visit.form.get('answer') ?? ''
-        const countsFor = (await namedPasskey(store, answer))?.username
-        return desk.attempt(visit, { countsFor, wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit, answer))
+        return desk.attempt(visit, { way: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
       })
       scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
     },
@@ -45,13 +43,13 @@ export function makeSignIn({ store, config }: DashboardOptions, desk: SignInDesk
 }
 
 /** Whose the passkey is that answered the challenge of this browser; undefined if it does not prove that. */
-async function checkAnswer(store: Store, { request, site }: SignInVisit, answer: string) {
+async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
   const { now } = request.context
   const { rpId, origin } = site
   const cookies = parseCookies(request.headers.cookie)
   const challenge = await challengeOf(store, cookies, { site, purpose: 'signin', subject: '', now })
   if (challenge === undefined || rpId === undefined) return undefined
-  return verifyPasskey(store, answer, challenge, { rpId, origin }, { now })
+  return verifyPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, { now })
 }
 
 async function signOut(store: Store, { request, reply, site }: SignInVisit) {
