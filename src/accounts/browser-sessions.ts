@@ -29,35 +29,27 @@ export interface BrowserSession {
   readonly weeklyGoal: number | null
 }
 
-export interface NewSession {
-  readonly accountId: number
+/** The browser in which a session begins. */
+export interface SessionStart {
   readonly browser: string
   readonly now: number
+  /** The session that this browser had, of whichever account: it ends. */
+  readonly replaces?: number | undefined
 }
 
 /**
- * Begins a session for somebody who proved who they are, in place of the one that the browser had. Returns its secret, of
- * which only the hash is stored; undefined if the way to sign in was changed or removed since it was checked.
+ * Begins a session for somebody who proved who they are. Returns its secret, of which only the hash is stored; undefined if
+ * the way to sign in was changed or removed since it was checked.
  */
 export function beginSession(
   store: Store,
-  {
-    proof,
-    replaces,
-    timeZone,
-    ...session
-  }: Omit<NewSession, 'accountId'> & {
-    readonly proof: Proof
-    readonly replaces?: number | undefined
-    readonly timeZone?: string | undefined
-  },
+  { proof, timeZone, ...start }: SessionStart & { readonly proof: Proof; readonly timeZone?: string | undefined },
 ): Promise<string | undefined> {
   const { accountId, way } = proof
   return store.db.transaction().execute(async db => {
     if (!(await isCurrent(db, store, proof))) return undefined
-    if (replaces !== undefined) await db.deleteFrom('browser_session').where('id', '=', replaces).execute()
     if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
-    return beginSessionIn(db, { ...session, accountId, way, confirmedAt: confirmedAt(proof) })
+    return beginSessionIn(db, { ...start, accountId, way, confirmedAt: confirmedAt(proof) })
   })
 }
 
@@ -68,11 +60,13 @@ export async function beginSessionIn(
     accountId,
     browser,
     now,
+    replaces,
     way,
     confirmedAt = null,
-  }: NewSession & Pick<SignIn, 'way'> & { readonly confirmedAt?: number | null },
+  }: SessionStart & Pick<SignIn, 'way'> & { readonly accountId: number; readonly confirmedAt?: number | null },
 ): Promise<string> {
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  if (replaces !== undefined) await db.deleteFrom('browser_session').where('id', '=', replaces).execute()
   // Expired sessions are removed here and nowhere else.
   await db
     .deleteFrom('browser_session')

@@ -3,7 +3,7 @@ import { sql } from '../vendor/kysely.js'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
-import { beginSessionIn, confirmedAt, endSessions } from './browser-sessions.ts'
+import { beginSessionIn, confirmedAt, endSessions, type SessionStart } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
 import { type Identity, linkIdentity } from './identities.ts'
 import { addPasskey, type NewPasskey } from './passkeys.ts'
@@ -49,11 +49,9 @@ export interface Invited {
   readonly username: string
 }
 
-export interface AcceptedInvitation {
+export interface AcceptedInvitation extends SessionStart {
   readonly secret: string
   readonly chosen: ChosenWay
-  readonly browser: string
-  readonly now: number
 }
 
 /** How somebody wants to sign in from now on. */
@@ -69,8 +67,9 @@ export type ChosenWay =
  */
 export async function acceptInvitation(
   store: Store,
-  { secret, chosen, browser, now }: AcceptedInvitation,
+  { secret, chosen, ...start }: AcceptedInvitation,
 ): Promise<{ readonly secret: string; readonly accountId: number } | undefined> {
+  const { now } = start
   if ((await findInvitation(store, secret, now)) === undefined) return undefined
   const passwordHash = chosen.way === 'password' ? await hashNewPassword(chosen.password) : ''
   return store.db.transaction().execute(async db => {
@@ -86,7 +85,7 @@ export async function acceptInvitation(
     else if (chosen.way === 'passkey') await addPasskey(db, store, { ...chosen, accountId, now })
     else await linkIdentity(db, store, { ...chosen, accountId, now })
     await endSessions(db, accountId)
-    const session = { accountId, way: RECORDED[chosen.way], browser, now, confirmedAt: confirmedAt(chosen) }
+    const session = { ...start, accountId, way: RECORDED[chosen.way], confirmedAt: confirmedAt(chosen) }
     return { accountId, secret: await beginSessionIn(db, session) }
   })
 }

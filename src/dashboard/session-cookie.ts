@@ -1,12 +1,33 @@
-import type { FastifyRequest } from 'fastify'
-import { type BrowserSession, findSession, MAX_SESSION_MS } from '../accounts/browser-sessions.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type BrowserSession, findSession, MAX_SESSION_MS, type SessionStart } from '../accounts/browser-sessions.ts'
 import type { Store } from '../store/index.ts'
 import { cookie, parseCookies } from './cookies.ts'
 import type { SiteOrigin } from './origin.ts'
 import { hostCookie } from './sealed-cookie.ts'
+import { knownBrowserCookie } from './sign-in-limits.ts'
+
+/** What a session that begins with this request has, in place of the one that the browser had. */
+export async function sessionStart(store: Store, request: FastifyRequest, site: SiteOrigin): Promise<SessionStart> {
+  const { headers, context } = request
+  const replaces = (await sessionOf(store, request, site))?.id
+  return { browser: headers['user-agent'] ?? '', now: context.now, replaces }
+}
+
+/** Gives the browser the cookies of a session that has just begun, and goes on. */
+export async function sendSignedIn(
+  reply: FastifyReply,
+  { store, site }: { readonly store: Store; readonly site: SiteOrigin },
+  session: { readonly secret: string; readonly accountId: number },
+  next: string,
+) {
+  return reply
+    .header('Set-Cookie', sessionCookie(site, session.secret))
+    .header('Set-Cookie', await knownBrowserCookie(store, site, session.accountId))
+    .redirect(next, 303)
+}
 
 /** The cookie that holds the secret of a browser session. */
-export function sessionCookie(site: SiteOrigin, secret: string): string {
+function sessionCookie(site: SiteOrigin, secret: string): string {
   return cookie(nameOf(site), secret, { maxAge: MAX_SESSION_MS / 1000, secure: site.secure })
 }
 

@@ -12,8 +12,8 @@ import { firstSteps } from './pages/first-steps.ts'
 import { type Shown, signInForms } from './pages/signin-form.ts'
 import { safePath } from './paths.ts'
 import { explanation, sendPlain } from './plain.ts'
-import { sessionCookie, sessionOf } from './session-cookie.ts'
-import { knownBrowserCookie, makeSignInLimits } from './sign-in-limits.ts'
+import { sendSignedIn, sessionStart } from './session-cookie.ts'
+import { makeSignInLimits } from './sign-in-limits.ts'
 
 /** What all ways to sign in have in common: limits, the session that begins, and the page that says what was wrong. */
 
@@ -82,17 +82,12 @@ export function makeSignInDesk({ store, config, sample, oidc }: DashboardOptions
     if (proof === undefined) return show(visit, { ...shown, problem: wrong }, 403)
     limit.refund()
     const secret = await beginSession(store, {
+      ...(await sessionStart(store, request, site)),
       proof,
-      browser: request.headers['user-agent'] ?? '',
-      now: request.context.now,
-      replaces: (await sessionOf(store, request, site))?.id,
       timeZone: knownTimeZone(form.get('timeZone') ?? ''),
     })
     if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
-    return reply
-      .header('Set-Cookie', sessionCookie(site, secret))
-      .header('Set-Cookie', await knownBrowserCookie(store, site, proof.accountId))
-      .redirect(shown.next, 303)
+    return sendSignedIn(reply, { store, site }, { secret, accountId: proof.accountId }, shown.next)
   }
 
   return { show, attempt }

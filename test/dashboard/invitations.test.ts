@@ -106,6 +106,21 @@ test('a forgotten password is replaced, and everybody who was signed in with it 
   assert.equal((await visitor(service.url).signIn('ann')).status, 403)
 })
 
+test('an invitation that is accepted ends the session that somebody else had in the same browser', async () => {
+  await using service = await startService(world)
+  await allowSignIn(service, 'cas')
+  const browser = visitor(service.url)
+  await browser.signIn('cas')
+  const before = visitor(service.url)
+  before.cookies.set('session', browser.cookies.get('session') ?? '')
+  const path = await invite(service)
+  await browser.post(path, { next: 'short', again: 'short' })
+  assert.equal((await before.get('/settings')).status, 200)
+  assert.equal((await browser.post(path, chosen)).to, '/')
+  assert.equal((await before.get('/settings')).status, 303)
+  assert.match((await browser.get('/settings')).text, /shown instead of ann</)
+})
+
 test('invitations made and used are in the list of sign-ins, with the browser, and the store has no secret of one', async () => {
   await using service = await startService(world)
   const path = await invite(service)

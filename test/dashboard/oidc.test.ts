@@ -195,11 +195,17 @@ test('an invited person chooses the issuer, and makes a first API key without ev
   const secret = await createInvitation(service.store, 2, Date.now())
   const path = `/invitation/${secret}`
   const ben = visitor(service.url)
+  // Somebody else is signed in, in the same browser.
+  await ben.signIn('ann')
+  const before = visitor(service.url)
+  before.cookies.set('session', ben.cookies.get('session') ?? '')
   assert.match((await ben.get(path)).text, /Or Example ID/)
   const taken = await goThere(ben, await startOn(ben, path), 'taken')
   assert.match(taken.text, /linked with another account here/)
   assert.equal((await ben.get(path)).status, 200, 'it is not used up')
+  assert.equal((await before.get('/settings')).status, 200)
   assert.equal((await goThere(ben, await startOn(ben, path), 'ben')).to, '/')
+  assert.equal((await before.get('/settings')).status, 303)
   assert.equal((await ben.get(path)).status, 404)
   assert.equal((await ben.get(`${path}/oidc`)).to, path)
   assert.match(

@@ -14,8 +14,7 @@ import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
 import { explanation, sendPlain } from '../plain.ts'
 import { NOT_ACCEPTED } from '../proof-check.ts'
 import { challengeOf } from '../sealed-cookie.ts'
-import { sessionCookie } from '../session-cookie.ts'
-import { knownBrowserCookie } from '../sign-in-limits.ts'
+import { sendSignedIn, sessionStart } from '../session-cookie.ts'
 import { passkeyName } from './settings-passkeys.ts'
 import { invitationMark } from '../oidc-start.ts'
 import { PASSWORD_LENGTH } from './settings-password.ts'
@@ -51,13 +50,8 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
       if (typeof chosen === 'string') return show(request, reply, chosen)
       let session: Awaited<ReturnType<typeof acceptInvitation>>
       try {
-        const browser = request.headers['user-agent'] ?? ''
-        session = await acceptInvitation(store, {
-          secret: secretOf(request),
-          chosen,
-          browser,
-          now: request.context.now,
-        })
+        const start = await sessionStart(store, request, site)
+        session = await acceptInvitation(store, { ...start, secret: secretOf(request), chosen })
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error
         return show(
@@ -67,10 +61,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
         )
       }
       if (session === undefined) return sendPlain(request, reply.code(404), ended, TITLE)
-      return reply
-        .header('Set-Cookie', sessionCookie(site, session.secret))
-        .header('Set-Cookie', await knownBrowserCookie(store, site, session.accountId))
-        .redirect('/', 303)
+      return sendSignedIn(reply, { store, site }, session, '/')
     }
 
   scope.get(path, (request, reply) =>

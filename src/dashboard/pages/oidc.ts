@@ -23,9 +23,8 @@ import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
 import { explanation, sendPlain } from '../plain.ts'
-import { sessionCookie, sessionOf } from '../session-cookie.ts'
+import { sendSignedIn, sessionOf, sessionStart } from '../session-cookie.ts'
 import { type SignInDesk, signInVisit } from '../sign-in-desk.ts'
-import { knownBrowserCookie } from '../sign-in-limits.ts'
 
 /** Ways to the issuer and back: to sign in, to confirm who it is, to link an account, and from an invitation. */
 export function registerOidc(scope: FastifyInstance, options: DashboardOptions, desk: SignInDesk) {
@@ -197,17 +196,17 @@ async function acceptWith(
   identity: OidcIdentity,
 ) {
   const { authenticatedAt } = identity
-  const browser = request.headers['user-agent'] ?? ''
-  const accepted = { secret, browser, now: request.context.now }
+  const start = await sessionStart(store, request, site)
   const back = `${INVITATION_PATH}${secret}`
   try {
-    const session = await acceptInvitation(store, { ...accepted, chosen: { way: 'oidc', identity, authenticatedAt } })
+    const session = await acceptInvitation(store, {
+      ...start,
+      secret,
+      chosen: { way: 'oidc', identity, authenticatedAt },
+    })
     // The page of the invitation says that it does not work any more.
     if (session === undefined) return await reply.redirect(back, 303)
-    return await reply
-      .header('Set-Cookie', sessionCookie(site, session.secret))
-      .header('Set-Cookie', await knownBrowserCookie(store, site, session.accountId))
-      .redirect(next, 303)
+    return await sendSignedIn(reply, { store, site }, session, next)
   } catch (error) {
     if (error instanceof RefusedError) return refuse(request, reply, `That did not work: ${error.message}.`, back)
     throw error
