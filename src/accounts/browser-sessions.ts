@@ -3,6 +3,7 @@ import { type Kysely, sql } from '../vendor/kysely.js'
 import { query } from '../store/query.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { forgetBrowsers } from './known-browsers.ts'
 import { suggestTimeZone } from './preferences.ts'
 import { isCurrent, type Proof } from './proofs.ts'
 import { hashSecret } from './secrets.ts'
@@ -174,8 +175,12 @@ export async function endSession(store: Store, id: number): Promise<void> {
   await store.db.deleteFrom('browser_session').where('id', '=', id).execute()
 }
 
-/** Ends the sessions of an account except `keep`. Returns how many were ended. */
+/**
+ * Ends the sessions of an account except `keep`, and what its browsers are known by, within a transaction. Returns how many
+ * sessions were ended.
+ */
 export async function endSessions(db: Kysely<Tables>, accountId: number, keep?: number): Promise<number> {
+  await forgetBrowsers(db, accountId)
   const { numDeletedRows } = await db
     .deleteFrom('browser_session')
     .where('account_id', '=', accountId)

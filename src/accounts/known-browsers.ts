@@ -1,10 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 import { sealingKey } from './sealed.ts'
 
 /**
  * Browsers in which somebody signed in to an account before. What others try elsewhere does not use up their attempts.
- * A browser keeps a mark whose signature depends on the password, so a new one ends it and nothing is stored here.
+ * A browser keeps a mark whose signature depends on how often all browsers were signed out, so the next time ends it.
  */
 
 export interface KnownBrowser {
@@ -17,7 +19,7 @@ export interface KnownBrowser {
 export async function markBrowser(store: Store, accountId: number): Promise<string> {
   const account = await accountOf(store, accountId)
   const name = randomBytes(NAME_BYTES).toString('base64url')
-  return `${accountId}.${name}.${await signatureOf(store, accountId, name, account?.password_hash)}`
+  return `${accountId}.${name}.${await signatureOf(store, accountId, name, account?.sign_outs ?? 0)}`
 }
 
 /** The browser that has this mark; undefined if it is not valid. */
@@ -26,13 +28,22 @@ export async function knownBrowser(store: Store, mark: string): Promise<KnownBro
   if (name === '') return undefined
   const account = await accountOf(store, Number(id))
   if (account === undefined) return undefined
-  const expected = Buffer.from(await signatureOf(store, Number(id), name, account.password_hash))
+  const expected = Buffer.from(await signatureOf(store, Number(id), name, account.sign_outs))
   return timingSafeEqual(Buffer.from(signature), expected) ? { name, username: account.username } : undefined
 }
 
-async function signatureOf(store: Store, accountId: number, name: string, passwordHash: string | null | undefined) {
+/** Ends all marks of an account, within a transaction. */
+export async function forgetBrowsers(db: Kysely<Tables>, accountId: number): Promise<void> {
+  await db
+    .updateTable('account')
+    .set(({ eb }) => ({ sign_outs: eb('sign_outs', '+', 1) }))
+    .where('id', '=', accountId)
+    .execute()
+}
+
+async function signatureOf(store: Store, accountId: number, name: string, signOuts: number) {
   return createHmac('sha256', await sealingKey(store))
-    .update(`known browser ${accountId} ${name} ${passwordHash ?? ''}`)
+    .update(`known browser ${accountId} ${name} ${signOuts}`)
     .digest('base64url')
 }
 
@@ -40,5 +51,5 @@ const NAME_BYTES = 16
 const MARK_FORM = /^(\d{1,16})\.([\w-]{22})\.([\w-]{43})$/
 
 function accountOf({ reads }: Store, id: number) {
-  return reads.selectFrom('account').select(['username', 'password_hash']).where('id', '=', id).executeTakeFirst()
+  return reads.selectFrom('account').select(['username', 'sign_outs']).where('id', '=', id).executeTakeFirst()
 }

@@ -350,6 +350,10 @@ const migrations: readonly Migration[] = [
       'alter table account drop column revision',
     ],
   },
+  {
+    name: 'ends of known browsers',
+    statements: ['alter table account add column sign_outs integer not null default 0'],
+  },
 ]
 
 /** The schema version of this program. */

@@ -44,6 +44,8 @@ interface AccountTable extends Revisions {
   extra: Generated<string | null>
   /** The time up to which its records are known; null if unknown. */
   as_of: Generated<number | null>
+  /** How often all its browsers, or all but one, were signed out. */
+  sign_outs: Generated<number>
 }
 
 /** Of each kind of records, a number that grows with every write of those of the account. */

@@ -343,6 +343,31 @@ test('whoever guesses a password does not keep the owner of a passkey out', asyn
   assert.equal((await known.post('/confirm', { next: '/keys', 'confirm-passkey': answer })).to, '/keys')
 })
 
+test('browsers stop being known when the others are signed out and when a way to sign in is removed, except this one', async () => {
+  await using service = await passkeyService()
+  const own = await service.signedIn('ann')
+  const device = await register(own, service)
+  /** Whether the limit of strangers, which is used up, holds for a browser that has this cookie. */
+  const isKnown = async (person: Visitor) => {
+    const copy = visitor(service.origin)
+    copy.cookies.set('known-browser', person.cookies.get('known-browser') ?? '')
+    const { status } = await copy.post('/signin/passkey', { answer: device.get(await optionsOf(copy, 'signin')) })
+    return status === 303
+  }
+  for (let index = 0; index < 10; index += 1) await signInWith(device, service, { userVerified: false })
+  const lost = await service.signedIn('ann')
+  assert.deepEqual([await isKnown(own), await isKnown(lost)], [true, true])
+  await own.post('/settings/sessions')
+  assert.deepEqual([await isKnown(own), await isKnown(lost)], [true, false])
+
+  await register(own, service, 'Lost phone')
+  const [, phone] = await service.passkeys()
+  const again = await service.signedIn('ann')
+  assert.equal(await isKnown(again), true)
+  assert.equal((await own.post(`/settings/passkeys/${phone?.id}/remove`)).to, '/settings?saved=passkeys')
+  assert.deepEqual([await isKnown(own), await isKnown(again)], [true, false])
+})
+
 test('where browsers have no passkeys the pages say so, and the other ways work', async () => {
   await using service = await startService(world, {
     LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8',

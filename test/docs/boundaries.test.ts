@@ -196,6 +196,7 @@ test('only archives and accounts write records, and only one function writes the
     .map(({ file, table }) => `${file}: ${table}`)
   assert.deepEqual([...new Set(writes)].toSorted(), [
     'accounts/accounts.ts: account',
+    'accounts/known-browsers.ts: account',
     'accounts/passwords.ts: account',
     'accounts/shared-access.ts: partnership',
     // Revisions, which are no part of the record.

@@ -63,6 +63,7 @@ const CHECKSUMS: readonly string[] = [
   'c5d63fb192c1bf93725215d9fee065c667d0ead9829e8f3b91fa6448f1e9f700',
   '4fe00babbba9b7ebd69388588be79e5bf364da00ebdec5249aaf3823bcd411a2',
   'cfcdc8bb12522bec356968f05e6a7e559b616be4709bb70d3091f3f728ed7939',
+  'a1addc9ea4aa90571d28b337ec698402ee10f4a14a3ae0b902c57c4a4bb98fca',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -384,6 +385,7 @@ async function change(url: string, statement: string, schema: OpenOptions['schem
 /** Makes the database as the program left it before there was a sixth step. */
 async function toFifthVersion(url: string) {
   for (const table of RECORDS) await change(url, `alter table account drop column ${table}_revision`, 'any')
+  await change(url, 'alter table account drop column sign_outs', 'any')
   await change(url, 'alter table browser_session drop column confirmed_at', 'any')
   await change(url, 'alter table token drop column replaced_at', 'any')
   await change(url, 'alter table preference drop column weekly_goal', 'any')

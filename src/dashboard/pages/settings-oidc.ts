@@ -10,6 +10,7 @@ import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
 import { sessionMark } from '../oidc-start.ts'
 import { type Page, redirect, view, type Visit } from '../page.ts'
 import { dateText, timeAgo } from '../text.ts'
+import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 
 /** Linking the account with somebody at the issuer, and going on after it has confirmed who it is. */
@@ -25,7 +26,7 @@ export const oidcPages: readonly Page[] = [
         async () => {
           const { accountId, id } = visit.viewer.session
           await removeIdentity(visit.store, { accountId, here: waysHere(visit), keep: id })
-          return redirect('/settings?saved=oidc')
+          return othersSignedOut(visit, 'oidc')
         },
         refusal => showRemoving(issuerOf(visit), refusal),
       ),

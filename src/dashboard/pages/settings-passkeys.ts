@@ -11,6 +11,7 @@ import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
 import { NOT_ACCEPTED } from '../proof-check.ts'
 import { challengeOf } from '../sealed-cookie.ts'
 import { dateText, timeAgo } from '../text.ts'
+import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 import { browserName } from './settings-sessions.ts'
 
@@ -56,7 +57,7 @@ export const passkeyPages: readonly Page[] = [
         async () => {
           const { accountId, id } = viewer.session
           await removePasskey(store, passkey.id, { accountId, here: waysHere(visit), keep: id })
-          return redirect('/settings?saved=passkeys')
+          return othersSignedOut(visit, 'passkeys')
         },
         refusal => showRemoving(viewer, passkey, refusal),
       )

@@ -5,6 +5,7 @@ import { isFresh } from '../confirmation.ts'
 import { formPage, submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type Page, redirect, type Visit } from '../page.ts'
+import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 
 /** Setting the password of an account that has none, and removing it. Settings itself has the form that changes it. */
@@ -27,7 +28,7 @@ export const passwordPages: readonly Page[] = [
         if (error instanceof RefusedError) return showNew(visit, PASSWORD_LENGTH)
         throw error
       }
-      return redirect('/settings?saved=password')
+      return othersSignedOut(visit, 'password')
     },
   },
   { path: '/settings/password/remove', handler: () => showRemoving() },
@@ -39,7 +40,7 @@ export const passwordPages: readonly Page[] = [
       submit(async () => {
         const { accountId, id } = visit.viewer.session
         await removePassword(visit.store, { accountId, here: waysHere(visit), keep: id })
-        return redirect('/settings?saved=password')
+        return othersSignedOut(visit, 'password')
       }, showRemoving),
   },
 ]

@@ -12,6 +12,7 @@ import { download, type Page, redirect, view, type Visit } from '../page.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { isUnits } from '../viewer.ts'
 import { readWays } from '../../accounts/ways.ts'
+import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 import { deleteAccountCard } from './delete-account.ts'
 import { accountForm, lookForms } from './settings-forms.ts'
@@ -63,21 +64,22 @@ export const settingsPages: readonly Page[] = [
         if (error instanceof RefusedError) return showSettings(visit, { password: PASSWORD_LENGTH })
         throw error
       }
-      return redirect('/settings?saved=password')
+      return othersSignedOut(visit, 'password')
     },
   },
   {
     method: 'POST',
     path: '/settings/sessions',
-    async handler({ form, store, viewer, now }) {
+    async handler(visit) {
+      const { form, store, viewer, now } = visit
       const { accountId, id } = viewer.session
       const chosen = form.get('session')
       if (chosen === null) {
-        await endSessions(store.db, accountId, id)
-      } else {
-        const own = (await listSessions(store, accountId, now)).find(session => String(session.id) === chosen)
-        if (own !== undefined && own.id !== id) await endSession(store, own.id)
+        await store.db.transaction().execute(db => endSessions(db, accountId, id))
+        return othersSignedOut(visit, 'sessions')
       }
+      const own = (await listSessions(store, accountId, now)).find(session => String(session.id) === chosen)
+      if (own !== undefined && own.id !== id) await endSession(store, own.id)
       return redirect('/settings?saved=sessions')
     },
   },
