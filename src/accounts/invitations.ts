@@ -57,7 +57,7 @@ export interface AcceptedInvitation extends SessionStart {
 /** How somebody wants to sign in from now on. */
 export type ChosenWay =
   | { readonly way: 'password'; readonly password: string }
-  | { readonly way: 'passkey'; readonly passkey: NewPasskey; readonly name: string }
+  | { readonly way: 'passkey'; readonly passkey: NewPasskey }
   | { readonly way: 'oidc'; readonly identity: Identity; readonly authenticatedAt: number | undefined }
 
 /**

@@ -12,8 +12,15 @@ export type PasskeyPurpose = (typeof passkeyPurposes)[number]
 
 export interface PasskeyChallenge {
   readonly challenge: string
-  /** What a new passkey calls the account by; empty where none is made. */
+  /** The passkey that is to be made; undefined where one is used. */
+  readonly made?: PasskeyToMake
+}
+
+/** What is decided before a browser makes a passkey, because what it made stays on the device even if it is refused. */
+interface PasskeyToMake {
+  /** What the device calls the account by. */
   readonly userHandle: string
+  readonly name: string
 }
 
 /** How long a challenge can be answered. */

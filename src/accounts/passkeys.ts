@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type {
   AuthenticationResponseJSON,
   PublicKeyCredentialCreationOptionsJSON,
@@ -8,9 +8,11 @@ import type {
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { RefusedError } from './errors.ts'
 import { CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
 import { lockAccount, type PasskeyProof } from './proofs.ts'
+import { sealingKey } from './sealed.ts'
 
 /** Passkeys: keys on devices of their owner, which sign a challenge when a finger or a PIN unlocks them. */
 
@@ -32,14 +34,20 @@ export function listPasskeys({ reads }: Pick<Store, 'reads'>, accountId: number)
     .execute()
 }
 
-/** What a browser needs to make a passkey for an account, with the challenge that its answer must contain. */
+/**
+ * What a browser needs to make a passkey for an account, with the challenge that its answer must contain. Throws RefusedError
+ * if it could not be added, because what a browser has made stays on the device.
+ */
 export async function creationOptions(
   store: Store,
   account: { readonly id: number; readonly username: string },
   { rpId }: Pick<PasskeySite, 'rpId'>,
+  name: string,
 ): Promise<[PublicKeyCredentialCreationOptionsJSON, PasskeyChallenge]> {
+  if (!isName(name)) throw new RefusedError(`a passkey has a name of 1 to ${MAX_NAME_LENGTH} characters`)
   const known = await listPasskeys(store, account.id)
-  const userHandle = known[0]?.user_handle ?? randomBytes(USER_HANDLE_BYTES).toString('base64url')
+  checkCount(known.length)
+  const userHandle = known[0]?.user_handle ?? (await userHandleOf(store, account.id))
   const { generateRegistrationOptions } = await loadServer()
   const options = await generateRegistrationOptions({
     rpName: 'Lockstep',
@@ -53,26 +61,26 @@ export async function creationOptions(
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   })
-  return [options, { challenge: options.challenge, userHandle }]
+  return [options, { challenge: options.challenge, made: { userHandle, name } }]
 }
 
 /** A passkey that a browser has made, and that is not stored yet. */
 export type NewPasskey = Pick<
   Selectable<Tables['passkey']>,
-  'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'user_handle'
+  'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'user_handle' | 'name'
 >
 
 /** Checks what a browser answered to `creationOptions`, as JSON. Undefined if it is not what was asked for, or was used before. */
 export async function verifyNewPasskey(
   store: Store,
   answer: string,
-  { challenge, userHandle }: PasskeyChallenge,
+  { challenge, made }: PasskeyChallenge,
   { rpId, origin }: PasskeySite,
   now: number,
 ): Promise<NewPasskey | undefined> {
   // The library checks the rest of the shape.
   const response = parseAnswer(answer) as RegistrationResponseJSON | undefined
-  if (response === undefined) return undefined
+  if (response === undefined || made === undefined) return undefined
   const { verifyRegistrationResponse } = await loadServer()
   const verification = await verifyRegistrationResponse({
     response,
@@ -91,7 +99,8 @@ export async function verifyNewPasskey(
     counter: credential.counter,
     transports: knownTransports(credential.transports).join(' '),
     rp_id: rpId,
-    user_handle: userHandle,
+    user_handle: made.userHandle,
+    name: made.name,
   }
 }
 
@@ -99,7 +108,7 @@ export async function verifyNewPasskey(
 export async function addPasskey(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,
-  { accountId, name, passkey, now }: AddedPasskey,
+  { accountId, passkey, now }: AddedPasskey,
 ): Promise<void> {
   await lockAccount(db, store, accountId)
   const { count } = await db
@@ -107,10 +116,10 @@ export async function addPasskey(
     .select(({ fn }) => fn.countAll().as('count'))
     .where('account_id', '=', accountId)
     .executeTakeFirstOrThrow()
-  if (Number(count) >= MAX_PASSKEYS) throw new RefusedError(`an account has at most ${MAX_PASSKEYS} passkeys`)
+  checkCount(Number(count))
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('passkey')
-    .values({ ...passkey, account_id: accountId, name, created_at: now })
+    .values({ ...passkey, account_id: accountId, created_at: now })
     .onConflict(conflict => conflict.column('credential_id').doNothing())
     .executeTakeFirstOrThrow()
   if (numInsertedOrUpdatedRows === 0n) throw new RefusedError('this passkey is registered already')
@@ -118,7 +127,6 @@ export async function addPasskey(
 
 export interface AddedPasskey {
   readonly accountId: number
-  readonly name: string
   readonly passkey: NewPasskey
   readonly now: number
 }
@@ -135,7 +143,7 @@ export async function requestOptions(
     userVerification: 'required',
     ...(allowed === undefined ? {} : { allowCredentials: allowed.map(descriptorOf) }),
   })
-  return [options, { challenge: options.challenge, userHandle: '' }]
+  return [options, { challenge: options.challenge }]
 }
 
 /**
@@ -195,8 +203,21 @@ export async function verifyPasskey(
   })
 }
 
+/**
+ * What devices call an account by: always the same, so that another passkey replaces one that the device kept although it was
+ * not added here.
+ */
+async function userHandleOf(store: Store, accountId: number): Promise<string> {
+  return createHmac('sha256', await sealingKey(store))
+    .update(`passkeys of ${accountId}`)
+    .digest('base64url')
+}
+
+function checkCount(passkeys: number) {
+  if (passkeys >= MAX_PASSKEYS) throw new RefusedError(`an account has at most ${MAX_PASSKEYS} passkeys`)
+}
+
 const MAX_PASSKEYS = 20
-const USER_HANDLE_BYTES = 32
 /** EdDSA, ES256 and RS256: what devices have. */
 const ALGORITHMS = [-8, -7, -257]
 const NOT_VERIFIED = { verified: false } as const

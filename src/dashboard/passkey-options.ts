@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { RefusedError } from '../accounts/errors.ts'
 import { findInvitation } from '../accounts/invitations.ts'
 import { creationOptions, listPasskeys, requestOptions } from '../accounts/passkeys.ts'
 import { type PasskeyPurpose, passkeyPurposes } from '../accounts/passkey-challenges.ts'
 import { hashSecret } from '../accounts/secrets.ts'
 import { notFound } from '../contract/errors.ts'
+import { isFreshSession } from './fresh.ts'
 import type { DashboardOptions } from './options.ts'
 import { siteOriginOf } from './origin.ts'
 import { challengeCookie } from './sealed-cookie.ts'
@@ -16,19 +18,22 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     const site = siteOriginOf(request.context, config)
     const { rpId } = site
     if (rpId === undefined) throw notFound('Passkey')
+    const name = (form.get('name') ?? '').trim()
     if (purpose === 'signin') return { site, subject: '', made: await requestOptions({ rpId }) }
     if (purpose === 'invitation') {
       const secret = form.get('invitation') ?? ''
       const invited = await findInvitation(store, secret, now)
       if (invited === undefined) throw notFound('Invitation')
-      return { site, subject: hashSecret(secret), made: await creationOptions(store, invited, { rpId }) }
+      return { site, subject: hashSecret(secret), made: await creationOptions(store, invited, { rpId }, name) }
     }
     const session = await sessionOf(store, request, site)
     if (session === undefined) throw notFound('Session')
     const { accountId, username } = session
     const subject = String(session.id)
     if (purpose === 'register') {
-      return { site, subject, made: await creationOptions(store, { id: accountId, username }, { rpId }) }
+      // Asking again must come before a passkey is made, too.
+      if (!isFreshSession(session, now)) throw notFound('Session')
+      return { site, subject, made: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
     }
     const passkeys = await listPasskeys(store, accountId)
     const usable = passkeys.filter(({ rp_id }) => rp_id === rpId)
@@ -40,9 +45,17 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     const purpose = passkeyPurposes.find(name => name === form.get('purpose'))
     if (purpose === undefined) throw notFound('Purpose')
-    const { site, subject, made } = await optionsFor(request, purpose, form)
+    reply.type('application/json; charset=utf-8')
+    const found = await optionsFor(request, purpose, form).catch((error: unknown) => {
+      if (error instanceof RefusedError) return error
+      throw error
+    })
+    if (found instanceof RefusedError) {
+      return reply.code(422).send(JSON.stringify({ problem: `That did not work: ${found.message}.` }))
+    }
+    const { site, subject, made } = found
     const [options, challenge] = made
     const cookie = await challengeCookie(store, { site, purpose, subject, now: request.context.now }, challenge)
-    return reply.header('Set-Cookie', cookie).type('application/json; charset=utf-8').send(JSON.stringify(options))
+    return reply.header('Set-Cookie', cookie).send(JSON.stringify(options))
   })
 }

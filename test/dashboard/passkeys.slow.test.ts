@@ -49,6 +49,36 @@ test('in a browser a passkey is added, signs in, and is removed; then it lets no
   await signIn(page, origin)
 })
 
+test(
+  'what is refused leaves no passkey on the device, and what got lost on the way is replaced',
+  needsChromium,
+  async () => {
+    await using service = await sampleService()
+    const origin = service.url.replace('127.0.0.1', 'localhost')
+    await using browser = await openPage()
+    const { page } = browser
+    const device = await addAuthenticator(page)
+    const invitation = `${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`
+    const add = () => page.getByRole('button', { name: 'Add passkey and sign in' }).click()
+    await page.goto(invitation)
+    await page.getByLabel('Name').fill('   ')
+    await add()
+    await page.getByText('a passkey has a name of 1 to 64 characters').waitFor()
+    assert.equal(await device.credentials(), 0)
+
+    await page.route('**/invitation/*/passkey', route => route.abort(), { times: 1 })
+    await page.getByLabel('Name').fill('Phone')
+    const lost = page.waitForEvent('requestfailed')
+    await add()
+    await lost
+    assert.equal(await device.credentials(), 1)
+    await page.goto(invitation)
+    await add()
+    await page.waitForURL(`${origin}/`)
+    assert.equal(await device.credentials(), 1)
+  },
+)
+
 test('without scripts the other ways still work, and nothing that needs scripts is shown', needsChromium, async () => {
   await using service = await sampleService()
   const origin = service.url.replace('127.0.0.1', 'localhost')
@@ -121,8 +151,8 @@ async function addPasskeyWithout(page: Page, origin: string, name: string) {
   const { authenticator } = await import('../support/authenticator.ts')
   const { request } = page.context()
   const headers = { 'Sec-Fetch-Site': 'same-origin', Accept: 'text/html' }
-  const response = await request.post(`${origin}/passkeys/options`, { form: { purpose: 'register' }, headers })
+  const response = await request.post(`${origin}/passkeys/options`, { form: { purpose: 'register', name }, headers })
   const answer = authenticator(origin).create(await response.json())
-  const added = await request.post(`${origin}/settings/passkeys`, { form: { name, answer }, headers })
+  const added = await request.post(`${origin}/settings/passkeys`, { form: { answer }, headers })
   assert.equal(added.status(), 200)
 }

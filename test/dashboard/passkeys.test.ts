@@ -33,16 +33,16 @@ async function passkeyService() {
 
 type PasskeyService = Awaited<ReturnType<typeof passkeyService>>
 
-async function optionsOf(person: Visitor, purpose: string, invitation = ''): Promise<any> {
-  const seen = await person.post('/passkeys/options', { purpose, invitation })
+async function optionsOf(person: Visitor, purpose: string, invitation = '', name = 'Phone'): Promise<any> {
+  const seen = await person.post('/passkeys/options', { purpose, invitation, name })
   assert.equal(seen.status, 200, seen.text)
   return JSON.parse(seen.text)
 }
 
 async function register(person: Visitor, { origin }: PasskeyService, name = 'Phone'): Promise<Authenticator> {
   const device = authenticator(origin)
-  const answer = device.create(await optionsOf(person, 'register'))
-  assert.equal((await person.post('/settings/passkeys', { name, answer })).to, '/settings?saved=passkeys')
+  const answer = device.create(await optionsOf(person, 'register', '', name))
+  assert.equal((await person.post('/settings/passkeys', { answer })).to, '/settings?saved=passkeys')
   return device
 }
 
@@ -154,7 +154,7 @@ test('a passkey is not added for another site, another challenge, twice, or with
   const device = authenticator(service.origin)
   const add = async (changes: Changes) => {
     const answer = device.create(await optionsOf(ann, 'register'), changes)
-    return ann.post('/settings/passkeys', { name: 'Phone', answer })
+    return ann.post('/settings/passkeys', { answer })
   }
   for (const changes of [
     { origin: 'https://evil.example' },
@@ -169,7 +169,45 @@ test('a passkey is not added for another site, another challenge, twice, or with
   const again = await add({})
   assert.equal(again.status, 422)
   assert.match(again.text, /registered already/)
-  assert.equal((await ann.post('/settings/passkeys', { name: '', answer: '{}' })).status, 422)
+})
+
+test('what would be refused is refused before the device makes a passkey', async () => {
+  await using service = await passkeyService()
+  const secret = await createInvitation(service.store, 2, Date.now())
+  const ann = await service.signedIn('ann')
+  for (const name of ['', '   ', 'x'.repeat(65), 'a\u0000b']) {
+    for (const purpose of ['register', 'invitation']) {
+      const refused = await ann.post('/passkeys/options', { purpose, invitation: secret, name })
+      assert.equal(refused.status, 422, `${purpose} ${name}`)
+      assert.match(refused.text, /a passkey has a name of 1 to 64 characters/)
+      assert.equal(ann.cookies.has(`passkey-${purpose}`), false)
+    }
+  }
+  await register(ann, service, '  Phone \u{1f511} ')
+  const [passkey] = await service.passkeys()
+  assert.equal(passkey?.name, 'Phone \u{1f511}')
+  await service.age(11)
+  assert.equal((await ann.post('/passkeys/options', { purpose: 'register', name: 'Phone' })).status, 404, 'not fresh')
+  await service.age(0)
+  for (let index = 1; index < 20; index += 1) await register(ann, service)
+  const full = await ann.post('/passkeys/options', { purpose: 'register', name: 'Phone' })
+  assert.equal(full.status, 422)
+  assert.match(full.text, /at most 20 passkeys/)
+})
+
+test('a device knows an account by the same handle at every try, and another account by another', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const handle = async (person: Visitor, purpose: string, invitation = '') =>
+    (await optionsOf(person, purpose, invitation)).user.id
+  const first = await handle(ann, 'register')
+  assert.equal(await handle(ann, 'register'), first)
+  const nobody = visitor(service.origin)
+  const invitation = () => createInvitation(service.store, 1, Date.now())
+  assert.equal(await handle(nobody, 'invitation', await invitation()), first)
+  assert.equal(await handle(nobody, 'invitation', await invitation()), first)
+  assert.notEqual(await handle(nobody, 'invitation', await createInvitation(service.store, 2, Date.now())), first)
+  assert.equal(Buffer.from(first, 'base64url').length, 32)
 })
 
 test('a removed passkey lets nobody in, and its removal signs out every other browser', async () => {
@@ -274,13 +312,13 @@ test('an invited person chooses a passkey, and makes a first API key, without ev
   assert.match(page.text, /data-passkey="invitation"/)
   const device = authenticator(service.origin)
   const refused = device.create(await optionsOf(ben, 'invitation', secret), { origin: 'https://evil.example' })
-  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer: refused })).status, 422)
+  assert.equal((await ben.post(`${path}/passkey`, { answer: refused })).status, 422)
   const other = await createInvitation(service.store, 1, Date.now())
   const misled = device.create(await optionsOf(ben, 'invitation', other))
-  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer: misled })).status, 422)
+  assert.equal((await ben.post(`${path}/passkey`, { answer: misled })).status, 422)
   const answer = device.create(await optionsOf(ben, 'invitation', secret))
-  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer })).to, '/')
-  assert.equal((await ben.post(`${path}/passkey`, { name: 'Phone', answer })).status, 404, 'once')
+  assert.equal((await ben.post(`${path}/passkey`, { answer })).to, '/')
+  assert.equal((await ben.post(`${path}/passkey`, { answer })).status, 404, 'once')
   assert.equal((await ben.get(path)).status, 404)
   const made = await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: 'never' })
   assert.match(made.text, /lks_[0-9A-Za-z]{36}/)

@@ -416,10 +416,10 @@ async function useEveryWay(store: Store, now: number) {
   assert.ok(await markBrowser(store, 1))
   const identity = { issuer: 'https://id.example', subject: 'ann' }
   const here = { rpId: 'history.example', issuer: identity.issuer }
-  const passkey = { public_key: '', counter: 0, transports: '', rp_id: here.rpId, user_handle: '' }
+  const passkey = { public_key: '', counter: 0, transports: '', rp_id: here.rpId, user_handle: '', name: 'a key' }
   await store.db.transaction().execute(async db => {
     for (const credential_id of ['first', 'second']) {
-      await addPasskey(db, store, { accountId: 1, name: 'a key', passkey: { ...passkey, credential_id }, now })
+      await addPasskey(db, store, { accountId: 1, passkey: { ...passkey, credential_id }, now })
     }
     await linkIdentity(db, store, { accountId: 1, identity, now })
     for (const time of [now, now + DAY_MS]) assert.equal(await useChallenge(db, 'a challenge', time), true)

@@ -46,11 +46,18 @@ async function askFirst(form, answer) {
  */
 async function askBrowser(purpose, form) {
   const { invitation = '' } = form.dataset
+  const field = form.elements.namedItem('name')
+  const name = field instanceof HTMLInputElement ? field.value : ''
   const response = await fetch('/passkeys/options', {
     method: 'POST',
-    body: new URLSearchParams({ purpose, invitation }),
+    body: new URLSearchParams({ purpose, invitation, name }),
   }).catch(() => undefined)
   if (response === undefined) throw new ShownError('There is no connection. Try again later.')
+  if (response.status === 422) {
+    // The server says what is wrong before the browser makes a passkey.
+    const { problem } = /** @type {{ problem: string }} */ (await response.json())
+    throw new ShownError(problem)
+  }
   if (!response.ok) throw new ShownError('This cannot be done any more. Open the page again.')
   /** @type {unknown} */
   const options = await response.json()

@@ -5,7 +5,6 @@ import type { Oidc } from '../../accounts/oidc.ts'
 import { verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
-import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { parseCookies } from '../cookies.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
@@ -91,14 +90,12 @@ async function choosePasskey(
   const { now } = request.context
   const site = siteOriginOf(request.context, config)
   const { rpId, origin } = site
-  const name = (form.get('name') ?? '').trim()
-  if (!isName(name)) return `Give the passkey a name of 1 to ${MAX_NAME_LENGTH} characters.`
   const subject = hashSecret(secretOf(request))
   const cookies = parseCookies(request.headers.cookie)
   const challenge = await challengeOf(store, cookies, { site, purpose: 'invitation', subject, now })
   if (challenge === undefined || rpId === undefined) return NOT_ACCEPTED
   const passkey = await verifyNewPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
-  return passkey === undefined ? NOT_ACCEPTED : { way: 'passkey', passkey, name }
+  return passkey === undefined ? NOT_ACCEPTED : { way: 'passkey', passkey }
 }
 
 function secretOf({ params }: FastifyRequest): string {

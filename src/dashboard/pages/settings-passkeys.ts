@@ -1,7 +1,7 @@
 import { addPasskey, listPasskeys, type PasskeyFacts, verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { removePasskey } from '../../accounts/ways.ts'
 import { notFound } from '../../contract/errors.ts'
-import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { table } from '../components.ts'
 import { formPage, submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -26,8 +26,6 @@ export const passkeyPages: readonly Page[] = [
       const { store, viewer, site, cookies, form, now } = visit
       const { accountId, id } = viewer.session
       const { rpId, origin } = site
-      const name = (form.get('name') ?? '').trim()
-      if (!isName(name)) return showAdding(visit, `Give the passkey a name of 1 to ${MAX_NAME_LENGTH} characters.`)
       const challenge = await challengeOf(store, cookies, { site, purpose: 'register', subject: String(id), now })
       if (challenge === undefined || rpId === undefined) return showAdding(visit, TOO_LATE)
       const answer = form.get('answer') ?? ''
@@ -35,7 +33,7 @@ export const passkeyPages: readonly Page[] = [
       if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
       return submit(
         async () => {
-          await store.db.transaction().execute(db => addPasskey(db, store, { accountId, name, passkey, now }))
+          await store.db.transaction().execute(db => addPasskey(db, store, { accountId, passkey, now }))
           return redirect('/settings?saved=passkeys')
         },
         refusal => showAdding(visit, refusal),
