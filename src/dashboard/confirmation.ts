@@ -4,7 +4,7 @@ import { readWays, type Ways } from '../accounts/ways.ts'
 import { isFreshSession } from './fresh.ts'
 import { html, type Html, nothing } from './html.ts'
 import { keepForm, type KeptForm, keptFields, noKeptForm } from './kept-form.ts'
-import { type Page, type PageResult, redirect, type Section, sections, view, type Visit } from './page.ts'
+import { type Page, type PageResult, redirect, sections, view, type Visit } from './page.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { checkPasskey, checkPassword } from './proof-check.ts'
 import { safePath } from './paths.ts'
@@ -26,14 +26,14 @@ export async function askAgain(
   if (confirms === undefined || isFresh(visit)) return undefined
   if (method !== 'POST') {
     // A download does not replace the page with the form, so the form leads back to the button of the download.
-    const next = isDownload ? `${sections[confirms].path}?confirmed=${path}` : visit.path
-    return ask(visit, confirms, { action: CONFIRM_PATH, fields: [['next', next]] })
+    const next = isDownload ? `${sections[confirms.section].path}?confirmed=${path}` : visit.path
+    return ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], confirms })
   }
   const isAnswered = visit.form.has(PASSWORD_FIELD) || visit.form.has(PASSKEY_FIELD)
   const fields = [...visit.form].filter(([name]) => name !== PASSWORD_FIELD && name !== PASSKEY_FIELD)
   const problem = isAnswered ? await confirm(visit) : undefined
   if (isAnswered && problem === undefined) return undefined
-  return ask(visit, confirms, { action: visit.path, fields, problem })
+  return ask(visit, { action: visit.path, fields, confirms, problem })
 }
 
 /** The path that the proof is sent to where no form is continued. */
@@ -46,7 +46,7 @@ export const confirmationPages: readonly Page[] = [
       const problem = await confirm(visit)
       return problem === undefined
         ? redirect(next)
-        : ask(visit, 'settings', { action: CONFIRM_PATH, fields: [['next', next]], problem })
+        : ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], problem })
     },
   },
 ]
@@ -70,8 +70,9 @@ interface AskedForm extends KeptForm {
   readonly problem?: string | undefined
 }
 
-async function ask(visit: Visit, section: Section, kept: AskedForm): Promise<PageResult> {
+async function ask(visit: Visit, kept: AskedForm): Promise<PageResult> {
   const { store, viewer, site, oidc } = visit
+  const { section = 'settings', action } = kept.confirms ?? {}
   const { path, title } = sections[section]
   const ways = await readWays(store, viewer.session.accountId, waysHere(visit))
   // On the way to the issuer and back, the form is kept in a cookie.
@@ -85,7 +86,7 @@ async function ask(visit: Visit, section: Section, kept: AskedForm): Promise<Pag
     body: html`
       <div class="card narrow stack" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">Confirm</h2>
-        <p>You signed in more than ten minutes ago. ${ways.hasPassword ? 'Enter your password to go on.' : 'Confirm that it is you, to go on.'}</p>
+        <p>You signed in more than ten minutes ago. ${ways.hasPassword ? 'Enter your password to go on' : 'Confirm that it is you, to go on'}${action === undefined ? nothing : html` with: ${action}`}.</p>
         ${kept.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${kept.problem}</p>`}
         ${ways.hasPassword ? passwordForm(visit, kept, path) : nothing}
         ${ways.passkeys > 0 ? passkeyForm(ways, kept) : nothing}

@@ -1,12 +1,15 @@
 import { html, type Html } from './html.ts'
-import type { Visit } from './page.ts'
+import type { Confirmed, Visit } from './page.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 
 /** A form that waits until somebody has confirmed who it is at the issuer, on other pages than its own. */
 
 export interface KeptForm {
+  /** The path that it is sent to. */
   readonly action: string
   readonly fields: readonly (readonly [name: string, value: string])[]
+  /** What it is for; undefined where no form is continued. */
+  readonly confirms?: Confirmed | undefined
 }
 
 export function keptFields({ fields }: KeptForm): readonly Html[] {
@@ -14,8 +17,8 @@ export function keptFields({ fields }: KeptForm): readonly Html[] {
 }
 
 /** A cookie that keeps the form for this session; undefined for a form that is too long for one. */
-export function keepForm(visit: Visit, { action, fields }: KeptForm): Promise<string | undefined> {
-  return sealedCookie(visit.store, cookieOf(visit), { action, fields }, KEPT_MS)
+export function keepForm(visit: Visit, { action, fields, confirms }: KeptForm): Promise<string | undefined> {
+  return sealedCookie(visit.store, cookieOf(visit), { action, fields, confirms }, KEPT_MS)
 }
 
 /** The form that this session keeps, if there is one. */

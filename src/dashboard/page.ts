@@ -77,12 +77,19 @@ export interface Page {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /** For pages that need a sign-in of the last ten minutes: the section in which it is asked for again. */
-  readonly confirms?: Section
+  /** For pages that need a sign-in of the last ten minutes; otherwise it is asked for again. */
+  readonly confirms?: Confirmed
   /** Whether its result is a file, which does not replace the page that it is requested from and takes as long as its reader takes. */
   readonly isDownload?: boolean
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
+}
+
+/** What somebody is asked again for who it is. */
+export interface Confirmed {
+  readonly section: Section
+  /** What it goes on with, in the words of its button. */
+  readonly action: string
 }
 
 export type PageResult = View | Redirect | Download | LiveState

@@ -285,7 +285,9 @@ test('an account drops its password once it has two passkeys, and keeps one way 
   assert.equal((await signInWith(first, service)).seen.status, 303)
 
   const [one, two] = await service.passkeys()
+  assert.doesNotMatch((await ann.get('/settings')).text, /one way to sign in/)
   assert.equal((await ann.post(`/settings/passkeys/${two?.id}/remove`)).status, 303)
+  assert.match((await ann.get('/settings')).text, /one way to sign in\. Set a password or add a passkey/)
   const last = await ann.post(`/settings/passkeys/${one?.id}/remove`)
   assert.equal(last.status, 422)
   assert.match(last.text, /the only way to sign in/)

@@ -10,7 +10,7 @@ export const deleteAccountPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/settings/delete',
-    confirms: 'settings',
+    confirms: { section: 'settings', action: 'Delete account' },
     async handler(visit) {
       const { form, store, viewer, now, logFailure } = visit
       const { accountId, username } = viewer.session

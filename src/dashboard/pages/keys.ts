@@ -25,7 +25,7 @@ export const keyPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/keys',
-    confirms: 'keys',
+    confirms: { section: 'keys', action: 'Create key' },
     async handler(visit) {
       const { store, viewer, now } = visit
       const form = readKeyForm(visit)
@@ -43,7 +43,7 @@ export const keyPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/keys/:id/regenerate',
-    confirms: 'keys',
+    confirms: { section: 'keys', action: 'Regenerate key' },
     async handler(visit) {
       const key = await ownKey(visit)
       return submit(

@@ -26,7 +26,7 @@ export const peoplePages: readonly Page[] = [
   {
     method: 'POST',
     path: '/people/give',
-    confirms: 'people',
+    confirms: { section: 'people', action: 'Give access' },
     async handler(visit) {
       const { store, viewer, now } = visit
       const form = readGiveForm(visit)

@@ -5,22 +5,22 @@ import { notFound } from '../../contract/errors.ts'
 import { card, facts } from '../components.ts'
 import { isFresh } from '../confirmation.ts'
 import { formPage, submit } from '../form-page.ts'
-import { html, type Html } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
 import { sessionMark } from '../oidc-start.ts'
-import { type Page, redirect, view, type Visit } from '../page.ts'
+import { type Page, redirect, sections, view, type Visit } from '../page.ts'
 import { dateText, timeAgo } from '../text.ts'
 import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 
 /** Linking the account with somebody at the issuer, and going on after it has confirmed who it is. */
 export const oidcPages: readonly Page[] = [
-  { path: '/settings/oidc', confirms: 'settings', handler: showLinking },
+  { path: '/settings/oidc', confirms: { section: 'settings', action: 'Link sign-in' }, handler: showLinking },
   { path: '/settings/oidc/remove', handler: visit => showRemoving(issuerOf(visit)) },
   {
     method: 'POST',
     path: '/settings/oidc/remove',
-    confirms: 'settings',
+    confirms: { section: 'settings', action: 'Remove link' },
     handler: visit =>
       submit(
         async () => {
@@ -38,17 +38,20 @@ export const oidcPages: readonly Page[] = [
       const isConfirmed = isFresh(visit)
       const cookies = isConfirmed ? [noKeptForm(visit)] : []
       if (kept === undefined) return redirect('/', { cookies })
-      const [field] = kept.fields
+      const { action: path, fields, confirms } = kept
+      const [field] = fields
       // Where no form is continued, this is the path of the page that asked.
-      if (kept.action === '/confirm' && field?.[0] === 'next') return redirect(field[1], { cookies })
+      if (path === '/confirm' && field?.[0] === 'next') return redirect(field[1], { cookies })
+      const { section = 'settings', action = 'Go on' } = confirms ?? {}
       return view({
+        section,
         title: isConfirmed ? 'Confirmed' : 'Not confirmed',
         cookies,
         body: html`
-          <form class="card narrow stack" method="post" action="${kept.action}">
-            <p>What you entered was kept.</p>
+          <form class="card narrow stack" method="post" action="${path}">
+            <p>${isConfirmed ? 'It is confirmed that it is you' : 'It is not confirmed yet that it is you'}. Go on with: <strong>${action}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
             ${keptFields(kept)}
-            <div class="buttons"><button class="primary" autofocus>Go on</button><a class="button" href="/">Cancel</a></div>
+            <div class="buttons"><button class="primary" autofocus>${action}</button><a class="button" href="${sections[section].path}">Cancel</a></div>
           </form>
         `,
       })

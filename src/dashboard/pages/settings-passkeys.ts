@@ -17,11 +17,15 @@ import { browserName } from './settings-sessions.ts'
 
 /** The passkeys of the account that signed in. */
 export const passkeyPages: readonly Page[] = [
-  { path: '/settings/passkeys/new', confirms: 'settings', handler: visit => showAdding(visit) },
+  {
+    path: '/settings/passkeys/new',
+    confirms: { section: 'settings', action: 'Add a passkey' },
+    handler: visit => showAdding(visit),
+  },
   {
     method: 'POST',
     path: '/settings/passkeys',
-    confirms: 'settings',
+    confirms: { section: 'settings', action: 'Add a passkey' },
     async handler(visit) {
       const { store, viewer, site, cookies, form, now } = visit
       const { accountId, id } = viewer.session
@@ -47,7 +51,7 @@ export const passkeyPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/settings/passkeys/:id/remove',
-    confirms: 'settings',
+    confirms: { section: 'settings', action: 'Remove passkey' },
     async handler(visit) {
       const { store, viewer } = visit
       const passkey = await ownPasskey(visit)

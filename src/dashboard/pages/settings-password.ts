@@ -10,7 +10,11 @@ import { waysHere } from '../ways-here.ts'
 
 /** Setting the password of an account that has none, and removing it. Settings itself has the form that changes it. */
 export const passwordPages: readonly Page[] = [
-  { path: '/settings/password/new', confirms: 'settings', handler: visit => showNew(visit) },
+  {
+    path: '/settings/password/new',
+    confirms: { section: 'settings', action: 'Set a password' },
+    handler: visit => showNew(visit),
+  },
   {
     method: 'POST',
     path: '/settings/password/new',
@@ -35,7 +39,7 @@ export const passwordPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/settings/password/remove',
-    confirms: 'settings',
+    confirms: { section: 'settings', action: 'Remove password' },
     handler: visit =>
       submit(async () => {
         const { accountId, id } = visit.viewer.session
@@ -52,6 +56,11 @@ export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinke
   if (!hasPassword) {
     return html`
       <p>This account has no password. It signs in without one.</p>
+      ${
+        passkeys + Number(isLinked) === 1
+          ? html`<p>It has one way to sign in. Set a password or add a passkey, in case that one is lost.</p>`
+          : nothing
+      }
       <p><a class="button" href="/settings/password/new" data-dialog>Set a password</a></p>
     `
   }

@@ -22,7 +22,7 @@ export function signInTable({ viewer }: Visit, signIns: readonly SignIn[]): Html
       undefined,
       { stacks: true },
     )}
-    <p class="muted">The newest ${MAX_LISTED_SIGN_INS}, of one year. If one of them was not you, change the password, and remove passkeys that you do not know.</p>
+    <p class="muted">The last ${MAX_LISTED_SIGN_INS} sign-ins of the last year. If you do not recognise one, sign out the other browsers, remove passkeys and links that are not yours, and change your password.</p>
   `
 }
 

@@ -85,7 +85,7 @@ export const settingsPages: readonly Page[] = [
   },
   {
     path: '/settings/export',
-    confirms: 'settings',
+    confirms: { section: 'settings', action: 'Export everything' },
     isDownload: true,
     handler: ({ store, viewer, now }) =>
       download({
