@@ -3,7 +3,7 @@ import { type Kysely, sql } from '../vendor/kysely.js'
 import { type Area, areas } from '../contract/areas.ts'
 import { type ReadKind, readKinds, type ReadWay } from '../contract/reads.ts'
 import { DAY_MS } from '../contract/time.ts'
-import type { Store } from '../store/index.ts'
+import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
 import type { Tables } from '../store/tables.ts'
 
@@ -34,7 +34,7 @@ interface ReadLogOptions {
 }
 
 /**
- * Collects reads in memory and writes them each minute, so that no request waits for it or fails with it. While they cannot be
+ * Collects reads in memory and writes them each minute, or earlier if they are many, so that no request waits for it or fails with it. While they cannot be
  * written they are kept, up to a number of combinations of reader, owner and the rest; beyond that only their number is kept,
  * for each owner.
  */
@@ -45,6 +45,7 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   let unanswered: Batch | undefined
   let cleanedAt = 0
   let running = Promise.resolve()
+  let isWriting = false
 
   const write = async () => {
     if (unanswered !== undefined && (await wasCommitted(store.db, unanswered.transaction))) {
@@ -72,14 +73,21 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
     }
   }
   const flushInTurn = () => {
-    running = running.then(flush)
+    isWriting = true
+    running = running.then(flush).then(() => {
+      isWriting = false
+    })
     return running
   }
   const timer = setInterval(() => void flushInTurn(), flushIntervalMs)
   timer.unref()
 
   return {
-    record: (reader, ownerId, area, kind, now) => counts.add(reader, ownerId, COMBINATIONS[area][kind], hourOf(now)),
+    record(reader, ownerId, area, kind, now) {
+      counts.add(reader, ownerId, COMBINATIONS[area][kind], hourOf(now))
+      // What could not be written waits for the next minute.
+      if (counts.isFull && !isWriting && pending.isEmpty) void flushInTurn()
+    },
     async close() {
       clearInterval(timer)
       await flushInTurn()
@@ -113,6 +121,10 @@ class ReadCounts {
     const counts = this.#readers.get(key)?.owners.get(ownerId) ?? this.#makeCounts(key, reader, ownerId)
     if (counts === undefined) this.#gaps.getOrInsertComputed(ownerId, () => ({ hour, reads: 0 })).reads += 1
     else counts[combination] = (counts[combination] ?? 0) + 1
+  }
+
+  get isFull(): boolean {
+    return this.#entries >= this.#maxEntries
   }
 
   *rows(): Generator<NewRead> {
@@ -162,6 +174,10 @@ class PendingReads {
     else this.#addGap(row)
   }
 
+  get isEmpty(): boolean {
+    return this.#rows.size === 0
+  }
+
   /** The same order in every process, so that two of them cannot deadlock. */
   inOrder(): NewRead[] {
     return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
@@ -195,6 +211,7 @@ export async function writeOperatorExport(store: Store, ownerId: number, now: nu
   const read = { owner_id: ownerId, hour: hourOf(now), reader_id: 0, via: 'operator', token_name: '', kind: 'export' }
   await writeReads(
     store.db,
+    store.engine,
     areas.map(area => ({ ...read, area, reads: 1 })),
   )
 }
@@ -252,7 +269,7 @@ function isGap({ via }: NewRead): boolean {
   return via === ''
 }
 
-const ROWS_AT_ONCE = 100
+const ROWS_AT_ONCE = 1000
 
 /** Rows whose transaction began, and may have been committed although its connection was lost. */
 interface Batch {
@@ -262,27 +279,27 @@ interface Batch {
 
 /** Writes rows in one transaction. On PostgreSQL, `onBegin` gets its identifier. */
 async function writeBatch(store: Store, rows: readonly NewRead[], onBegin: (transaction: string) => void) {
-  if (store.engine === 'sqlite') return writeReads(store.db, rows)
+  if (store.engine === 'sqlite') return writeReads(store.db, store.engine, rows)
   await store.db.transaction().execute(async db => {
     onBegin(await transactionId(db))
-    await writeReads(db, rows)
+    await writeReads(db, store.engine, rows)
   })
 }
 
 /** Adds reads to those that are stored. Reads of removed accounts are dropped. */
-async function writeReads(db: Kysely<Tables>, rows: readonly NewRead[]) {
-  const values = rows.map(
-    row => sql`(cast(${row.owner_id} as bigint), cast(${row.hour} as bigint), cast(${row.reader_id} as bigint), ${row.via},
-      ${row.token_name}, ${row.area}, ${row.kind}, cast(${row.reads} as bigint))`,
-  )
-  // Columns of a list of values have these names on every engine.
+async function writeReads(db: Kysely<Tables>, engine: Engine, rows: readonly NewRead[]) {
+  const values = rows.map(row => COLUMNS.map(column => row[column]))
   await sql`
-    insert into read_log (owner_id, hour, reader_id, via, token_name, area, kind, reads)
-    select column1, column2, column3, column4, column5, column6, column7, column8 from (values ${sql.join(values)}) as counted
-    where exists (select 1 from account where account.id = counted.column1)
+    insert into read_log (${sql.join(COLUMNS.map(column => sql.ref(column)))})
+    select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint),
+      value ->> 3, value ->> 4, value ->> 5, value ->> 6, cast(value ->> 7 as bigint)
+    from ${jsonRows(engine, values)}
+    where exists (select 1 from account where account.id = cast(value ->> 0 as bigint))
     on conflict (owner_id, hour, reader_id, via, token_name, area, kind)
       do update set reads = read_log.reads + excluded.reads`.execute(db)
 }
+
+const COLUMNS = ['owner_id', 'hour', 'reader_id', 'via', 'token_name', 'area', 'kind', 'reads'] as const
 
 /** Removes rows that are too old, once an hour. Returns the time of the last removal. */
 async function clean({ db }: Store, days: number, cleanedAt: number): Promise<number> {

@@ -1,4 +1,5 @@
-import type { Store } from '../store/index.ts'
+import { sql } from '../vendor/kysely.js'
+import { jsonRows, type Store } from '../store/index.ts'
 
 /** Records when tokens were last used. */
 export interface TokenUsage {
@@ -25,22 +26,25 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
       for (const [id, at] of lastUsed) if (!pending.has(id)) pending.set(id, at)
     }
   }
-  const timer = setInterval(() => void flush(), FLUSH_INTERVAL_MS)
+  let running: Promise<void> | undefined
+  const timer = setInterval(() => {
+    // One that takes longer than the interval is not overtaken.
+    running ??= flush().finally(() => (running = undefined))
+  }, FLUSH_INTERVAL_MS)
   timer.unref()
 
   return {
     recordUse(tokenId, now) {
       // The clock may have been set back.
       if (Math.abs(now - (recorded.get(tokenId) ?? 0)) < USAGE_INTERVAL_MS) return
-      if (recorded.size >= MAX_TOKENS) {
-        recorded.clear()
-        pending.clear()
-      }
+      if (recorded.size >= MAX_TOKENS) recorded.clear()
+      if (pending.size >= MAX_TOKENS) pending.clear()
       recorded.set(tokenId, now)
       pending.set(tokenId, now)
     },
     async close() {
       clearInterval(timer)
+      await running
       await flush()
     },
   }
@@ -51,23 +55,26 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
  * older or newer stays, so that several processes together do not write more often than one.
  */
 export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, number>): Promise<void> {
-  // The same order in every process, so that two of them cannot deadlock.
-  const byId = [...lastUsed].toSorted(([a], [b]) => a - b)
-  await store.db.transaction().execute(async transaction => {
-    for (const [id, at] of byId) {
-      await transaction
-        .updateTable('token')
-        .set({ last_used_at: at })
-        .where('id', '=', id)
-        .where(({ or, eb }) =>
-          or([
-            eb('last_used_at', 'is', null),
-            eb('last_used_at', '<=', at - USAGE_INTERVAL_MS),
-            eb('last_used_at', '>', at + USAGE_INTERVAL_MS),
-          ]),
-        )
-        .execute()
+  const all = [...lastUsed]
+  for (let start = 0; start < all.length; start += TOKENS_AT_ONCE) {
+    await writeSome(store, all.slice(start, start + TOKENS_AT_ONCE))
+  }
+}
+
+async function writeSome({ db, engine }: Store, uses: readonly (readonly [id: number, at: number])[]) {
+  const used = sql`(select cast(value ->> 0 as bigint) as id, cast(value ->> 1 as bigint) as at from ${jsonRows(engine, uses)}) as used`
+  await db.transaction().execute(async transaction => {
+    if (engine === 'postgres') {
+      // The same order in every process, so that two of them cannot deadlock.
+      await sql`select 1 from token join ${used} on used.id = token.id order by token.id for no key update of token`.execute(
+        transaction,
+      )
     }
+    await sql`
+      update token set last_used_at = used.at from ${used}
+      where token.id = used.id and (token.last_used_at is null
+        or token.last_used_at <= used.at - ${sql.lit(USAGE_INTERVAL_MS)}
+        or token.last_used_at > used.at + ${sql.lit(USAGE_INTERVAL_MS)})`.execute(transaction)
   })
 }
 
@@ -75,3 +82,6 @@ export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, num
 const USAGE_INTERVAL_MS = 60_000
 const FLUSH_INTERVAL_MS = 1000
 const MAX_TOKENS = 100_000
+
+/** Other writers have their turn between. */
+const TOKENS_AT_ONCE = 1000

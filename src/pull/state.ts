@@ -1,5 +1,5 @@
 import { type Insertable, type Kysely, type Selectable, sql } from '../vendor/kysely.js'
-import type { Store } from '../store/index.ts'
+import { jsonRows, type Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import type { IdentityPath } from './identity.ts'
 
@@ -89,13 +89,15 @@ export async function saveRows(
       .map(column => `${column} = excluded.${column}`)
       .join(', '),
   )
-  const json = JSON.stringify(rows.map(row => ROW_COLUMNS.map(column => row[column] ?? null)))
   const cells = ROW_COLUMNS.map((column, index) =>
     store.engine === 'sqlite'
       ? `value ->> ${index}`
       : `(value ->> ${index})::${TEXT_COLUMNS.has(column) ? 'text' : 'bigint'}`,
   )
-  const source = store.engine === 'sqlite' ? sql`json_each(${json})` : sql`json_array_elements(${json}::json)`
+  const source = jsonRows(
+    store.engine,
+    rows.map(row => ROW_COLUMNS.map(column => row[column] ?? null)),
+  )
   // Without a condition, SQLite would parse "on conflict" as part of a join.
   await sql`insert into pull_row (${columns}) select ${sql.raw(cells.join(', '))} from ${source} where true
     on conflict (source_id, kind, id) do update set ${updates}`.execute(db)

@@ -5,6 +5,7 @@ import { createDatabaseFile } from './sqlite-connection.ts'
 import { type RecordSteps, type OpenOptions, type Store, StoreError } from './store.ts'
 
 export type { Engine } from './engine.ts'
+export { jsonRows } from './json-rows.ts'
 export { createDatabaseFile, lockFile, makeFolders, syncFile, syncFolder }
 export {
   type RecordSteps,

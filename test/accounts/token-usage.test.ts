@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { mock, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { writeUsage } from '../../src/accounts/token-usage.ts'
 import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
 import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { RefusedError } from '../../src/accounts/errors.ts'
@@ -131,6 +132,29 @@ test('the first use of a token is recorded within two seconds, later ones once a
   } finally {
     mock.timers.reset()
   }
+})
+
+test('the last use of each token is recorded, however many are used at once', async () => {
+  await using service = await start()
+  const { store } = service
+  const common = { account_id: 1, name: 'many', last4: '0000', scopes: 'dtt:read', created_at: 0, expires_at: null }
+  const rows = Array.from({ length: 2500 }, (_, index) => {
+    return { ...common, hash: String(index), revoked_at: null, last_used_at: null }
+  })
+  for (let first = 0; first < rows.length; first += 500) {
+    await store.db
+      .insertInto('token')
+      .values(rows.slice(first, first + 500))
+      .execute()
+  }
+  const tokens = await listTokens(store, 1)
+  await writeUsage(store, new Map(tokens.map(({ id }, index) => [id, 1_000_000 + index])))
+  // A later time is written after a minute only.
+  await writeUsage(store, new Map(tokens.map(({ id }, index) => [id, 1_000_000 + index + (index % 2) * 60_000])))
+  assert.deepEqual(
+    (await listTokens(store, 1)).map(({ last_used_at }) => last_used_at),
+    tokens.map((_, index) => 1_000_000 + index + (index % 2) * 60_000),
+  )
 })
 
 test('the use of a valid token is recorded whatever the response, that of a refused one is not', async () => {
