@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { COMMITS_PER_MINUTE, type DataSize, fill, type LoadRequest, requestsByShape } from './data.ts'
-import { runLoad, type Load, loader, pinned } from './load.ts'
+import { runLoad, type Load, loader } from './load.ts'
+import { cpuOf, median, memoryOf, Programs, type Running } from './processes.ts'
 
 /**
  * Compares the service with the floor, a bare server that sends the same bytes. The service has its defaults, but limits
@@ -40,11 +39,6 @@ interface Candidate {
   readonly start: (shape: Shape) => Promise<Running>
 }
 
-interface Running {
-  readonly url: string
-  readonly process: ChildProcess
-}
-
 interface Shape {
   readonly name: string
   readonly status: number
@@ -64,9 +58,7 @@ const size: DataSize = {
   templates: Number(flags.templates),
 }
 const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
-const root = fileURLToPath(new URL('..', import.meta.url))
-const running = new Set<ChildProcess>()
-let nextPort = 18_000
+const programs = new Programs(folder)
 
 /** Defaults that can be switched off. */
 const defaults: readonly (readonly [name: string, settings: Readonly<Record<string, string>>])[] = [
@@ -91,7 +83,7 @@ const HEADING =
 try {
   await measureAll()
 } finally {
-  for (const child of running) child.kill('SIGKILL')
+  programs[Symbol.dispose]()
   rmSync(folder, { recursive: true, force: true })
 }
 
@@ -109,15 +101,15 @@ async function measureAll() {
   for (const [name, url] of stores) {
     const all = requestsByShape(tokensOf.get(name) ?? new Map(), size, Math.max(2000, Number(flags.tokens)))
     const candidates: Candidate[] = [
-      { name: 'floor', start: startFloor },
-      { name, start: () => startService(url, []) },
+      { name: 'floor', start: shape => programs.server('floor.ts', responseFile(shape)) },
+      { name, start: () => programs.service(url, []) },
       ...(flags.defaults
         ? defaults.map(([without, settings]) => ({
             name: `${name} without ${without}`,
-            start: () => startService(url, [], settings),
+            start: () => programs.service(url, [], settings),
           }))
         : flags.workers
-          ? [{ name: `${name}, 2 workers`, start: () => startService(url, ['--workers', '2']) }]
+          ? [{ name: `${name}, 2 workers`, start: () => programs.service(url, ['--workers', '2']) }]
           : []),
     ]
     for (const [shapeName, list] of Object.entries(all)) {
@@ -185,75 +177,22 @@ async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
   const writer = shape.changing === undefined ? undefined : await startCommits(shape.changing)
   try {
     await runLoad(url, shape.requests, shape.status, { ...settings, seconds: 1 })
-    const before = cpuOf(child)
+    const before = cpuOf(child.pid)
     const load = await runLoad(url, shape.requests, shape.status, { ...settings, seconds: Number(flags.seconds) })
-    return { ...load, cpu: cpuOf(child) - before, memory: memoryOf(child) }
+    return { ...load, cpu: cpuOf(child.pid) - before, memory: memoryOf(child.pid) }
   } finally {
-    for (const one of [child, ...(writer === undefined ? [] : [writer])]) {
-      const gone = once(one, 'exit')
-      one.kill('SIGTERM')
-      await gone
-      running.delete(one)
-    }
+    for (const one of [child, ...(writer === undefined ? [] : [writer])]) await programs.stop(one)
   }
 }
 
-/** Starts a program that changes records; not on the core of the service. */
-async function startCommits(database: string): Promise<ChildProcess> {
-  const { accounts, templates } = size
-  const program = join(root, 'bench/commits.ts')
-  const args = [program, database, ...[COMMITS_PER_MINUTE, accounts, templates].map(String)]
-  const child = spawn(...pinned(1, process.execPath, args), { stdio: ['ignore', 'pipe', 'inherit'] })
-  running.add(child)
-  await once(child.stdout, 'data')
-  return child
-}
-
-function startFloor(shape: Shape): Promise<Running> {
-  const port = (nextPort += 1)
-  return start(process.execPath, [join(root, 'bench/floor.ts'), responseFile(shape), String(port)], port)
-}
-
-function startService(
-  database: string,
-  more: readonly string[],
-  settings: Readonly<Record<string, string>> = {},
-): Promise<Running> {
-  const port = (nextPort += 1)
-  const args = ['serve', '--database', database, '--port', String(port), ...more]
-  return start(join(root, 'lockstep'), args, port, settings)
-}
-
-async function start(
-  program: string,
-  args: readonly string[],
-  port: number,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<Running> {
-  const [command, all] = args.includes('--workers') ? [program, [...args]] : pinned(0, program, args)
-  const child = spawn(command, all, {
-    // The log goes to a file, as in production.
-    stdio: ['ignore', 'pipe', openSync(join(folder, 'log'), 'w')],
-    env: {
-      ...process.env,
-      LOCKSTEP_RATE_LIMIT: '999999999',
-      LOCKSTEP_CONCURRENCY_LIMIT: '999999999',
-      LOCKSTEP_FAILURE_LIMIT: '999999999',
-      ...settings,
-    },
-  })
-  running.add(child)
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`${program} ended with ${String(code)}: see its log`)
-  })
-  await Promise.race([once(child.stdout ?? child, 'data'), ended])
-  ended.catch(() => {})
-  return { url: `http://127.0.0.1:${port}`, process: child }
+/** Starts a program that changes records. */
+function startCommits(database: string): Promise<ChildProcess> {
+  return programs.worker('commits.ts', database, ...[COMMITS_PER_MINUTE, size.accounts, size.templates].map(String))
 }
 
 /** The responses of a shape, for the floor to send. */
 async function recordResponse(database: string, shape: Shape) {
-  const { url, process: child } = await startService(database, [])
+  const { url, process: child } = await programs.service(database)
   const [request] = shape.requests
   const response = await fetch(url + (request?.path ?? ''), { headers: { ...request?.headers } })
   const body = await response.text()
@@ -263,9 +202,7 @@ async function recordResponse(database: string, shape: Shape) {
     responseFile(shape),
     JSON.stringify({ status: response.status, headers: headers.flat(), body: body === '' ? null : body }),
   )
-  const gone = once(child, 'exit')
-  child.kill('SIGTERM')
-  await gone
+  await programs.stop(child)
 }
 
 /** The same requests with the validators of their responses, so that the response is 304. */
@@ -275,46 +212,17 @@ async function withValidators(
   status: number,
 ): Promise<readonly LoadRequest[]> {
   if (status !== 304) return list
-  const { url, process: child } = await startService(database, [])
+  const { url, process: child } = await programs.service(database)
   const all: LoadRequest[] = []
   for (const { path, headers } of list) {
     const response = await fetch(url + path, { headers })
     await response.arrayBuffer()
     all.push({ path, headers: { ...headers, 'If-None-Match': response.headers.get('ETag') ?? '' } })
   }
-  const gone = once(child, 'exit')
-  child.kill('SIGTERM')
-  await gone
+  await programs.stop(child)
   return all
 }
 
 function responseFile({ name }: Shape): string {
   return join(folder, `${name.slice(0, 2)}.json`)
-}
-
-/** Seconds of CPU time of a process and its children. */
-function cpuOf({ pid = 0 }: ChildProcess): number {
-  return family(pid).reduce((sum, member) => {
-    const fields = readFileSync(`/proc/${member}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-    return sum + (Number(fields[11]) + Number(fields[12])) / 100
-  }, 0)
-}
-
-/** The peak memory of a process or of one of its children, in MB. */
-function memoryOf({ pid = 0 }: ChildProcess): number {
-  const peaks = family(pid).map(member => /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${member}/status`, 'utf8'))?.[1])
-  return Math.max(...peaks.map(Number)) / 1024
-}
-
-function family(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap(task =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  )
-  return [pid, ...children.flatMap(family)]
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2
 }

@@ -4,6 +4,8 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { newPostgres } from '../support/databases.ts'
+import { sharedServer, testOnPostgres } from '../support/postgres.ts'
 
 test('the benchmark runs: it measures the service against the floor, without an unexpected response', async () => {
   const program = fileURLToPath(new URL('../../bench/run.ts', import.meta.url))
@@ -18,4 +20,22 @@ test('the depth benchmark runs', async () => {
   const program = fileURLToPath(new URL('../../bench/depth.ts', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [program, '--rounds', '1', '--depth', '300'])
   assert.match(stdout, /^\| page after 300 rows, by cursor \| \d+\.\d\d ms \|/m)
+})
+
+test('the check of the plan for many accounts runs: it predicts the cost of a load and measures it', async () => {
+  const program = fileURLToPath(new URL('../../bench/plan.ts', import.meta.url))
+  const sizes = ['--accounts', '60', '--few', '40', '--seconds', '2', '--costSeconds', '0.2']
+  // How well it predicts depends on the machine.
+  const load = ['--rate', '50', '--factor', '1000']
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...sizes, ...load])
+  assert.match(stdout, /^\| CPU µs of a request \| \d+\.\d \| \d+\.\d \|/m)
+  assert.match(stdout, /^\| refused \| 0 \| 0 \|/m)
+})
+
+testOnPostgres('the comparison of databases runs', async () => {
+  const program = fileURLToPath(new URL('../../bench/databases.ts', import.meta.url))
+  const { url } = await newPostgres((await sharedServer()).url)
+  const sizes = ['--accounts', '10', '--seconds', '0.5', '--rounds', '1']
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...sizes, url])
+  assert.match(stdout, /^\| S1 one session \| \w+ \| \d+ \| \d+\.\d \| \d+\.\d \|/m)
 })
