@@ -7,9 +7,10 @@ export function chartTableView(visit: Visit, shown: View): View | undefined {
   const id = visit.query.get('table')
   const asked = id === null ? undefined : shown.charts?.find(chart => chart.id === id)
   if (asked === undefined) return undefined
-  const { section, title } = shown
+  const { section, owner, title } = shown
   return view({
     section,
+    owner,
     title: `${title}: ${asked.title}`,
     back: { path: addressWithTable(visit), title },
     body: html`<section class="card" data-chart-table>${asked.table(visit)}</section>`,

@@ -4,19 +4,20 @@ import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
 import { ownName, personName } from './names.ts'
 import { type Section, sections, type View, type Viewer } from './page.ts'
-import { isOwnSection, showsOthers, subjectBanner } from './subject-notes.ts'
+import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
 import { dateTime } from './text.ts'
 
 /** A page for somebody who is signed in. The switches in its header lead back to `path`. */
 export function page(viewer: Viewer, view: View, path: string): Html {
   const { title, back, lead, actions, body, charts = [], section } = view
+  const owner = otherOwner(viewer, view)
   return document(
     viewer,
-    showsOthers(viewer, section) ? `${title} (${personName(viewer, viewer.subject)})` : title,
+    owner === undefined ? title : `${title} (${personName(viewer, owner)})`,
     html`
       <a class="skip" href="#main">Skip to content</a>
       ${header(viewer, section, path)}
-      ${subjectBanner(viewer, section, path)}
+      ${ownerBanner(viewer, owner, path)}
       <main id="main" tabindex="-1">
         ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">

@@ -98,6 +98,8 @@ export interface View {
   readonly kind: 'view'
   /** Undefined for errors. */
   readonly section?: Section | undefined
+  /** The account of the record that it shows; by default the one whose records the viewer chose. */
+  readonly owner?: number | undefined
   /** The heading, and the title of the tab. */
   readonly title: string
   /** A link above the heading. */

@@ -45,13 +45,15 @@ function pagesOf(total: number, size: number): number {
   return Math.max(1, Math.ceil(total / size))
 }
 
-/** The texts of the links to the previous and the next page. */
+/** The texts of the links to the previous and the next page, and where on them the table is. */
 interface PagerWords {
   readonly before: string
   readonly after: string
+  /** The id of its card; none if the page is the table alone. */
+  readonly place: string | undefined
 }
 
-const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older' }
+const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older', place: 'sessions' }
 
 /** Which rows are shown, and links to the previous and the next page that keep the rest of the query. */
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {
@@ -68,22 +70,28 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
 export const RECORD_ROWS = 100
 
 /** The same below a table on the page of a record, only if it has several pages. */
-export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>): Html {
-  return paged.pages === 1 ? nothing : tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows' })
+export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, place?: string): Html {
+  if (paged.pages === 1) return nothing
+  return tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows', place })
 }
 
-function pager(path: string, query: URLSearchParams, { page, pages }: Paged<unknown>, words: PagerWords): Html {
+function pager(
+  path: string,
+  query: URLSearchParams,
+  { page, pages }: Paged<unknown>,
+  { before, after, place }: PagerWords,
+): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
     if (to === 1) next.delete('page')
     else next.set('page', String(to))
-    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}${words === NEWEST_FIRST ? '#sessions' : ''}">${text}</a>`
+    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}${place === undefined ? '' : `#${place}`}">${text}</a>`
   }
   return html`
     <nav class="pager" aria-label="Pages">
-      ${page > 1 ? link(page - 1, words.before, 'prev') : nothing}
+      ${page > 1 ? link(page - 1, before, 'prev') : nothing}
       <span class="muted">Page ${page} of ${pages}</span>
-      ${page < pages ? link(page + 1, words.after, 'next') : nothing}
+      ${page < pages ? link(page + 1, after, 'next') : nothing}
     </nav>
   `
 }

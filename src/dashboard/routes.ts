@@ -131,7 +131,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
         handler: async (request, reply) => {
           const visit = await visitOf(options, request)
           if (visit === undefined) return askToSignIn(request, reply)
-          const result = endedView(visit, method) ?? (await askAgain(visit, page)) ?? (await handle(visit))
+          const result = endedView(visit, page) ?? (await askAgain(visit, page)) ?? (await handle(visit))
           recordReads(reads, visit, kindOfRead(path, result))
           return send(reply, visit, result)
         },
@@ -157,13 +157,22 @@ async function viewerOrNone(options: DashboardOptions, request: FastifyRequest):
 }
 
 /** The page in place of the records of an account whose access has ended. */
-function endedView({ viewer, path }: Visit, method: string): View | undefined {
-  if (!viewer.accessEnded || method !== 'GET') return undefined
-  const found = Object.entries(sections).find(([, one]) => path === one.path || path.startsWith(`${one.path}/`))
-  // The key is one of the sections.
-  const section = found?.[0] as Section | undefined
+function endedView({ viewer, path }: Visit, { method, isDownload = false }: Page): View | undefined {
+  if (!viewer.accessEnded || method === 'POST') return undefined
+  const section = sectionOf(path)
   if (section === undefined || isOwnSection(section)) return undefined
-  return accessEnded(viewer, section, sections[section].title)
+  const ended = accessEnded(viewer, section, sections[section].title)
+  // With this status browsers do not save it as the file.
+  return isDownload ? { ...ended, status: 403 } : ended
+}
+
+/** The section of a page, and of a file that it offers. */
+function sectionOf(path: string): Section | undefined {
+  const [start = ''] = /^\/[a-z-]*/.exec(path) ?? []
+  if (start === '/bests') return 'training'
+  const found = Object.entries(sections).find(([, one]) => one.path === start)
+  // The key is one of the sections.
+  return found?.[0] as Section | undefined
 }
 
 /** Accepts forms as the only bodies. */

@@ -1,6 +1,6 @@
 import { html, type Html, nothing } from './html.ts'
 import { personName } from './names.ts'
-import { type Section, type View, view, type Viewer } from './page.ts'
+import { type Person, type Section, type View, view, type Viewer } from './page.ts'
 
 /** What pages say where they show the records of somebody else, or would. */
 
@@ -11,16 +11,17 @@ export function isOwnSection(section: Section | undefined): boolean {
   return OWN_SECTIONS.includes(section)
 }
 
-/** Whether a page shows the records of somebody else. */
-export function showsOthers(viewer: Viewer, section: Section | undefined): boolean {
-  return viewer.subject.id !== viewer.session.accountId && !isOwnSection(section)
+/** Whose records a page shows, if they are somebody else's whose name the viewer knows. */
+export function otherOwner(viewer: Viewer, { section, owner = viewer.subject.id }: View): Person | undefined {
+  if (owner === viewer.session.accountId || isOwnSection(section)) return undefined
+  return viewer.readable.find(({ id }) => id === owner)
 }
 
-export function subjectBanner(viewer: Viewer, section: Section | undefined, path: string): Html {
-  if (!showsOthers(viewer, section)) return nothing
+export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string): Html {
+  if (owner === undefined) return nothing
   return html`
     <div class="banner" role="note">
-      <p>Showing ${personName(viewer, viewer.subject)}’s records<span class="between"> ·</span></p>
+      <p>Showing ${personName(viewer, owner)}’s records<span class="between"> ·</span></p>
       ${backToMine(viewer, path, 'link')}
     </div>
   `

@@ -61,16 +61,23 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.deepEqual(other.problems, [])
   })
 
-  test('discreet mode hides names before anything is sent, and also without a connection', async () => {
+  test('discreet mode hides names before anything is sent, and also without a connection, from then on', async () => {
     await page.goto(`${service.url}/keys`)
-    await page.getByText('Home Assistant').first().waitFor()
-    await page.context().setOffline(true)
+    const name = page.getByText('Home Assistant').first()
+    await name.waitFor()
+    let atRequest: readonly [boolean, string] | undefined
+    await page.route('**/display', async route => {
+      atRequest = [await name.isVisible(), await page.title()]
+      await route.abort('internetdisconnected')
+    })
     await page.keyboard.press('d')
-    assert.ok(!(await page.getByText('Home Assistant').first().isVisible()))
-    assert.equal(await page.title(), 'Lockstep')
     await page.getByText('The page stays hidden').waitFor()
-    await page.context().setOffline(false)
-    await page.goto(`${service.url}/keys`)
+    assert.deepEqual(atRequest, [false, 'Lockstep'])
+    await page.unroute('**/display')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('Key 1').first().waitFor()
+    await page.keyboard.press('d')
+    await name.waitFor()
     await page.keyboard.press('d')
     await page.getByText('Key 1').first().waitFor()
     assert.equal(await page.title(), 'Lockstep')
@@ -103,15 +110,42 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
   })
 
+  test('a dialog keeps what was entered where the connection is lost, the service fails or the session has ended', async () => {
+    await page.goto(`${service.url}/keys`)
+    await page.getByRole('link', { name: 'Create key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('input[name=name]').fill('Kept name')
+    const send = () => dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.route('**/keys', route => route.abort('internetdisconnected'))
+    await send()
+    await dialog.getByText('There is no connection. What you entered is kept').waitFor()
+    await page.unroute('**/keys')
+    await page.route('**/keys', route => route.fulfill({ status: 503, contentType: 'text/html', body: '<p>Away</p>' }))
+    await send()
+    await dialog.getByText('The service cannot do this at the moment. What you entered is kept').waitFor()
+    await page.unroute('**/keys')
+    await page.context().clearCookies({ name: 'session' })
+    await send()
+    await dialog.getByText('You are signed out').waitFor()
+    assert.equal(await dialog.locator('input[name=name]').inputValue(), 'Kept name')
+    await startSession(page, service.url)
+    await send()
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
+    await page.goto(`${service.url}/keys`)
+    await page.getByText('Kept name').first().waitFor()
+  })
+
   test('records of somebody else have a banner, and the page says when access has ended', async () => {
     await page.goto(`${service.url}/training`)
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
     await page.getByText('Showing robin’s records').waitFor()
     assert.match(await page.title(), /robin/)
     await assertAccessible(page, 'the banner')
-    await page.goto(`${service.url}/keys`)
-    assert.equal(await page.getByLabel('Records of').count(), 0)
-    assert.equal(await page.getByText('Showing robin').count(), 0)
+    for (const path of ['/keys', '/settings', '/people']) {
+      await page.goto(service.url + path)
+      assert.equal(await page.getByLabel('Records of').count(), 0, path)
+      assert.equal(await page.getByText('Showing robin').count(), 0, path)
+    }
     await page.goto(`${service.url}/locks`)
     await service.store.db.deleteFrom('partnership').where('partner_id', '=', 1).execute()
     await page.goto(`${service.url}/training`)
@@ -142,7 +176,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await focusedText(), first)
   })
 
-  test('a choice by keyboard applies on Enter, and its field keeps the focus', async () => {
+  test('a choice by keyboard applies on Enter or when it is left, and the focus stays', async () => {
     await page.goto(`${service.url}/training`)
     await page.locator('select[name=result]').focus()
     await page.keyboard.press('ArrowDown')
@@ -152,6 +186,18 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(/result=not-passed/)
     await page.locator('select[name=result]:focus').waitFor()
+    await page.locator('select[name=program]').focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await page.waitForURL(/program=\d/)
+    await page.locator('select[name=result]:focus').waitFor()
+    await page.locator('select[name=kind]').focus()
+    await page.keyboard.press('ArrowDown')
+    const link = await page.evaluate(() => document.querySelector('.choice a:last-child')?.textContent ?? '')
+    await page.keyboard.press('Shift+Tab')
+    await page.waitForURL(/kind=./)
+    await page.locator('.choice a:focus').waitFor()
+    assert.equal(await focusedText(), link)
   })
 
   test('the sort order is announced, paging stays at the table, and links back keep the filters', async () => {

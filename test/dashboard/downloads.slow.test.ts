@@ -1,27 +1,55 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RESPONSE_TIMEOUT_MS } from '../../src/contract/responses.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, visitor, type Visitor } from '../support/dashboard.ts'
 import { heavyYears } from '../support/heavy-year.ts'
 import { account } from '../support/records.ts'
-import { startService, unlimited } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
 
-test('a download is whole, however long its reader takes', async () => {
-  await using service = await startService([account(1, 'ann'), ...heavyYears(1, Date.now())], unlimited)
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
-  const cookie = [...ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const request = get(`${service.url}/settings/export`, { headers: { Cookie: cookie } })
-  // `response` is emitted with the response.
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  assert.equal(response.statusCode, 200)
-  // Not read for longer than a page may take: more than the system buffers is still to come.
-  await sleep(RESPONSE_TIMEOUT_MS + 1000)
-  let last = ''
-  for await (const part of response.setEncoding('utf8')) last = (last + String(part)).slice(-200)
-  assert.match(last, /\n\{"kind":"end","data":\{"lines":22017\}\}\n$/)
+describe('downloads of a long history', () => {
+  let service: TestService
+  let ann: Visitor
+  before(async () => {
+    service = await startService([account(1, 'ann'), ...heavyYears(1, Date.now())], unlimited)
+    await allowSignIn(service, 'ann')
+    ann = visitor(service.url)
+    await ann.signIn('ann')
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  const download = (path: string) => {
+    const cookie = [...ann.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    return get(service.url + path, { headers: { Cookie: cookie } })
+  }
+
+  test('a download is whole, however long its reader takes', async () => {
+    const request = download('/settings/export')
+    // `response` is emitted with the response.
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    assert.equal(response.statusCode, 200)
+    // Not read for longer than a page may take: more than the system buffers is still to come.
+    await sleep(RESPONSE_TIMEOUT_MS + 1000)
+    let last = ''
+    for await (const part of response.setEncoding('utf8')) last = (last + String(part)).slice(-200)
+    assert.match(last, /\n\{"kind":"end","data":\{"lines":22017\}\}\n$/)
+  })
+
+  test('a download ends when its reader is gone', async () => {
+    const { store } = service
+    const snapshot = store.snapshot.bind(store)
+    let ended = 0
+    store.snapshot = work => snapshot(work).finally(() => (ended += 1))
+    const request = download('/settings/export')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    await once(response, 'readable')
+    assert.equal(ended, 0, 'more is still to come')
+    response.destroy()
+    await until(async () => ended === 1)
+    store.snapshot = snapshot
+    assert.equal((await ann.get('/settings')).status, 200)
+  })
 })

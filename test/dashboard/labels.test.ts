@@ -73,6 +73,8 @@ test('no page contains an explicit word or the name of a field, except in its JS
       '',
     )
     assert.equal(EXPLICIT.exec(shown)?.[0], undefined, path)
+    const words = prose.replaceAll(/<(script|code|pre)[^]*?<\/\1>/g, ' ').replaceAll(/<[^>]*>/g, ' ')
+    assert.equal(/.{0,30}\btokens?\b/i.exec(words)?.[0], undefined, `${path}: the word is API key`)
     for (const name of names) assert.ok(!new RegExp(`\\b${name}\\b`).test(shown), `${name} on ${path}`)
     // One record of each kind, and some more.
     if (seen.size < 40) {

@@ -60,6 +60,11 @@ describe('a long history', () => {
     for (const [index, value] of [...median.entries()].slice(2, 30)) {
       assert.ok((low?.[index] ?? 100) <= value && value <= (high?.[index] ?? 0))
     }
+    // Of the fourteen grades of a week, the second, the seventh and the thirteenth.
+    const exact = [...median.entries()].filter(
+      ([index, value]) => value - (low?.[index] ?? 0) === 5 && (high?.[index] ?? 0) - value === 6,
+    )
+    assert.ok(exact.length > 15, `${exact.length} weeks without a jump back`)
     assert.match(text, /501 sessions, so each week is drawn as one/)
     assert.equal(drawnValues(text, 'grades', 'kind-1').length, median.length)
     const few = await ann.get('/training?range=4w')
@@ -84,7 +89,22 @@ describe('a long history', () => {
       const { text } = await ann.get(path)
       assert.equal(text.split('<tbody>')[1]?.split('<tr>').length, 101, path)
       assert.match((await ann.get(`${path}?page=3`)).text, /201–250 of 250/, path)
+      // The next page stays at the table.
+      const [, place = '?'] = new RegExp(`rel="next" href="${path}\\?page=2#([a-z]+)"`).exec(text) ?? []
+      assert.match(text, new RegExp(`<section class="card" id="${place}">[^]*<h2>(Segments|Events)</h2>`), path)
     }
+  })
+
+  test('the JSON of a long record is shown in part, with a link to the whole', async () => {
+    const path = `/training/${SESSIONS + 1}`
+    const { text } = await ann.get(`${path}?view=json`)
+    const [, shown = ''] = /<pre[^>]*><code>([^]*?)<\/code>/.exec(text) ?? []
+    const length = shown.replaceAll('&quot;', '"').length
+    assert.ok(length > 15_000 && length <= 16 * 1024 + 2, String(length))
+    const [, link = ''] = /<a href="([^"]+)" download>The whole record</.exec(text) ?? []
+    const whole = await ann.get(path + link.replaceAll('&amp;', '&'))
+    const { body } = await service.fetch(`/api/v1/dtt/sessions/${SESSIONS + 1}`, await service.token('ann'))
+    assert.deepEqual(JSON.parse(whole.text), body)
   })
 
   test('pages are compressed, but not for other sites, and not where a form was sent', async () => {
@@ -135,6 +155,13 @@ describe('a long history', () => {
     assert.equal(await page.locator('#grades-by-kind svg').count(), 3)
     await page.locator('#grades').getByRole('button', { name: 'Table' }).click()
     await page.locator('#grades').getByRole('columnheader', { name: 'Week of' }).waitFor()
+    await page.goto(`${service.url}/training?range=6m`)
+    const grades = page.locator('#grades')
+    await grades.getByRole('button', { name: 'Table' }).click()
+    await grades.getByRole('link', { name: 'Later rows' }).click()
+    await grades.getByText(/^101–200 of/).waitFor()
+    assert.equal(new URL(page.url()).search, '?range=6m')
+    await grades.getByRole('link', { name: 'Later rows' }).and(page.locator(':focus')).waitFor()
     assert.deepEqual(browser.problems, [])
   })
 })

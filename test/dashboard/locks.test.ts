@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
-import { allowSignIn, drawnValues, visitor } from '../support/dashboard.ts'
+import { dateText } from '../../src/dashboard/text.ts'
+import { allowSignIn, drawnValues, visitor, type Visitor } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
 
@@ -179,9 +180,10 @@ test('the export of everything is an archive of the own account, importable alon
   )
 })
 
+const start = new Date(Date.now() - 3 * 86_400_000).toISOString()
+const end = new Date(Date.now() + 2 * 86_400_000).toISOString()
+
 const running = (template: object) => {
-  const start = new Date(Date.now() - 3 * 86_400_000).toISOString()
-  const end = new Date(Date.now() + 2 * 86_400_000).toISOString()
   return [
     ...records,
     lockTemplate(42, 1, { name: 'Kept dark', ...template }),
@@ -205,7 +207,38 @@ const running = (template: object) => {
 /** Everything that reveals how long the running lock lasts: its length in words and seconds, and its end. */
 const TIME = /9\sd 7\sh|802801|endDate|in 1\sd 23\sh|in 2\sd/
 
-const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=json', '/locks.csv', '/locks.ndjson']
+const lockPages = [
+  '/',
+  '/locks',
+  '/locks?table=months',
+  '/locks/54',
+  '/locks/54?table=timeline',
+  '/locks/54?view=json',
+  '/locks/54?view=json&file',
+  '/locks/54?view=curl',
+  '/locks.csv',
+  '/locks.ndjson',
+]
+
+/** Its end as an instant or as a day, its length, or what a countdown needs. */
+const END = new RegExp(
+  `${end.slice(0, 16)}|${Date.parse(end)}|${dateText({ timeZone: 'UTC' }, Date.parse(end))}|802801|data-until|\\bleft\\b|9\\sd 7\\sh`,
+)
+
+/** What a viewer sees who follows every link but those to other orders and times. The reference is the same for everybody. */
+async function everyPage(viewer: Visitor): Promise<Map<string, string>> {
+  const seen = new Map<string, string>()
+  const paths = new Set(['/'])
+  for (const path of paths) {
+    const { text } = await viewer.get(path)
+    seen.set(path, text)
+    for (const [, to = ''] of text.matchAll(/href="(\/(?!assets|docs|settings\/export)[^"#]*)/g)) {
+      if (!/[?;](from|day|range|program|sort|scale)=/.test(to)) paths.add(to.replaceAll('&amp;', '&'))
+    }
+    assert.ok(paths.size < 100, [...paths].join(' '))
+  }
+  return seen
+}
 
 test('where the template hides the time, its owner sees no end, length or time left on any page, tab or file', async () => {
   await using it = await signedIn('ann', running({ isTimeDisplayed: false }))
@@ -221,6 +254,11 @@ test('where the template hides the time, its owner sees no end, length or time l
     assert.doesNotMatch(shown, TIME, path)
   }
   assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>Hidden/)
+  const pages = await everyPage(it.viewer)
+  for (const path of ['/locks/54', '/locks/54?view=json', '/bests', '/training', '/lock-templates/42']) {
+    assert.ok(pages.has(path), path)
+  }
+  for (const [path, text] of pages) assert.equal(END.exec(text)?.[0], undefined, path)
 })
 
 test('a partner sees the time that the template hides, and so does its owner where the template shows it', async () => {
@@ -233,6 +271,8 @@ test('a partner sees the time that the template hides, and so does its owner whe
     assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
     assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
     assert.match((await it.viewer.get('/locks/54?view=json')).text, /802801/)
+    for (const path of ['/', '/locks'])
+      assert.match((await it.viewer.get(path)).text, /data-until="\d+"[^>]*>1\sd [\d:]+<\/span> left/, path)
   }
 })
 
@@ -244,9 +284,19 @@ test('a practice lock is marked, and not counted', async () => {
     for (const path of ['/', '/locks', '/locks/54']) {
       assert.equal(/>Practice</.test((await it.viewer.get(path)).text), isTestLock, path)
     }
-    sums.push(/sessions in all, (.*) under lock/.exec((await it.viewer.get('/locks')).text)?.[1])
+    const { text } = await it.viewer.get('/locks')
+    const hours = drawnValues(text, 'months', 'locked').reduce((sum, value) => sum + value, 0)
+    const days = /(\d+) days? with time under lock/.exec(text)?.[1]
+    const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/bests')).text)?.[1]
+    sums.push({ year: /sessions in all, (.*) under lock/.exec(text)?.[1], hours, days: Number(days), longest })
   }
-  assert.deepEqual(sums, ['2\u00a0d', '5\u00a0d'])
+  const [practice, real] = sums
+  assert.deepEqual([practice?.year, real?.year], ['2\u00a0d', '5\u00a0d'])
+  assert.equal(Math.round((real?.hours ?? 0) - (practice?.hours ?? 0)), 72)
+  assert.equal(practice?.days, 0)
+  assert.ok((real?.days ?? 0) >= 3)
+  assert.match(practice?.longest ?? '', /^1\sd 11\sh/)
+  assert.match(real?.longest ?? '', /^3\sd$/)
 })
 
 test('pages show the statistics that the endpoints return', async () => {
@@ -261,6 +311,8 @@ test('pages show the statistics that the endpoints return', async () => {
   )
   assert.deepEqual(hours, months)
   assert.ok(months.some(value => value > 0))
+  // Hours, as the axis has.
+  assert.match(text, /id="months" [^]*?<p class="summary">[\d.,]+\sh [^<]*?, [\d.,]+\sh this month so far\.<\/p>/)
   const status = (await it.service.fetch('/api/v1/status', token)).body.data
   assert.ok(text.includes(`datetime="${new Date(status.plannedEnd).toISOString()}"`))
   assert.ok(text.includes(`datetime="${new Date(status.stateSince).toISOString()}"`))

@@ -112,6 +112,9 @@ test('wrong passwords from elsewhere do not lock out a browser in which somebody
   }
   assert.equal((await visitor(service.url).signIn('ann')).status, 429)
   assert.equal((await ann.signIn('ann')).to, '/')
+  // Nor one in which somebody is signed in and is asked again.
+  const guess = { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) }
+  assert.match((await ann.post('/settings/password', guess)).text, /The password is not right/)
   // It has its own limit.
   for (let index = 0; index < 10; index += 1) assert.equal((await ann.signIn('ann', 'wrong password')).status, 403)
   assert.equal((await ann.signIn('ann')).status, 429)
@@ -355,7 +358,13 @@ test('the picker has only accounts the viewer may read, and ended access ends at
   await ben.post('/subject', { subject: '3', back: '/locks' })
   assert.match((await ben.get('/')).text, /<option value="1" selected>/, 'cas gave no access')
   await service.store.db.deleteFrom('partnership').where('owner_id', '=', 1).execute()
-  assert.match((await ben.get('/locks')).text, /The access to these records has ended/)
+  for (const path of ['/locks', '/locks/1', '/training', '/bests', '/programs', '/lock-templates']) {
+    assert.match((await ben.get(path)).text, /The access to these records has ended/, path)
+  }
+  for (const path of ['/training.csv', '/training.ndjson', '/locks.csv', '/locks.ndjson', '/lock-templates.csv']) {
+    const { status, headers } = await ben.get(path)
+    assert.deepEqual([status, headers.get('Content-Disposition')], [403, null], path)
+  }
   const after = (await ben.get('/')).text
   assert.doesNotMatch(after, />ann<\/option>/)
   assert.match(after, /<option value="2" selected>/)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { kindLabels } from '../../src/dashboard/labels.ts'
 import { allowSignIn, drawnValues, sampleService, type Seen, tableRows, visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -249,6 +250,12 @@ test('records of others are shown if they gave access, and do not exist otherwis
   // By its identifier, and by the choice of whose records are shown.
   assert.match(await ben.page('/training/1'), /Grade 87 %/)
   assert.match(await ben.page('/programs/2'), /Holds/)
+  for (const path of ['/training/1', '/programs/2']) {
+    const { text } = await ben.reader.get(path)
+    assert.match(text, /Showing ann’s records[^]*Back to mine/, path)
+    assert.match(text, /<title>Lockstep – [^<]* \(ann\)<\/title>/, path)
+  }
+  assert.doesNotMatch((await ben.reader.get('/training')).text, /Showing ann/)
   await ben.reader.post('/subject', { subject: '1', back: '/training' })
   assert.deepEqual(listed(await ben.reader.get('/training')), [1, 2, 3, 4])
   assert.match(await ben.page('/'), /Last session 87 %/)
@@ -359,4 +366,67 @@ test('the week on the overview is the one of the status and of the statistics', 
     Math.round((week.distanceMeters + week.distanceApproximateMeters) * 10) / 10,
   )
   assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
+})
+
+test('the page that a figure links to has the same figure', async () => {
+  await using service = await sampleService(unlimited)
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  const token = await service.token('alex')
+  const statistics = async (path: string) => (await service.fetch(`/api/v1/dtt/stats${path}`, token)).body.data
+  const tilesOf = async (path: string) => {
+    const { text } = await alex.get(path)
+    const tiles = [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)]
+    return new Map(tiles.map(([, name, value]) => [name, value]))
+  }
+  const overview = (await alex.get('/')).text
+  const days = [...overview.matchAll(/href="(\/training\?day=[\d-]+)"><span class="hidden">[^<]*: (\d+) sessions/g)]
+  assert.ok(days.length > 0)
+  for (const [, path = '', sessions] of days.slice(-3)) assert.equal((await tilesOf(path)).get('Sessions'), sessions)
+
+  const bests = (await alex.get('/bests')).text
+  const best = (name: string) => {
+    const [, path = '', value] = new RegExp(`<dt>${name}</dt><dd><a href="([^"]+)">([^<]+)`).exec(bests) ?? []
+    return { path: path.replaceAll('&amp;', '&'), value }
+  }
+  const week = best('Most repetitions in a week')
+  assert.equal((await tilesOf(week.path)).get('Repetitions'), week.value)
+  const all = drawnValues((await alex.get('/training?range=all')).text, 'repetitions', 'reps')
+  assert.equal(Number(week.value?.replaceAll(',', '')), Math.max(...all))
+  const longest = best('Longest streak')
+  const { total } = await statistics(longest.path.replace('/training', ''))
+  assert.equal(longest.value, `${total.days} days`)
+
+  const { buckets } = await statistics('')
+  for (const { date, repsMeasured } of buckets.slice(-4, -1)) {
+    const last = formatTimestamp(Date.parse(date) + 6 * DAY_MS).slice(0, 10)
+    const tiles = await tilesOf(`/training?from=${date}&to=${last}`)
+    assert.equal(Number(tiles.get('Repetitions')?.replaceAll(',', '') ?? 0), repsMeasured)
+  }
+  const program = (await alex.get('/programs/13')).text
+  const [, path = '', sessions] = /href="(\/training\?[^"]+)">All ([\d,]+) sessions with it/.exec(program) ?? []
+  assert.equal((await tilesOf(path.replaceAll('&amp;', '&'))).get('Sessions'), sessions)
+})
+
+test('the best grade of a kind is the one of the session that it links to, and no session has a better one', async () => {
+  await using service = await sampleService(unlimited)
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  const client = await service.as('alex')
+  const grades = new Map<string, Map<number, number>>()
+  for await (const { id, TrainerSegment } of client.all('/api/v1/dtt/sessions', { ownerId: 'me' })) {
+    for (const [type, segments] of Map.groupBy(TrainerSegment, segment => segment.type)) {
+      const mean = segments.reduce((sum, { percentGrade }) => sum + percentGrade, 0) / segments.length
+      const name = kindLabels[type] ?? type
+      grades.set(name, (grades.get(name) ?? new Map<number, number>()).set(id, Math.round(mean)))
+    }
+  }
+  const [, cards = ''] = (await alex.get('/bests')).text.split('<h2>Best grade by kind</h2>')
+  const rows = [...cards.matchAll(/<dt>([^<]+)<\/dt><dd><a href="\/training\/(\d+)">(\d+)/g)]
+  assert.equal(rows.length, grades.size)
+  for (const [, name = '', id, grade] of rows) {
+    const ofKind = grades.get(name.replaceAll('\u2011', '-'))
+    assert.equal(ofKind?.get(Number(id)), Number(grade), name)
+    assert.equal(Math.max(...(ofKind?.values() ?? [])), Number(grade), name)
+  }
 })

@@ -99,6 +99,14 @@ describe('pages say no more than is known', () => {
     const { text } = await ann.get('/training?range=all&kind=endurance')
     assert.match(text, /those of segments of the kind Endurance\. Results are those of whole sessions\./)
     assert.deepEqual(drawnValues(text, 'grades', 'grade'), [45, 45, 45, 45])
+    const tiles = new Map(
+      [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)].map(([, name, value]) => [name, value]),
+    )
+    assert.deepEqual(
+      [tiles.get('Mean grade'), tiles.get('Repetitions'), tiles.get('Distance')],
+      ['45\u00a0%', '44', '–'],
+    )
+    assert.match(text, /<p class="lead">4 sessions since [^<]*, 75\s% passed, mean grade 45\s%\.<\/p>/)
     const sum = drawnValues(text, 'repetitions', 'reps').reduce((total, value) => total + value, 0)
     assert.equal(sum, 4 * 11)
     assert.deepEqual(drawnValues(text, 'rates', 'total'), [8])

@@ -183,7 +183,14 @@ for (const link of document.querySelectorAll('a[data-table]')) {
 
 document.addEventListener('click', event => {
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-  const link = event.target instanceof Element ? event.target.closest('a[data-table]') : null
+  const target = event.target instanceof Element ? event.target : null
+  const turn = target?.closest('.chart-table .pager a')
+  if (turn instanceof HTMLAnchorElement) {
+    event.preventDefault()
+    void turnPage(turn)
+    return
+  }
+  const link = target?.closest('a[data-table]')
   if (!(link instanceof HTMLAnchorElement)) return
   event.preventDefault()
   const table = link.closest('.chart-table')?.querySelector('[data-chart-table]')
@@ -200,21 +207,46 @@ document.addEventListener('click', event => {
  */
 async function openTable(link) {
   link.setAttribute('aria-busy', 'true')
+  const rows = await readTable(link.href)
+  const place = document.createElement('div')
+  place.setAttribute('data-chart-table', '')
+  place.append(...rows)
+  link.closest('.chart-table')?.append(place)
+  link.setAttribute('aria-expanded', 'true')
+  link.removeAttribute('aria-busy')
+}
+
+/**
+ * Shows another page of a table where the table is.
+ *
+ * @param {HTMLAnchorElement} link
+ */
+async function turnPage(link) {
+  const place = link.closest('[data-chart-table]')
+  const rows = await readTable(link.href)
+  if (rows.length === 0) return
+  place?.replaceChildren(...rows)
+  const next = place?.querySelector(`.pager a[rel="${link.rel}"]`) ?? place?.querySelector('.pager a')
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true })
+  place?.scrollIntoView({ block: 'nearest' })
+}
+
+/**
+ * The table of a chart, from its own page. If it cannot be read, that page is opened, which says what is wrong.
+ *
+ * @param {string} address
+ */
+async function readTable(address) {
   try {
-    const response = await fetch(link.href, { headers: { Accept: 'text/html' } })
+    const response = await fetch(address, { headers: { Accept: 'text/html' } })
     const page = new DOMParser().parseFromString(await response.text(), 'text/html')
     const table = page.querySelector('[data-chart-table]')
-    if (table === null) throw new Error('the page has no table')
-    const place = document.createElement('div')
-    place.setAttribute('data-chart-table', '')
-    place.append(...table.childNodes)
-    link.closest('.chart-table')?.append(place)
-    link.setAttribute('aria-expanded', 'true')
+    if (table !== null) return [...table.childNodes]
   } catch {
-    // The page of the table says what is wrong.
-    location.assign(link.href)
+    // The connection is lost, which the browser says.
   }
-  link.removeAttribute('aria-busy')
+  location.assign(address)
+  return []
 }
 
 /** @type {Promise<Plot> | undefined} */

@@ -1,7 +1,7 @@
 /** Opens pages that consist of one form as dialogs over the page that links to them. */
 
 import { elementAt, formFields, onClick } from './events.js'
-import { isSignIn, NO_CONNECTION, SESSION_ENDED } from './forms.js'
+import { isSignIn, NO_ANSWER, NO_CONNECTION, SESSION_ENDED } from './forms.js'
 import { showNotice } from './notices.js'
 
 export function enableDialogs() {
@@ -39,10 +39,9 @@ function onDialogClick(event) {
 async function openDialog(opener) {
   const dialog = document.createElement('dialog')
   dialog.setAttribute('aria-labelledby', 'dialog-title')
-  const response = await fetch(opener.href).catch(() => undefined)
-  if (response === undefined || isSignIn(response)) {
-    const { text, action } = response === undefined ? NO_CONNECTION : SESSION_ENDED
-    showNotice(text, action, document.querySelector('main') ?? document.body)
+  const response = await ask(opener.href)
+  if (!(response instanceof Response)) {
+    showNotice(response.text, response.action, document.querySelector('main') ?? document.body)
     return
   }
   if (!(await fill(dialog, response))) return
@@ -70,11 +69,9 @@ async function openDialog(opener) {
 async function sendForm(dialog, form, submitter) {
   const body = formFields(form, submitter)
   if (submitter instanceof HTMLButtonElement) submitter.disabled = true
-  const response = await fetch(form.action, { method: 'POST', body, headers: { Accept: 'text/html' } }).catch(
-    () => undefined,
-  )
-  if (response === undefined || isSignIn(response)) {
-    const { text, action } = response === undefined ? NO_CONNECTION : SESSION_ENDED
+  const response = await ask(form.action, { method: 'POST', body, headers: { Accept: 'text/html' } })
+  if (!(response instanceof Response) || response.status >= 500) {
+    const { text, action } = response instanceof Response ? NO_ANSWER : response
     showNotice(text, action, form)
     if (submitter instanceof HTMLButtonElement) submitter.disabled = false
     return
@@ -82,6 +79,21 @@ async function sendForm(dialog, form, submitter) {
   await fill(dialog, response)
   const field = dialog.querySelector('[autofocus]')
   if (field instanceof HTMLElement) field.focus()
+}
+
+/**
+ * The response, or why there is none.
+ *
+ * @param {string} address
+ * @param {RequestInit} [options]
+ */
+async function ask(address, options) {
+  try {
+    const response = await fetch(address, options)
+    return isSignIn(response) ? SESSION_ENDED : response
+  } catch {
+    return NO_CONNECTION
+  }
 }
 
 /**

@@ -14,8 +14,10 @@ export function enableDisplay() {
   })
 }
 
+const YEAR_SECONDS = 365 * 86_400
+
 /**
- * Names vanish before anything is sent, and stay hidden where it cannot be sent.
+ * Names vanish before anything is sent. Where it cannot be sent, they stay hidden, on pages that are loaded later as well.
  *
  * @param {HTMLFormElement} form
  * @param {HTMLElement | null} submitter
@@ -25,6 +27,9 @@ async function switchDisplay(form, submitter) {
   if (fields.get('discreet') === '1') {
     document.documentElement.classList.add('veiled')
     document.title = 'Lockstep'
+    // The response sets it again, out of the reach of scripts.
+    const secure = location.protocol === 'https:' ? '; Secure' : ''
+    document.cookie = `discreet=1; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
   }
   try {
     await fetch(form.action, { method: 'POST', body: fields, redirect: 'manual' })

@@ -36,7 +36,8 @@ async function sendChecked(form, submitter) {
 async function connectionProblem() {
   try {
     const response = await fetch('/live')
-    return isSignIn(response) ? SESSION_ENDED : undefined
+    if (isSignIn(response)) return SESSION_ENDED
+    return response.status >= 500 ? NO_ANSWER : undefined
   } catch {
     return NO_CONNECTION
   }
@@ -50,6 +51,11 @@ export const SESSION_ENDED = {
 export const NO_CONNECTION = {
   text: 'There is no connection. What you entered is kept: send it again later.',
   action: { text: 'Check', act: () => void fetch('/live').then(() => document.querySelector('.notice')?.remove()) },
+}
+
+export const NO_ANSWER = {
+  text: 'The service cannot do this at the moment. What you entered is kept: send it again later.',
+  action: undefined,
 }
 
 /** @param {Response} response */
@@ -93,21 +99,28 @@ function enableSelects() {
   restoreFocus()
 }
 
-const FOCUS = 'focused-field'
+const FOCUS = 'focused-element'
 
 /** @param {HTMLFormElement} form */
 function sendKeepingFocus(form) {
   const focused = document.activeElement
-  if (focused instanceof HTMLSelectElement || focused instanceof HTMLInputElement) {
-    sessionStorage.setItem(FOCUS, focused.name)
-  }
+  if (focused !== null && focused !== document.body) sessionStorage.setItem(FOCUS, describe(focused))
   form.requestSubmit()
 }
 
+/** The same field, button or link has the focus on the page that follows, if that has it. */
 function restoreFocus() {
-  const name = sessionStorage.getItem(FOCUS)
+  const description = sessionStorage.getItem(FOCUS)
   sessionStorage.removeItem(FOCUS)
-  if (name === null) return
-  const field = document.querySelector(`[data-submit-on-change] [name="${CSS.escape(name)}"]`)
-  if (field instanceof HTMLElement) field.focus()
+  if (description === null) return
+  const found = [...document.querySelectorAll('a, button, input, select, summary')].find(
+    element => describe(element) === description,
+  )
+  if (found instanceof HTMLElement) found.focus()
+}
+
+/** @param {Element} element */
+function describe(element) {
+  const name = element.getAttribute('name') ?? element.textContent.trim()
+  return `${element.localName} ${element.getAttribute('type') ?? ''} ${name}`
 }

@@ -29,9 +29,11 @@ function enableCalendar(calendar) {
   const days = [...calendar.querySelectorAll('a.day')].filter(day => day instanceof HTMLAnchorElement)
   for (const day of days) day.tabIndex = -1
   const last = days.at(-1)
-  if (last !== undefined) last.tabIndex = 0
-  // The table scrolls with its days, so it is no stop of its own.
-  calendar.closest('.scroll')?.removeAttribute('tabindex')
+  if (last !== undefined) {
+    last.tabIndex = 0
+    // The table scrolls with its days, so it is no stop of its own.
+    calendar.closest('.scroll')?.removeAttribute('tabindex')
+  }
   calendar.addEventListener('pointerover', event => {
     const day = elementAt(event)?.closest('.day')
     if (day instanceof HTMLElement) day.title = day.textContent

@@ -44,6 +44,7 @@ async function showSession(visit: Visit) {
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   return view({
     section: 'locks',
+    owner,
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
     lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${
@@ -182,7 +183,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
       },
     ],
     paged.rows,
-  )}${recordTableFoot(path, query, paged)}`
+  )}${recordTableFoot(path, query, paged, 'events')}`
 }
 
 function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, isHidden: boolean): Html {

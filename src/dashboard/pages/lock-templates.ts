@@ -108,6 +108,7 @@ async function showTemplate(visit: Visit) {
   const person = personOf(viewer, owner)
   return view({
     section: 'lockTemplates',
+    owner,
     title: recordName(viewer, 'lockTemplate', record),
     back: { path: '/lock-templates', title: 'Lock templates' },
     lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${

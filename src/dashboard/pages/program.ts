@@ -34,6 +34,7 @@ export async function showProgram(visit: Visit) {
   ]
   return view({
     section: 'programs',
+    owner: program.ownerId,
     title: recordName(viewer, 'program', program),
     back: { path: '/programs', title: 'Programs' },
     ...(tagline === '' ? {} : { lead: tagline }),
@@ -94,7 +95,7 @@ function sessionsWith(visit: Visit, program: TrainingTemplate, sessions: readonl
       ${table('Sessions with this program', sessionColumns(visit, undefined), newest)}
       ${
         sessions.length > newest.length
-          ? html`<p><a href="/training?range=all&program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`
+          ? html`<p><a href="/training?range=all&amp;program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`
           : nothing
       }
     `,

@@ -46,6 +46,7 @@ async function showSession(visit: Visit) {
   const ownerNote = owner === viewer.subject.id ? '' : ` · ${personName(viewer, personOf(viewer, owner))}`
   return view({
     section: 'training',
+    owner,
     title: recordName(viewer, 'training', record),
     back: { path: '/training', title: 'Training' },
     lead: html`${dateTime(viewer, at)} · ${programLink(programs, program)}${ownerNote}`,
@@ -209,7 +210,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Trainer
       numeric(label('id'), row => row.id),
     ],
     paged.rows,
-  )}${recordTableFoot(path, query, paged)}`
+  )}${recordTableFoot(path, query, paged, 'rows')}`
 }
 
 function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs, owner: number): Html {
