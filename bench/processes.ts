@@ -23,15 +23,16 @@ export class Programs {
     this.#folder = folder
   }
 
-  /** The service, on the first core unless it has several processes; with limits that are never reached. */
+  /** The service of a copy of the program, on the first core unless it has several processes; with limits that are never reached. */
   async service(
     database: string,
     more: readonly string[] = [],
     settings: Readonly<Record<string, string>> = {},
+    copy = root,
   ): Promise<Running> {
     const port = (this.#nextPort += 1)
     const args = ['serve', '--database', database, '--port', String(port), ...more]
-    const program = join(root, 'lockstep')
+    const program = join(copy, 'lockstep')
     const [command, all] = args.includes('--workers') ? [program, args] : pinned(0, program, args)
     return { url: `http://127.0.0.1:${port}`, process: await this.#start(command, all, settings) }
   }

@@ -28,6 +28,8 @@ const { values: flags } = parseArgs({
     workers: { type: 'boolean', default: true },
     /** Measures, instead of workers, the service without each of its defaults. */
     defaults: { type: 'boolean', default: false },
+    /** Measures, instead of workers, another copy of the program, in this folder; its schema must be the same. */
+    against: { type: 'string' },
     /** A folder for the SQLite store; a store that exists there is reused. */
     keep: { type: 'string' },
   },
@@ -108,9 +110,11 @@ async function measureAll() {
             name: `${name} without ${without}`,
             start: () => programs.service(url, [], settings),
           }))
-        : flags.workers
-          ? [{ name: `${name}, 2 workers`, start: () => programs.service(url, ['--workers', '2']) }]
-          : []),
+        : flags.against !== undefined
+          ? [{ name: `${name}, ${flags.against}`, start: () => programs.service(url, [], {}, flags.against) }]
+          : flags.workers
+            ? [{ name: `${name}, 2 workers`, start: () => programs.service(url, ['--workers', '2']) }]
+            : []),
     ]
     for (const [shapeName, list] of Object.entries(all)) {
       if (!shapeName.includes(flags.only)) continue

@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
-import { KeptPages } from '../resources/kept-pages.ts'
+import { KeptResults } from '../resources/kept-results.ts'
 import type { Result, PageStart } from '../resources/results.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
 import type { Store } from '../store/index.ts'
@@ -32,7 +32,7 @@ interface ApiOptions {
   /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList
   readonly isOverloaded: () => boolean
-  /** How many bytes of pages are kept; 0 for none. */
+  /** How many bytes of records and pages are kept; 0 for none. */
   readonly pageCacheBytes: number
 }
 
@@ -44,7 +44,7 @@ export function makeApi(options: ApiOptions): Handle {
   const { store, grants, responder, limits, usage, reads, publicUrl, trustedProxies, isOverloaded, pageCacheBytes } =
     options
   const find = makeRouter(routes)
-  const pages = pageCacheBytes === 0 ? undefined : new KeptPages(pageCacheBytes)
+  const kept = pageCacheBytes === 0 ? undefined : new KeptResults(pageCacheBytes)
 
   const identify = async (context: RequestContext, query: Query): Promise<Grant> => {
     const { headers, target, now, startedAt, request } = context
@@ -83,7 +83,7 @@ export function makeApi(options: ApiOptions): Handle {
     if (!hasScope(grant.scopes, endpoint.scopes)) throw new ApiError('insufficient_scope')
 
     const { ifNoneMatch } = headers
-    const result = await handle({ store, grant, now, ifNoneMatch, pages }, query, match.id)
+    const result = await handle({ store, grant, now, ifNoneMatch, kept }, query, match.id)
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     // What is not sent again, because the caller has it, is read too.

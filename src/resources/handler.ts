@@ -1,7 +1,7 @@
 import type { Params, Endpoint } from '../contract/endpoint.ts'
 import type { Store } from '../store/index.ts'
 import type { Grant } from '../accounts/tokens.ts'
-import type { KeptPages } from './kept-pages.ts'
+import type { KeptResults } from './kept-results.ts'
 import type { Result } from './results.ts'
 
 /** The context of a handler. */
@@ -12,7 +12,7 @@ export interface Caller {
   readonly now: number
   /** The If-None-Match header. */
   readonly ifNoneMatch?: string | undefined
-  readonly pages?: KeptPages | undefined
+  readonly kept?: KeptResults | undefined
 }
 
 /** Handles a request. Returns undefined if the caller may see nothing under the identifier. Throws ApiError to refuse. */

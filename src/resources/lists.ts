@@ -20,7 +20,7 @@ interface RangeParams extends PageParams {
 
 /** A page of records. */
 export async function recordPage<Table extends RecordName>(
-  { store, ifNoneMatch, pages }: Pick<Caller, 'store' | 'ifNoneMatch' | 'pages'>,
+  { store, ifNoneMatch, kept }: Pick<Caller, 'store' | 'ifNoneMatch' | 'kept'>,
   list: RecordList<Table>,
   access: Access,
   params: RangeParams,
@@ -33,17 +33,20 @@ export async function recordPage<Table extends RecordName>(
   if (queries.revisions === undefined) return { ...(await readPage(store, queries, values, source)), reads }
   const keyed = { ...source, key: keyOf(name, source) }
   const place = `${access.owners.join()} ${keyed.key}`
-  if (ifNoneMatch !== undefined || pages?.has(place) === true) {
+  const version = store.version?.()
+  const same = kept?.at(place, version)
+  if (same !== undefined) return same
+  if (ifNoneMatch !== undefined || kept?.has(place) === true) {
     const [row] = await store.read(queries.revisions, values)
     const revisions = row?.revisions ?? ''
-    const known =
-      (ifNoneMatch === undefined ? undefined : unchangedPage(ifNoneMatch, revisions, keyed)) ??
-      pages?.find(place, revisions)
+    const found = kept?.find(place, revisions, version)
+    if (found !== undefined) return found
+    const known = ifNoneMatch === undefined ? undefined : unchangedPage(ifNoneMatch, revisions, keyed)
     if (known !== undefined) return { ...known, reads }
   }
-  const result = await readPage(store, queries, values, keyed)
-  pages?.keep(place, result)
-  return { ...result, reads }
+  const result = { ...(await readPage(store, queries, values, keyed)), reads }
+  kept?.keep(place, result, version)
+  return result
 }
 
 /** Everything that the text of a page follows from, apart from the records of its owners. */

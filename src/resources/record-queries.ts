@@ -22,7 +22,8 @@ interface ById extends RecordView {
 export async function recordById(caller: Caller, view: ById, id: number): Promise<Result | undefined> {
   const access = accessTo(caller, view.table)
   const form = formOf(access)
-  const query = byId.getOrInsertComputed(`${nameOf(view)} ${view.orPublic} ${formName(form)}`, () =>
+  const name = `${nameOf(view)} ${view.orPublic} ${formName(form)}`
+  const query = byId.getOrInsertComputed(name, () =>
     recordQuery<Access & { id: number }, RecordRow>(param => {
       const readable = isReadable(param, form)
       return sql`
@@ -30,9 +31,11 @@ export async function recordById(caller: Caller, view: ById, id: number): Promis
         where ${view.orPublic === true ? sql`(${readable} or is_public = 1)` : readable} and id = ${param('id')}`
     }),
   )
-  const [record] = await caller.store.read(query, { ...access, id })
-  const result = one(record)
-  return result && record && { ...result, reads: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
+  return readKept(caller, access, `${name} ${id}`, async () => {
+    const [record] = await caller.store.read(query, { ...access, id })
+    const result = one(record)
+    return result && record && { ...result, reads: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
+  })
 }
 
 interface Newest extends RecordView {
@@ -44,7 +47,8 @@ interface Newest extends RecordView {
 export async function newestRecord(caller: Caller, view: Newest, ownerId: number | undefined): Promise<Result> {
   const access = accessToOne(caller, view.table, ownerId)
   const form = formOf(access)
-  const query = newest.getOrInsertComputed(`${nameOf(view)} ${view.isActive} ${formName(form)}`, () =>
+  const name = `${nameOf(view)} ${view.isActive} ${formName(form)}`
+  const query = newest.getOrInsertComputed(name, () =>
     recordQuery<Access, RecordRow>(
       param => sql`
         select ${columnsOf(view)} from ${sql.table(view.table)} as record
@@ -52,8 +56,31 @@ export async function newestRecord(caller: Caller, view: Newest, ownerId: number
         order by at desc, id desc limit 1`,
     ),
   )
-  const [record] = await caller.store.read(query, access)
-  return { ...oneOrNull(record), reads: [{ area: areaOf(view.table), owners: access.owners }] }
+  return readKept(caller, access, `${name} newest`, async () => {
+    const [record] = await caller.store.read(query, access)
+    return { ...oneOrNull(record), reads: [{ area: areaOf(view.table), owners: access.owners }] }
+  })
+}
+
+/** What is kept under a name and the owners, while the database does not change; else what `read` finds. */
+async function readKept<Found extends Result | undefined>(
+  { store, kept }: Caller,
+  { owners, starts }: Access,
+  name: string,
+  read: () => Promise<Found>,
+): Promise<Found | Result> {
+  const version = store.version?.()
+  if (kept === undefined || version === undefined || starts !== undefined) return read()
+  const key = `${owners.join()} ${name}`
+  const same = kept.at(key, version)
+  if (same !== undefined) return same
+  const result = await read()
+  if (result === undefined) return result
+  const revisions = `${result.reads?.[0]?.owners.join()} ${result.etag}`
+  const found = kept.find(key, revisions, version)
+  if (found !== undefined) return found
+  kept.keep(key, { ...result, revisions }, version)
+  return result
 }
 
 const byId = new Map<string, Query<Access & { id: number }, RecordRow>>()

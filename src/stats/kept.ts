@@ -25,7 +25,7 @@ export interface KeptReads {
 /** The kept reads of the database as it is now. */
 export async function keptReads(store: Store): Promise<KeptReads> {
   const cache = caches.getOrInsertComputed(store, () => new ReadCache())
-  const version = store.engine === 'sqlite' ? await cache.versionOf(store) : undefined
+  const version = store.version?.()
   const get: KeptReads['get'] = (key, read, sizeOf) =>
     version === undefined ? read() : cache.get(key, version, read, sizeOf)
   return {
@@ -60,21 +60,8 @@ interface PendingRead {
 /** Values up to a size in all: then what was read first is dropped. */
 class ReadCache {
   #size = 0
-  #version: Promise<number> | undefined
   readonly #values = new Map<string, KeptValue>()
   readonly #reads = new Map<string, PendingRead>()
-
-  /**
-   * A number that changes with every write of another connection, as all writes are to one that reads. It is read once for
-   * the requests of one turn of the event loop, because it takes a lock of the file.
-   */
-  versionOf(store: Store): Promise<number> {
-    if (this.#version === undefined) {
-      this.#version = readDataVersion(store)
-      setImmediate(() => (this.#version = undefined))
-    }
-    return this.#version
-  }
 
   async get<Value>(
     key: string,
@@ -119,11 +106,6 @@ class ReadCache {
 /** In training sessions, or what takes as much room: 15 MB for those with segments of one kind, 40 MB with five. */
 const MAX_SIZE = 120_000
 
-async function readDataVersion(store: Store): Promise<number> {
-  const [row] = await store.read(dataVersion, {})
-  return row?.data_version ?? NaN
-}
-
 /**
  * A text that changes with every write of records of an account; undefined if there is no such account. Records that are
  * distributed have none: it could be visible before them.
@@ -132,8 +114,6 @@ async function readRevision(store: Store, owner: number): Promise<string | undef
   const [row] = await store.read(revision, { owner })
   return row?.revision ?? undefined
 }
-
-const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
 const revision = query<{ owner: number }, { revision: string | null }>(
   param => sql`

@@ -21,7 +21,7 @@ import { checkVersion } from './migrations.ts'
 import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'
 import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
 import { startWriterThread } from './sqlite-thread.ts'
-import { type Compiled, compile, type Query } from './query.ts'
+import { type Compiled, compile, type Query, query } from './query.ts'
 import type { Tables } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 
@@ -40,6 +40,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     db,
     reads,
     read: reader.read,
+    version: reader.version,
     async health() {
       await checkVersion(this)
       return 'ready'
@@ -80,6 +81,7 @@ function makeReader(db: Kysely<Tables>, path: string) {
   let connection: DatabaseSync | undefined
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
+  let version: number | undefined
   const open = () => (connection ??= openReader(path))
   const prepare = (query: Query<never, unknown>) => {
     const compiled = compile(db, 'sqlite', query)
@@ -88,20 +90,32 @@ function makeReader(db: Kysely<Tables>, path: string) {
     return prepared
   }
 
+  const read = <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
+    try {
+      const { statement, parameters } = statements.get(query) ?? prepare(query)
+      // Parameters of a query are numbers and texts; its columns are those of its Row.
+      return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+
   return {
-    read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] {
-      try {
-        const { statement, parameters } = statements.get(query) ?? prepare(query)
-        // Parameters of a query are numbers and texts; its columns are those of its Row.
-        return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
-      } catch (error) {
-        throw translate(error)
+    read,
+    version() {
+      if (version === undefined) {
+        // All commits are of other connections: this one only reads.
+        version = read(dataVersion, {})[0]?.data_version ?? NaN
+        setImmediate(() => (version = undefined))
       }
+      return version
     },
     connection: open,
     close: () => connection?.close(),
   }
 }
+
+const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
 /** Runs statements on a connection that is opened with the first of them; its owner closes it. */
 function lazyExecutor(connection: () => DatabaseSync): SqliteExecutor {

@@ -15,6 +15,11 @@ export interface Store {
    * TooLongError (SQLite only).
    */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
+  /**
+   * A number that changes with every commit, read once for each turn of the event loop; SQLite only. It is not that of a later
+   * commit than what is read next. Throws StoreUnavailableError.
+   */
+  readonly version?: () => number
   /** `degraded` means that replicas respond but the primary does not. Throws StoreUnavailableError if nothing responds. */
   health(): Promise<'ready' | 'degraded'>
   /** Runs reads that all see the same state of the database, without blocking writers. */

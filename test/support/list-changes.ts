@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { sql } from '../../src/vendor/kysely.js'
 import { addAccount } from '../../src/accounts/accounts.ts'
@@ -9,6 +10,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import { lockDevice, lockTemplate, partnership, trainingSession } from './records.ts'
 import { archiveOf, startService, type TestService, unlimited } from './service.ts'
+import { until } from './waiting.ts'
 
 export const day = (id: number) => ({ created_at: `2026-03-${String(1 + (id % 28)).padStart(2, '0')}T12:00:00Z` })
 
@@ -30,10 +32,15 @@ export const lists = [
   '/api/v1/lkbx?limit=1&cursor=',
 ]
 
-/** Reads lists while another process changes them in random ways; what is told apart by validators must be what differs. */
+const records = ['/api/v1/dtt/sessions/2', '/api/v1/dtt/sessions/latest', '/api/v1/lkbx/templates/3']
+
+/**
+ * Reads lists and records while another process changes them in random ways; what is told apart by validators must be what
+ * differs, and what is sent what a service that keeps nothing sends.
+ */
 export async function checkValidators(numRuns: number) {
   await using service = await startService([], unlimited)
-  await using other = await startService([], unlimited, service)
+  await using other = await startService([], { ...unlimited, LOCKSTEP_PAGE_CACHE: '0' }, service)
   await fc.assert(
     fc.asyncProperty(fc.array(changes, { minLength: 4, maxLength: 10 }), async sequence => {
       for (const id of [1, 2, 3]) await removeAccount(service.store, id, Date.now()).catch(() => {})
@@ -75,6 +82,12 @@ export async function checkValidators(numRuns: number) {
             const now = await read(path, undefined)
             assert.equal(answer?.status === 304 ? earlier?.text : answer?.text, now?.text, `${path} after ${change.do}`)
           }
+          for (const path of [...lists, ...records]) {
+            // Each knows within a second who has access.
+            await until(async () =>
+              isDeepStrictEqual(shown(await service.fetch(path, token)), shown(await other.fetch(path, token))),
+            )
+          }
         }
       } finally {
         done.abort()
@@ -83,6 +96,10 @@ export async function checkValidators(numRuns: number) {
     }),
     { numRuns, endOnFailure: true },
   )
+}
+
+function shown({ status, headers, text }: Awaited<ReturnType<TestService['fetch']>>) {
+  return [status, headers.get('ETag'), headers.get('Link'), status === 200 ? text : '']
 }
 
 /** What a writer can do, in another process. */

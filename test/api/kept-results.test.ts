@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeptPages } from '../../src/resources/kept-pages.ts'
+import { KeptResults } from '../../src/resources/kept-results.ts'
 import { withoutRequest } from '../support/answers.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -42,23 +42,23 @@ const page = (text: string) => ({ data: [text], revisions: '1.1', etag: 'etag' }
 const kilobytes = (count: number) => 'x'.repeat(count * 1000)
 
 test('kept pages take no more room than they may, and none of them much of it', () => {
-  const pages = new KeptPages(100_000)
+  const pages = new KeptResults(100_000)
   const keys = Array.from({ length: 200 }, (_, index) => `page ${index}`)
-  for (const key of keys) pages.keep(key, page(kilobytes(4)), 0)
+  for (const key of keys) pages.keep(key, page(kilobytes(4)), 1, 0)
   const kept = keys.filter(key => pages.has(key))
   assert.ok(kept.length >= 10 && kept.length <= 20, `${kept.length}`)
-  pages.keep('large', page(kilobytes(20)), 0)
+  pages.keep('large', page(kilobytes(20)), 1, 0)
   assert.ok(!pages.has('large'))
   // Three bytes for each character.
-  const wide = new KeptPages(100_000)
-  for (const key of keys) wide.keep(key, page('账'.repeat(4000)), 0)
+  const wide = new KeptResults(100_000)
+  for (const key of keys) wide.keep(key, page('账'.repeat(4000)), 1, 0)
   assert.ok(keys.filter(key => wide.has(key)).length <= 8)
 })
 
 test('a kept page that is in use keeps its place, and one that was not asked for a while makes room', () => {
-  const pages = new KeptPages(100_000)
-  const keep = (key: string, minute: number) => pages.keep(key, page(kilobytes(5)), minute * 60_000)
-  const ask = (key: string, minute: number) => pages.find(key, '1.1', minute * 60_000)
+  const pages = new KeptResults(100_000)
+  const keep = (key: string, minute: number) => pages.keep(key, page(kilobytes(5)), 1, minute * 60_000)
+  const ask = (key: string, minute: number) => pages.find(key, '1.1', 1, minute * 60_000)
   const old = Array.from({ length: 30 }, (_, index) => `old ${index}`)
   for (const key of old) keep(key, 0)
   const kept = old.filter(key => pages.has(key))
@@ -72,12 +72,12 @@ test('a kept page that is in use keeps its place, and one that was not asked for
 })
 
 test('a kept page is not found with other revisions, and makes room for the one that replaces it', () => {
-  const pages = new KeptPages(100_000)
-  pages.keep('page', page('one'), 0)
-  assert.equal(String(pages.find('page', '1.1', 0)?.data.body), '{"ok":true,"data":one}')
-  assert.equal(pages.find('page', '1.2', 0), undefined)
+  const pages = new KeptResults(100_000)
+  pages.keep('page', page('one'), 1, 0)
+  assert.equal(String(pages.find('page', '1.1', 1, 0)?.data.body), '{"ok":true,"data":one}')
+  assert.equal(pages.find('page', '1.2', 1, 0), undefined)
   for (let count = 2; count < 200; count += 1) {
-    pages.keep('page', { ...page(kilobytes(5)), revisions: `1.${count}` }, 0)
-    assert.ok(pages.find('page', `1.${count}`, 0))
+    pages.keep('page', { ...page(kilobytes(5)), revisions: `1.${count}` }, 1, 0)
+    assert.ok(pages.find('page', `1.${count}`, 1, 0))
   }
 })
