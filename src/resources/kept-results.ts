@@ -1,8 +1,9 @@
+import { matchesEtag } from '../contract/etags.ts'
 import { ENVELOPE } from '../contract/responses.ts'
 import type { Result, WholeBody } from './results.ts'
 
-/** A result as it was sent. */
-type KeptResult = Omit<Result, 'data' | 'revisions'> & { readonly data: WholeBody }
+/** A result as it was sent; without data if it was not, because whoever asked had it. */
+type KeptResult = Omit<Result, 'data' | 'revisions'> & { readonly data: WholeBody | undefined }
 
 interface Entry {
   readonly revisions: string
@@ -11,6 +12,16 @@ interface Entry {
   version: number | undefined
   /** By the monotonic clock, in milliseconds. */
   usedAt: number
+}
+
+/** Who looks for a result, and when. */
+interface Look {
+  /** Of the database, from before anything was read from it for this; undefined on an engine without. */
+  readonly version: number | undefined
+  /** The header of the request. */
+  readonly ifNoneMatch?: string | undefined
+  /** By the monotonic clock, in milliseconds. */
+  readonly now?: number
 }
 
 /**
@@ -33,36 +44,30 @@ export class KeptResults {
   }
 
   /** The result under a key, if it is true at this version of the database without a further look. */
-  at(key: string, version: number | undefined, now = performance.now()): KeptResult | undefined {
+  at(key: string, look: Look): KeptResult | undefined {
     const entry = this.#entries.get(key)
-    if (version === undefined || entry?.version !== version) return undefined
-    entry.usedAt = now
-    return entry.result
+    return look.version !== undefined && entry?.version === look.version ? use(entry, look) : undefined
   }
 
-  /** The result under a key, unless what it was made from has other revisions. `version` was read before these. */
-  find(key: string, revisions: string, version: number | undefined, now = performance.now()): KeptResult | undefined {
+  /** The result under a key, unless what it was made from has other revisions. */
+  find(key: string, revisions: string, look: Look): KeptResult | undefined {
     const entry = this.#entries.get(key)
     if (entry?.revisions !== revisions) return undefined
-    entry.usedAt = now
-    entry.version = version
-    return entry.result
+    entry.version = look.version
+    return use(entry, look)
   }
 
-  /** Keeps a result if there is room for it. `version` was read before it. */
-  keep(key: string, result: Result, version: number | undefined, now = performance.now()) {
+  /** Keeps a result if there is room for it. */
+  keep(key: string, result: Result, { version, now = performance.now() }: Look) {
     this.#drop(key)
     const { data, revisions = null, ...rest } = result
-    if (revisions === null || data === undefined || 'bytes' in data || 'body' in data) return
-    const length = data.reduce((sum, part) => sum + part.length, OVERHEAD_BYTES)
+    if (revisions === null || (data !== undefined && ('bytes' in data || 'body' in data))) return
+    const length = (data ?? []).reduce((sum, part) => sum + part.length, OVERHEAD_BYTES)
     if (length > this.#maxBytes / MIN_RESULTS || !this.#makeRoom(length, now)) return
-    const text = `${ENVELOPE.before}${data.join('')}${ENVELOPE.after}`
-    // Not part of a larger buffer, which would stay as long as this.
-    const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
-    body.write(text)
-    if (this.#bytes + sizeOf(body) > this.#maxBytes) return
-    this.#entries.set(key, { revisions, result: { ...rest, data: { body } }, version, usedAt: now })
-    this.#bytes += sizeOf(body)
+    const whole = data && { body: bodyOf(data) }
+    if (this.#bytes + sizeOf(whole) > this.#maxBytes) return
+    this.#entries.set(key, { revisions, result: { ...rest, data: whole }, version, usedAt: now })
+    this.#bytes += sizeOf(whole)
   }
 
   /** Drops what is not in use, of what was looked at least recently. */
@@ -84,12 +89,28 @@ export class KeptResults {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     this.#entries.delete(key)
-    this.#bytes -= sizeOf(entry.result.data.body)
+    this.#bytes -= sizeOf(entry.result.data)
   }
 }
 
-function sizeOf(body: Buffer): number {
-  return body.length + OVERHEAD_BYTES
+/** Notes that an entry is in use. One without data serves only who has the data. */
+function use(entry: Entry, { ifNoneMatch, now = performance.now() }: Look): KeptResult | undefined {
+  const { data, etag } = entry.result
+  if (data === undefined && (ifNoneMatch === undefined || !matchesEtag(ifNoneMatch, `"${etag}"`))) return undefined
+  entry.usedAt = now
+  return entry.result
+}
+
+function bodyOf(data: readonly string[]): Buffer {
+  const text = `${ENVELOPE.before}${data.join('')}${ENVELOPE.after}`
+  // Not part of a larger buffer, which would stay as long as this.
+  const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  body.write(text)
+  return body
+}
+
+function sizeOf(whole: WholeBody | undefined): number {
+  return (whole?.body.length ?? 0) + OVERHEAD_BYTES
 }
 
 /** Beside the text. */

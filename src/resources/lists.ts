@@ -33,20 +33,22 @@ export async function recordPage<Table extends RecordName>(
   if (queries.revisions === undefined) return { ...(await readPage(store, queries, values, source)), reads }
   const keyed = { ...source, key: keyOf(name, source) }
   const place = `${access.owners.join()} ${keyed.key}`
-  const version = store.version?.()
-  const same = kept?.at(place, version)
+  const look = { version: store.version?.(), ifNoneMatch }
+  const keepIt = (result: Result) => {
+    kept?.keep(place, result, look)
+    return result
+  }
+  const same = kept?.at(place, look)
   if (same !== undefined) return same
   if (ifNoneMatch !== undefined || kept?.has(place) === true) {
     const [row] = await store.read(queries.revisions, values)
     const revisions = row?.revisions ?? ''
-    const found = kept?.find(place, revisions, version)
+    const found = kept?.find(place, revisions, look)
     if (found !== undefined) return found
     const known = ifNoneMatch === undefined ? undefined : unchangedPage(ifNoneMatch, revisions, keyed)
-    if (known !== undefined) return { ...known, reads }
+    if (known !== undefined) return keepIt({ ...known, revisions, reads })
   }
-  const result = { ...(await readPage(store, queries, values, keyed)), reads }
-  kept?.keep(place, result, version)
-  return result
+  return keepIt({ ...(await readPage(store, queries, values, keyed)), reads })
 }
 
 /** Everything that the text of a page follows from, apart from the records of its owners. */

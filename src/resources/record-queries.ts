@@ -64,22 +64,22 @@ export async function newestRecord(caller: Caller, view: Newest, ownerId: number
 
 /** What is kept under a name and the owners, while the database does not change; else what `read` finds. */
 async function readKept<Found extends Result | undefined>(
-  { store, kept }: Caller,
+  { store, kept, ifNoneMatch }: Caller,
   { owners, starts }: Access,
   name: string,
   read: () => Promise<Found>,
 ): Promise<Found | Result> {
-  const version = store.version?.()
-  if (kept === undefined || version === undefined || starts !== undefined) return read()
+  const look = { version: store.version?.(), ifNoneMatch }
+  if (kept === undefined || look.version === undefined || starts !== undefined) return read()
   const key = `${owners.join()} ${name}`
-  const same = kept.at(key, version)
+  const same = kept.at(key, look)
   if (same !== undefined) return same
   const result = await read()
   if (result === undefined) return result
   const revisions = `${result.reads?.[0]?.owners.join()} ${result.etag}`
-  const found = kept.find(key, revisions, version)
+  const found = kept.find(key, revisions, look)
   if (found !== undefined) return found
-  kept.keep(key, { ...result, revisions }, version)
+  kept.keep(key, { ...result, revisions }, look)
   return result
 }
 

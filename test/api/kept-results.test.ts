@@ -39,26 +39,27 @@ for (const [size, found] of [
 }
 
 const page = (text: string) => ({ data: [text], revisions: '1.1', etag: 'etag' })
+const look = (now: number, ifNoneMatch?: string) => ({ version: 1, now, ifNoneMatch })
 const kilobytes = (count: number) => 'x'.repeat(count * 1000)
 
 test('kept pages take no more room than they may, and none of them much of it', () => {
   const pages = new KeptResults(100_000)
   const keys = Array.from({ length: 200 }, (_, index) => `page ${index}`)
-  for (const key of keys) pages.keep(key, page(kilobytes(4)), 1, 0)
+  for (const key of keys) pages.keep(key, page(kilobytes(4)), look(0))
   const kept = keys.filter(key => pages.has(key))
   assert.ok(kept.length >= 10 && kept.length <= 20, `${kept.length}`)
-  pages.keep('large', page(kilobytes(20)), 1, 0)
+  pages.keep('large', page(kilobytes(20)), look(0))
   assert.ok(!pages.has('large'))
   // Three bytes for each character.
   const wide = new KeptResults(100_000)
-  for (const key of keys) wide.keep(key, page('账'.repeat(4000)), 1, 0)
+  for (const key of keys) wide.keep(key, page('账'.repeat(4000)), look(0))
   assert.ok(keys.filter(key => wide.has(key)).length <= 8)
 })
 
 test('a kept page that is in use keeps its place, and one that was not asked for a while makes room', () => {
   const pages = new KeptResults(100_000)
-  const keep = (key: string, minute: number) => pages.keep(key, page(kilobytes(5)), 1, minute * 60_000)
-  const ask = (key: string, minute: number) => pages.find(key, '1.1', 1, minute * 60_000)
+  const keep = (key: string, minute: number) => pages.keep(key, page(kilobytes(5)), look(minute * 60_000))
+  const ask = (key: string, minute: number) => pages.find(key, '1.1', look(minute * 60_000))
   const old = Array.from({ length: 30 }, (_, index) => `old ${index}`)
   for (const key of old) keep(key, 0)
   const kept = old.filter(key => pages.has(key))
@@ -73,11 +74,38 @@ test('a kept page that is in use keeps its place, and one that was not asked for
 
 test('a kept page is not found with other revisions, and makes room for the one that replaces it', () => {
   const pages = new KeptResults(100_000)
-  pages.keep('page', page('one'), 1, 0)
-  assert.equal(String(pages.find('page', '1.1', 1, 0)?.data.body), '{"ok":true,"data":one}')
-  assert.equal(pages.find('page', '1.2', 1, 0), undefined)
+  pages.keep('page', page('one'), look(0))
+  assert.equal(String(pages.find('page', '1.1', look(0))?.data?.body), '{"ok":true,"data":one}')
+  assert.equal(pages.find('page', '1.2', look(0)), undefined)
   for (let count = 2; count < 200; count += 1) {
-    pages.keep('page', { ...page(kilobytes(5)), revisions: `1.${count}` }, 1, 0)
-    assert.ok(pages.find('page', `1.${count}`, 1, 0))
+    pages.keep('page', { ...page(kilobytes(5)), revisions: `1.${count}` }, look(0))
+    assert.ok(pages.find('page', `1.${count}`, look(0)))
+  }
+})
+
+test('what is kept is true at the version of the database that it was read at, and later with the same revisions', () => {
+  const results = new KeptResults(100_000)
+  const at = (version: number | undefined) => results.at('page', { version })?.etag
+  results.keep('page', page('one'), { version: 1 })
+  assert.equal(at(1), 'etag')
+  assert.equal(at(2), undefined)
+  assert.equal(results.find('page', '1.2', { version: 2 }), undefined)
+  assert.equal(at(2), undefined)
+  assert.equal(results.find('page', '1.1', { version: 3 })?.etag, 'etag')
+  assert.deepEqual([at(1), at(3), at(undefined)], [undefined, 'etag', undefined])
+  results.keep('page', page('two'), { version: undefined })
+  assert.equal(at(undefined), undefined)
+})
+
+test('what was not sent, because its reader had it, serves only who has it', () => {
+  const results = new KeptResults(100_000)
+  results.keep('page', { ...page('one'), data: undefined }, { version: 1 })
+  for (const ifNoneMatch of ['"etag"', 'W/"other", W/"etag"', '*']) {
+    assert.equal(results.at('page', { version: 1, ifNoneMatch })?.etag, 'etag')
+    assert.equal(results.find('page', '1.1', { version: 1, ifNoneMatch })?.etag, 'etag')
+  }
+  for (const ifNoneMatch of [undefined, '"other"', 'etag']) {
+    assert.equal(results.at('page', { version: 1, ifNoneMatch }), undefined)
+    assert.equal(results.find('page', '1.1', { version: 1, ifNoneMatch }), undefined)
   }
 })
