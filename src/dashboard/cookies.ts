@@ -9,7 +9,7 @@ export function parseCookies(header: string | undefined): Map<string, string> {
   return cookies
 }
 
-interface CookieOptions {
+export interface CookieOptions {
   /** Seconds; 0 deletes it. */
   readonly maxAge: number
   readonly secure: boolean

@@ -2,6 +2,7 @@ import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import { listReceivedAccess } from '../accounts/access-lists.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
+import { cookie, type CookieOptions } from './cookies.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
@@ -17,7 +18,7 @@ export async function viewerOf(
   const received = await listReceivedAccess(store, session.accountId, now)
   const readable = [own, ...received.map(({ accountId: id, username }) => ({ id, username }))]
   // Without access to somebody else's records, the viewer sees their own.
-  const chosen = cookies.get('subject')
+  const chosen = chosenSubject(cookies, session)
   const found = readable.find(({ id }) => String(id) === chosen)
   const subject = found ?? own
   const { asOf } = await readKnownTime(store, own.id, subject.id, now)
@@ -33,6 +34,19 @@ export async function viewerOf(
     units: isUnits(session.units) ? session.units : 'metric',
   }
 }
+
+/** A cookie that keeps whose records somebody looks at. */
+export function subjectCookie(session: BrowserSession, subject: number, options: CookieOptions): string {
+  return cookie(SUBJECT, `${session.accountId}.${subject}`, options)
+}
+
+/** Undefined also if somebody else chose it in this browser. */
+function chosenSubject(cookies: ReadonlyMap<string, string>, { accountId }: BrowserSession): string | undefined {
+  const [account, subject] = cookies.get(SUBJECT)?.split('.') ?? []
+  return account === String(accountId) ? subject : undefined
+}
+
+const SUBJECT = 'subject'
 
 export const unitNames: Readonly<Record<Units, string>> = { metric: 'Metres', imperial: 'Feet' }
 

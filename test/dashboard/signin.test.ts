@@ -369,6 +369,10 @@ test('the picker has only accounts the viewer may read, and ended access ends at
   assert.doesNotMatch(after, />ann<\/option>/)
   assert.match(after, /<option value="2" selected>/)
 
+  // Whoever signs in next in this browser sees their own records.
+  await ben.signIn('cas')
+  assert.doesNotMatch((await ben.get('/locks')).text, /has ended/)
+
   const cas = visitor(service.url)
   await cas.signIn('cas')
   assert.doesNotMatch((await cas.get('/')).text, /name="subject"/, 'nobody gave access to cas')

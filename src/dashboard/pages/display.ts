@@ -2,6 +2,7 @@ import { cookie } from '../cookies.ts'
 import { themes } from '../display.ts'
 import { type Page, redirect } from '../page.ts'
 import { safePath } from '../paths.ts'
+import { subjectCookie } from '../viewer.ts'
 
 /** The switches of the header: theme, discreet mode, and whose records are shown. */
 export const displayPages: readonly Page[] = [
@@ -29,7 +30,7 @@ export const displayPages: readonly Page[] = [
       // The other account may not have this record, so the way back leads to the list.
       const back = safePath(form.get('back')).replace(/\/\d+(\?.*)?$/, '')
       return redirect(back === '' ? '/' : back, {
-        cookies: [cookie('subject', String(person.id), { maxAge: YEAR_SECONDS, secure })],
+        cookies: [subjectCookie(viewer.session, person.id, { maxAge: YEAR_SECONDS, secure })],
       })
     },
   },
