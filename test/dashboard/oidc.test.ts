@@ -148,6 +148,19 @@ test('the way back works once, in the browser that left, and with what the issue
   assert.equal((await back(replay, address.href)).status, 403, 'the same address once more')
 })
 
+test('what was changed on the way to the issuer is noticed on the way back', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  for (const what of ['nonce', 'code_challenge', 'state']) {
+    const misled = visitor(service.url)
+    const out = new URL((await misled.get('/signin/oidc')).to ?? '')
+    out.searchParams.set(what, 'A'.repeat(43))
+    const seen = await back(misled, await issuerVisitor(issuer.url).follow(out.href, 'somebody'))
+    assert.equal(seen.status, 403, `another ${what}`)
+    assert.equal(misled.cookies.has('session'), false, what)
+  }
+})
+
 test('a sign-in that took more than ten minutes begins again', async t => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')

@@ -90,7 +90,7 @@ test('the options ask for a discoverable passkey, verify the user, and want no a
   assert.equal(request.allowCredentials, undefined, 'a page that names passkeys would tell who has some')
 })
 
-test('an answer is accepted once, in the browser that was asked, and not when it is old', async () => {
+test('an answer is accepted once, in the browser that was asked, and not when it is old', async t => {
   await using service = await passkeyService()
   const device = await register(await service.signedIn('ann'), service)
   const { person, answer, seen } = await signInWith(device, service)
@@ -112,6 +112,16 @@ test('an answer is accepted once, in the browser that was asked, and not when it
   const [cookie = ''] = [late.cookies.get('passkey-signin')]
   late.cookies.set('passkey-signin', `${cookie.slice(0, -2)}AA`)
   assert.equal((await late.post('/signin/passkey', { answer: device.get(sealed) })).status, 403, 'a changed cookie')
+
+  const ann = await service.signedIn('ann')
+  const answer1 = device.get(await optionsOf(late, 'signin'))
+  const answer2 = authenticator(service.origin).create(await optionsOf(ann, 'register'))
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 5 * 60_000 + 1000 })
+  const used = await late.post('/signin/passkey', { answer: answer1 })
+  const made = await ann.post('/settings/passkeys', { answer: answer2 })
+  t.mock.timers.reset()
+  assert.deepEqual([used.status, made.status], [403, 422], 'after five minutes')
+  assert.equal((await service.passkeys()).length, 1)
 })
 
 test('an answer for another site, another challenge, or without verifying the user is refused', async () => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
 import { account, partnership, world } from '../support/records.ts'
@@ -87,6 +89,22 @@ test('a wrong name and a wrong password get the same response', async () => {
     assert.deepEqual(seen.headers.getSetCookie(), [])
   }
   assert.equal(wrongName.text.replace('nobody', 'ann'), wrongPassword.text)
+})
+
+test('a name that nobody has, and one without a password, take the same work to check as a wrong password', async t => {
+  await using service = await withAnn()
+  const names = ['ann', 'nobody', 'ben']
+  // The first check also makes a hash to compare with.
+  await visitor(service.url).signIn('ann', 'not the password')
+  const hashes = t.mock.method(crypto, 'argon2')
+  syncBuiltinESMExports()
+  try {
+    for (const name of names) await visitor(service.url).signIn(name, 'not the password')
+    assert.equal(hashes.mock.callCount(), names.length)
+  } finally {
+    hashes.mock.restore()
+    syncBuiltinESMExports()
+  }
 })
 
 test('after ten wrong passwords an account is locked for everybody, and the page says for how long', async () => {
