@@ -345,6 +345,25 @@ test('an invited person chooses a passkey, and makes a first API key, without ev
   assert.equal(seen.status, 303)
 })
 
+test('whoever lost the only device gets in by an invitation, and removes its passkey, which until then works', async () => {
+  await using service = await passkeyService()
+  const ann = await service.signedIn('ann')
+  const path = `/invitation/${await createInvitation(service.store, 1, Date.now())}`
+  assert.doesNotMatch((await visitor(service.origin).get(path)).text, /passkeys stay/)
+  const lost = await register(ann, service, 'Phone')
+  await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()
+  const owner = visitor(service.origin)
+  assert.match((await owner.get(path)).text, /Its passkeys stay, too/)
+  assert.equal((await owner.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
+  assert.equal((await ann.get('/settings')).status, 303)
+  const { person, seen } = await signInWith(lost, service)
+  assert.equal(seen.status, 303)
+  const [phone] = await service.passkeys()
+  assert.equal((await owner.post(`/settings/passkeys/${phone?.id}/remove`)).to, '/settings?saved=passkeys')
+  assert.equal((await person.get('/settings')).status, 303)
+  assert.equal((await signInWith(lost, service)).seen.status, 403)
+})
+
 test('another process of the service accepts the answer to a challenge', async () => {
   await using service = await passkeyService()
   const device = await register(await service.signedIn('ann'), service)

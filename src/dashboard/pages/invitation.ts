@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { RefusedError } from '../../accounts/errors.ts'
 import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
-import { verifyNewPasskey } from '../../accounts/passkeys.ts'
+import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { parseCookies } from '../cookies.ts'
@@ -28,13 +28,14 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     const secret = secretOf(request)
     const invitation = await findInvitation(store, secret, request.context.now)
     if (invitation === undefined) return sendPlain(request, reply.code(404), ended, TITLE)
-    const { username } = invitation
+    const { id, username } = invitation
+    const keepsPasskeys = (await listPasskeys(store, id)).length > 0
     const site = siteOriginOf(request.context, config)
     const browser = browserName(request.headers['user-agent'] ?? '')
     const start =
       oidc === undefined ? undefined : await invitationMark(store, { secret, site, now: request.context.now })
     if (start !== undefined) reply.header('Set-Cookie', start.setCookie)
-    const forms = waysToChoose({ secret, username, problem, site, browser, oidc, mark: start?.mark })
+    const forms = waysToChoose({ secret, username, keepsPasskeys, problem, site, browser, oidc, mark: start?.mark })
     return sendPlain(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
@@ -106,6 +107,8 @@ function secretOf({ params }: FastifyRequest): string {
 interface Choice {
   readonly secret: string
   readonly username: string
+  /** Whether the account has passkeys, which stay. */
+  readonly keepsPasskeys: boolean
   readonly problem: string | undefined
   readonly site: SiteOrigin
   readonly browser: string
@@ -115,11 +118,12 @@ interface Choice {
 }
 
 function waysToChoose(choice: Choice): Html {
-  const { username, problem, oidc, secret, mark } = choice
+  const { username, keepsPasskeys, problem, oidc, secret, mark } = choice
   return html`
     <div class="card stack">
       <h1>${TITLE}</h1>
       <p>For the account <strong>${username}</strong>. It ends every session that is open; API keys stay as they are.</p>
+      ${keepsPasskeys ? html`<p>Its passkeys stay, too: if you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${passwordForm(choice)}
     </div>
