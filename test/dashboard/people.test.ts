@@ -152,6 +152,14 @@ test('a form that is not complete comes back with what was in it and why', async
   assert.equal(await it.status('cas'), 404)
 })
 
+test('People says that something was done only where it was', async () => {
+  await using it = await signedIn()
+  assert.match((await it.ann.get('/people?done=ended')).text, /<p class="note" role="status">The access ends/)
+  for (const done of ['', 'constructor', 'toString', '__proto__']) {
+    assert.doesNotMatch((await it.ann.get(`/people?done=${done}`)).text, /role="status"/, done)
+  }
+})
+
 test('giving access needs a fresh sign-in; narrowing and ending do not', async () => {
   await using it = await signedIn()
   await it.service.store.db

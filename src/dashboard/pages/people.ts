@@ -111,15 +111,15 @@ async function showPeople(visit: Visit) {
 }
 
 function noteOf(done: string | null): Html {
-  const text = done === null ? undefined : NOTES[done]
+  const text = NOTES.get(done ?? '')
   return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
 }
 
-const NOTES: Readonly<Record<string, string>> = {
-  given: 'If there is such an account, it may read your records from now on.',
-  narrowed: 'The access is narrowed, within a second.',
-  ended: 'The access ends within a second. No import and no pull gives it again.',
-}
+const NOTES: ReadonlyMap<string, string> = new Map([
+  ['given', 'If there is such an account, it may read your records from now on.'],
+  ['narrowed', 'The access is narrowed, within a second.'],
+  ['ended', 'The access ends within a second. No import and no pull gives it again.'],
+])
 
 function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
   const { viewer, now } = visit
