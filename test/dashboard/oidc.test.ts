@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
@@ -394,6 +394,38 @@ for (const [what, answer] of [
     server.close()
   })
 }
+
+test('an issuer that goes away while somebody is there says so on the way back, and that is no failed attempt', async () => {
+  const html = '<!doctype html><title>Maintenance</title>'
+  const troubles: ((response: ServerResponse) => unknown)[] = [
+    response => response.setHeader('Content-Type', 'text/html').end(html),
+    response => response.writeHead(502, { 'Content-Type': 'text/html' }).end(html),
+    response => response.setHeader('Content-Type', 'application/json').end('{'),
+    response => response.destroy(),
+  ]
+  let trouble = troubles[0]
+  const server = createServer((request, response) => {
+    if (request.url !== '/.well-known/openid-configuration') return trouble?.(response)
+    const own = `http://${request.headers.host}`
+    const metadata = { issuer: own, authorization_endpoint: `${own}/auth`, token_endpoint: `${own}/token` }
+    return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(metadata))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // It listens on TCP.
+  const { port } = server.address() as AddressInfo
+  await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: `http://127.0.0.1:${port}` })
+  for (let tries = 0; tries < 12; tries += 1) {
+    trouble = troubles[tries % troubles.length]
+    const person = visitor(service.url)
+    const state = new URL((await person.get('/signin/oidc')).to ?? '').searchParams.get('state') ?? ''
+    const seen = await person.get(`/signin/oidc/callback?${new URLSearchParams({ code: 'x', state })}`)
+    assert.equal(seen.status, 503, String(trouble))
+    assert.match(seen.text, /not possible to reach Example ID/)
+    assert.match(seen.text, /name="password"/)
+  }
+  server.close()
+})
 
 test('a service whose issuer is not set up completely does not start, and says what is missing', async () => {
   const { LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file = '', ...rest } = issuer.settings
