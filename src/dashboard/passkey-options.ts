@@ -5,6 +5,7 @@ import { creationOptions, listPasskeys, requestOptions } from '../accounts/passk
 import { type PasskeyPurpose, passkeyPurposes } from '../accounts/passkey-challenges.ts'
 import { hashSecret } from '../accounts/secrets.ts'
 import { notFound } from '../contract/errors.ts'
+import { formOf } from './form.ts'
 import { isFreshSession } from './fresh.ts'
 import type { DashboardOptions } from './options.ts'
 import { siteOriginOf } from './origin.ts'
@@ -42,7 +43,7 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
   }
 
   scope.post('/passkeys/options', async (request, reply) => {
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const form = formOf(request)
     const purpose = passkeyPurposes.find(name => name === form.get('purpose'))
     if (purpose === undefined) throw notFound('Purpose')
     reply.type('application/json; charset=utf-8')

@@ -28,6 +28,7 @@ import { askAgain, confirmationPages } from './confirmation.ts'
 import { parseCookies } from './cookies.ts'
 import { sendPage } from './encoding.ts'
 import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
+import { formOf } from './form.ts'
 import { page as renderPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, siteOriginOf } from './origin.ts'
@@ -211,7 +212,7 @@ async function visitOf(
     path: target.path,
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
     query: new URLSearchParams(target.query),
-    form: request.body instanceof URLSearchParams ? request.body : new URLSearchParams(),
+    form: formOf(request),
     baseUrl: site.baseUrl,
     site,
     oidc,

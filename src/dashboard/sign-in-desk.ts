@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { ProofWay } from '../store/tables.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 import { tooManyAttempts } from './attempts.ts'
+import { formOf } from './form.ts'
 import type { DashboardOptions } from './options.ts'
 import { type SiteOrigin, siteOriginOf } from './origin.ts'
 import { firstSteps } from './pages/first-steps.ts'
@@ -25,8 +26,7 @@ export interface SignInVisit {
 }
 
 export function signInVisit(config: Config, request: FastifyRequest, reply: FastifyReply): SignInVisit {
-  const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-  return { request, reply, site: siteOriginOf(request.context, config), form }
+  return { request, reply, site: siteOriginOf(request.context, config), form: formOf(request) }
 }
 
 interface Attempted {

@@ -6,6 +6,7 @@ import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { parseCookies } from '../cookies.ts'
+import { formOf } from '../form.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf } from '../origin.ts'
@@ -16,7 +17,6 @@ import { challengeOf } from '../sealed-cookie.ts'
 import { sendSignedIn, sessionStart } from '../session-cookie.ts'
 import { passkeyName } from './settings-passkeys.ts'
 import { invitationMark } from '../oidc-start.ts'
-import { PASSWORD_LENGTH } from './settings-password.ts'
 import { browserName } from './settings-sessions.ts'
 
 /** The page that an invitation leads to. Opening it uses nothing up, because previews of links open them, too. */
@@ -45,8 +45,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     async (request: FastifyRequest, reply: FastifyReply) => {
       const site = siteOriginOf(request.context, config)
       if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
-      const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-      const chosen = await choose(request, form)
+      const chosen = await choose(request, formOf(request))
       if (typeof chosen === 'string') return show(request, reply, chosen)
       let session: Awaited<ReturnType<typeof acceptInvitation>>
       try {
@@ -54,11 +53,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
         session = await acceptInvitation(store, { ...start, secret: secretOf(request), chosen })
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error
-        return show(
-          request,
-          reply,
-          chosen.way === 'password' ? PASSWORD_LENGTH : `That did not work: ${error.message}.`,
-        )
+        return show(request, reply, `That did not work: ${error.message}.`)
       }
       if (session === undefined) return sendPlain(request, reply.code(404), ended, TITLE)
       return sendSignedIn(reply, { store, site }, session, '/')

@@ -1,4 +1,3 @@
-import { RefusedError } from '../../accounts/errors.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts'
 import { readWays, removePassword, type Ways } from '../../accounts/ways.ts'
 import { isFresh } from '../confirmation.ts'
@@ -26,13 +25,13 @@ export const passwordPages: readonly Page[] = [
       if ((await readWays(store, accountId, waysHere(visit))).hasPassword) return redirect('/settings')
       const next = form.get('next') ?? ''
       if (next !== form.get('again')) return showNew(visit, 'The two passwords differ.')
-      try {
-        await setPassword(store, accountId, next, id)
-      } catch (error) {
-        if (error instanceof RefusedError) return showNew(visit, PASSWORD_LENGTH)
-        throw error
-      }
-      return othersSignedOut(visit, 'password')
+      return submit(
+        async () => {
+          await setPassword(store, accountId, next, id)
+          return othersSignedOut(visit, 'password')
+        },
+        problem => showNew(visit, problem),
+      )
     },
   },
   { path: '/settings/password/remove', handler: () => showRemoving() },
@@ -48,8 +47,6 @@ export const passwordPages: readonly Page[] = [
       }, showRemoving),
   },
 ]
-
-export const PASSWORD_LENGTH = `A password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters.`
 
 /** The card about the password in Settings. */
 export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: Ways): Html {

@@ -1,11 +1,11 @@
 import { endSession, endSessions, listSessions } from '../../accounts/browser-sessions.ts'
-import { RefusedError } from '../../accounts/errors.ts'
 import { setPassword } from '../../accounts/passwords.ts'
 import { listSignIns } from '../../accounts/sign-ins.ts'
 import { setPreferences } from '../../accounts/preferences.ts'
 import { archiveParts } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { card } from '../components.ts'
+import { submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { checkPassword } from '../proof-check.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
@@ -18,7 +18,7 @@ import { deleteAccountCard } from './delete-account.ts'
 import { accountForm, lookForms } from './settings-forms.ts'
 import { oidcCard } from './settings-oidc.ts'
 import { passkeyCard } from './settings-passkeys.ts'
-import { PASSWORD_LENGTH, passwordCard } from './settings-password.ts'
+import { passwordCard } from './settings-password.ts'
 import { sessionTable } from './settings-sessions.ts'
 import { signInTable } from './settings-sign-ins.ts'
 
@@ -58,13 +58,13 @@ export const settingsPages: readonly Page[] = [
       }
       const proof = await checkPassword(visit, form.get('current') ?? '')
       if (typeof proof === 'string') return showSettings(visit, { password: proof })
-      try {
-        await setPassword(store, accountId, next, id)
-      } catch (error) {
-        if (error instanceof RefusedError) return showSettings(visit, { password: PASSWORD_LENGTH })
-        throw error
-      }
-      return othersSignedOut(visit, 'password')
+      return submit(
+        async () => {
+          await setPassword(store, accountId, next, id)
+          return othersSignedOut(visit, 'password')
+        },
+        problem => showSettings(visit, { password: problem }),
+      )
     },
   },
   {
