@@ -33,6 +33,19 @@ describe('marks on screens', needsChromium, () => {
     )
   })
 
+  test('the main button of a page can be read in forced colours', async () => {
+    await using browser = await openPage({ forcedColors: 'active' })
+    const { page } = browser
+    await page.goto(`${service.url}/signin`)
+    const looks = await page.locator('.primary').evaluate(button => {
+      const { color, backgroundColor, forcedColorAdjust } = getComputedStyle(button)
+      return { color, backgroundColor, forcedColorAdjust }
+    })
+    assert.notEqual(looks.color, looks.backgroundColor)
+    // Otherwise its text is on a plate of the colour of the page.
+    assert.equal(looks.forcedColorAdjust, 'none')
+  })
+
   test('hatches for what is open, not over and approximate differ', async () => {
     await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
     const { page } = browser

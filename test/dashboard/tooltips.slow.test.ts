@@ -7,6 +7,28 @@ import { sampleService, startSession } from '../support/dashboard.ts'
 import { drawCharts } from '../support/pages.ts'
 
 describe('tooltips of charts', needsChromium, () => {
+  for (const look of [{ colorScheme: 'dark' }, { colorScheme: 'dark', forcedColors: 'active' }] as const) {
+    test(`tooltips can be read: ${Object.values(look).join(', ')}`, async () => {
+      await using service = await sampleService()
+      await using browser = await openPage({ ...look, viewport: { width: 1280, height: 3000 } })
+      const { page } = browser
+      await startSession(page, service.url)
+      await page.goto(`${service.url}/training?range=4w`)
+      await drawCharts(page)
+      await page.locator('#repetitions g[data-mark=rect] rect').first().hover({ force: true })
+      const tip = page.locator('#repetitions g[aria-label=tip]')
+      await tip.locator('path').waitFor()
+      const fillOf = (part: string) =>
+        tip
+          .locator(part)
+          .first()
+          .evaluate(element => getComputedStyle(element).fill)
+      const card = await page.locator('#repetitions').evaluate(element => getComputedStyle(element).backgroundColor)
+      assert.equal(await fillOf('path'), card)
+      assert.notEqual(await fillOf('text'), card)
+    })
+  }
+
   test('tooltips show wherever the pointer is on a wide bar or block', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })

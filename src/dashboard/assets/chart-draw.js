@@ -41,8 +41,11 @@ export const OPEN_PATTERN = 'url(#hatch-open)'
 export const SO_FAR_PATTERN = 'url(#hatch-so-far)'
 export const APPROXIMATE_PATTERN = 'url(#hatch-approximate)'
 
-/** The options that all tooltips have. They show wherever the pointer is: marks may be larger than the usual distance. */
-export const TIP = { lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)', maxRadius: Infinity }
+/**
+ * The options that all tooltips have. They show wherever the pointer is: marks may be larger than the usual distance. Without a
+ * fill they would be white in every theme, as Plot's own styles are in no layer and so win.
+ */
+export const TIP = { fill: CARD, lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)', maxRadius: Infinity }
 
 /** The line that is compared with. */
 export const BEFORE_LINE = { stroke: WARN, strokeWidth: 1.75, strokeDasharray: '6 4' }
@@ -211,8 +214,9 @@ function patterns() {
 /**
  * @param {string} name
  * @param {Readonly<Record<string, string | number>>} attributes
+ * @returns {SVGElement}
  */
-function svgElement(name, attributes) {
+export function svgElement(name, attributes) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', name)
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value))
   return element

@@ -1,8 +1,9 @@
-import { ACCENT, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
+import { ACCENT, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, svgElement, TIP } from './chart-draw.js'
 import { dateTimeText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
 /**
+ * @import { RenderFunction } from '@observablehq/plot'
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
  * @import { Column, Row } from './chart-data.js'
  */
@@ -10,6 +11,7 @@ import { parseInstant } from './chart-data.js'
 const HEIGHT = 260
 const PANEL_HEIGHT = 140
 const DAY_MS = 86_400_000
+const DOT_STROKE = { stroke: ACCENT, strokeWidth: 1.25 }
 
 /**
  * Grades over time with their moving average: a filled dot for passed, a hollow one for not passed.
@@ -88,6 +90,7 @@ function point(row, grade, average, passed) {
 function drawGrades(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
   const { low, scale, marginTop } = gradeScale(data, height)
   const [start, end] = domainOf(points, data)
+  const r = radiusFor(points.length / host.clientWidth)
   draw(plot, host, {
     title,
     height,
@@ -102,15 +105,9 @@ function drawGrades(plot, host, { data, empty }, { title, height, points, overla
     marks: [
       plot.ruleY([low], { stroke: LINE }),
       points.length === 0 ? emptyNote(plot, empty) : null,
-      plot.dot(points, {
-        x: 'at',
-        y: 'grade',
-        r: radiusFor(points.length / host.clientWidth),
-        fill: 'fill',
-        fillOpacity: 'opacity',
-        stroke: ACCENT,
-        strokeWidth: 1.25,
-      }),
+      height < HEIGHT
+        ? dotPaths(points, r)
+        : plot.dot(points, { x: 'at', y: 'grade', r, fill: 'fill', fillOpacity: 'opacity', ...DOT_STROKE }),
       overlay.length > 1 ? plot.lineY(overlay, { x: 'at', y: 'value', ...BEFORE_LINE, clip: true }) : null,
       points.length > 1
         ? plot.lineY(points, { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
@@ -131,6 +128,27 @@ export function gradeScale(data, height) {
   const isWhole = low === 0 && high === 100
   const label = isWhole || height < HEIGHT ? null : `Grade, ${low} to ${high} %`
   return { low, scale: { domain: [low, high], ticks: 4, grid: true, label }, marginTop: label === null ? 12 : 30 }
+}
+
+/**
+ * All dots of a look as one path. Several panels with an element for each dot keep a phone busy for twice as long.
+ *
+ * @param {readonly Point[]} points
+ * @param {number} r
+ * @returns {RenderFunction}
+ */
+function dotPaths(points, r) {
+  return (_index, { x, y }) => {
+    const group = svgElement('g', { stroke: DOT_STROKE.stroke, 'stroke-width': DOT_STROKE.strokeWidth })
+    for (const [fill, dots] of Map.groupBy(points, point => point.fill)) {
+      const circles = dots.map(({ at, grade }) => {
+        const [left, middle] = [Number(x?.(at)) - r, Number(y?.(grade))]
+        return `M${left.toFixed(1)},${middle.toFixed(1)}a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0`
+      })
+      group.append(svgElement('path', { d: circles.join(''), fill, 'fill-opacity': dots[0]?.opacity ?? 1 }))
+    }
+    return group
+  }
 }
 
 /** @param {number} density in points a pixel */
