@@ -91,7 +91,7 @@ async function ask(visit: Visit, kept: AskedForm): Promise<PageResult> {
         ${ways.hasPassword ? passwordForm(visit, kept, path) : nothing}
         ${ways.passkeys > 0 ? passkeyForm(ways, kept) : nothing}
         ${ways.isLinked ? html`<p><a class="button" href="/confirm/oidc"${ways.hasPassword || ways.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
-        ${isStuck(ways) ? html`<p>This account signs in with a passkey. ${whyNoPasskeys(site) ?? 'None of its passkeys works at this address.'}</p>` : nothing}
+        ${isStuck(ways) ? html`<p>No way to sign in to this account works at this address. ${whyNoPasskeys(site) ?? html`Whoever runs this service makes a link to choose one, with <code>./lockstep account invite</code>.`}</p>` : nothing}
         ${ways.hasPassword ? nothing : html`<p><a class="button" href="${path}" data-close>Cancel</a></p>`}
       </div>
     `,

@@ -463,6 +463,16 @@ test('a passkey that was made at another address says where it works, and does n
   await service.store.db.updateTable('passkey').set({ rp_id: 'old.example' }).where('id', '=', 1).execute()
   assert.match((await ann.get('/settings')).text, /only at old\.example/)
   assert.equal((await ann.post('/settings/password/remove')).status, 422)
+
+  await service.store.db.updateTable('passkey').set({ rp_id: 'old.example' }).execute()
+  await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()
+  await service.age(11)
+  const stuck = (await ann.get('/settings/password/new')).text
+  assert.match(
+    stuck,
+    /No way to sign in to this account works at this address\. Whoever runs this service makes a link/,
+  )
+  assert.doesNotMatch(stuck, /data-passkey|type="password"/)
 })
 
 test('what the store has of passkeys goes with the account', async () => {
