@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { ProofWay, Tables } from '../store/tables.ts'
+import { lockedAccount } from './account-lock.ts'
 
 /** What somebody proved that an account is theirs with: a password by the hash that it was compared with, the others by their row. */
 export type Proof = PasswordProof | PasskeyProof | OidcProof
@@ -47,18 +48,10 @@ export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>
 /** Waits for other changes of how to get into an account, and holds them up until the transaction ends. */
 export async function lockAccount(
   db: Kysely<Tables>,
-  { engine }: Pick<Store, 'engine'>,
+  store: Pick<Store, 'engine'>,
   accountId: number,
 ): Promise<{ readonly password_hash: string | null } | undefined> {
-  return (
-    db
-      .selectFrom('account')
-      .select('password_hash')
-      .where('id', '=', accountId)
-      // SQLite has one writer in any case.
-      .$if(engine === 'postgres', accounts => accounts.forUpdate())
-      .executeTakeFirst()
-  )
+  return lockedAccount(db, store, accountId).select('password_hash').executeTakeFirst()
 }
 
 function rowOf(db: Kysely<Tables>, table: 'passkey' | 'linked_identity', id: number, accountId: number) {

@@ -10,6 +10,7 @@ import { query } from '../store/query.ts'
 import type { Tables, TokenRow } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grant-changes.ts'
+import { lockedAccount } from './account-lock.ts'
 import { hashSecret } from './secrets.ts'
 import { parseSharedAccess, type SharedAccess, sharedAccessText } from './shared-access.ts'
 
@@ -101,7 +102,7 @@ export function expiryOf({ expires_at, replaced_at }: Pick<TokenRow, 'expires_at
  */
 export async function replaceToken(store: Store, accountId: number, id: number, now: number): Promise<string> {
   return store.db.transaction().execute(async transaction => {
-    await lockAccount(transaction, store, accountId, now)
+    await lockEntitled(transaction, store, accountId, now)
     const token = await transaction
       .selectFrom('token')
       .select(['name', 'scopes', 'created_at', 'expires_at'])
@@ -193,7 +194,7 @@ function checkRequest({ name, scopes, expiresAt }: TokenRequest, now: number) {
 
 /** Throws RefusedError unless the account may have another token. */
 async function checkAccount(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
-  await lockAccount(db, store, id, now)
+  await lockEntitled(db, store, id, now)
   const { active } = await db
     .selectFrom('token')
     .select(({ fn }) => fn.countAll<number>().as('active'))
@@ -214,14 +215,10 @@ function isActive(now: number) {
     ])
 }
 
-/** Locks the row of an account whose tokens change. Throws RefusedError unless it has a subscription. */
-async function lockAccount(db: Kysely<Tables>, { engine }: Store, id: number, now: number): Promise<void> {
-  const account = await db
-    .selectFrom('account')
+/** Locks an account, or two concurrent requests would both count too few tokens. Throws RefusedError unless it has a subscription. */
+async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
+  const account = await lockedAccount(db, store, id)
     .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
-    .where('id', '=', id)
-    // Locks the row, or two concurrent requests would both count too few. SQLite has one writer in any case.
-    .$if(engine === 'postgres', accounts => accounts.forUpdate())
     .executeTakeFirst()
   if (account === undefined) throw new RefusedError('there is no such account')
   if (!isEntitled(account, now)) {
