@@ -166,7 +166,7 @@ async function failToImport(store: TestService['store']) {
 }
 
 /** What each validator named, for all readers. */
-class Seen {
+export class Seen {
   readonly #texts = new Map<string, string>()
 
   check(path: string, answer: Awaited<ReturnType<TestService['fetch']>>, sent: string | undefined) {
