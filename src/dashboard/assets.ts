@@ -37,6 +37,7 @@ const files = {
   'alive.js': ownFile('alive.js'),
   'copy.js': ownFile('copy.js'),
   'display.js': ownFile('display.js'),
+  'focus.js': ownFile('focus.js'),
   'forms.js': ownFile('forms.js'),
   'keyboard.js': ownFile('keyboard.js'),
   'notices.js': ownFile('notices.js'),

@@ -20,10 +20,10 @@ export function otherOwner(viewer: Viewer, { section, owner = viewer.subject.id 
 export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string): Html {
   if (owner === undefined) return nothing
   return html`
-    <div class="banner" role="note">
+    <section class="banner" aria-label="Whose records">
       <p>Showing ${personName(viewer, owner)}’s records<span class="between"> ·</span></p>
       ${backToMine(viewer, path, 'link')}
-    </div>
+    </section>
   `
 }
 

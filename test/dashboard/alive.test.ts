@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
 import { sampleService, startSession } from '../support/dashboard.ts'
+import { focusedText, tabTo } from '../support/keyboard.ts'
 import { assertAccessible } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -24,8 +25,6 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await service[Symbol.asyncDispose]()
   })
 
-  const focusedText = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
-
   test('the time of the running lock goes on, and the card is drawn again when something changed', async () => {
     const { db } = service.store
     await db.updateTable('lock_template').set({ is_time_displayed: 1 }).execute()
@@ -40,11 +39,25 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await other.page.clock.runFor(2000)
     assert.notEqual(await time.textContent(), first)
     assert.match((await other.page.locator('.time-of').textContent()) ?? '', / of /)
+    assert.match((await other.page.locator('[data-until]').textContent()) ?? '', /^4\sd \d\d:\d\d:\d\d$/)
+    // Nothing else moves.
+    const changed = other.page.evaluate(noteChanges)
+    await other.page.clock.runFor(5000)
+    assert.deepEqual(await changed, ['data-now data-since', 'data-now data-until'])
 
+    const showAs = (state: DocumentVisibilityState) =>
+      other.page.evaluate(
+        state => Object.defineProperty(document, 'visibilityState', { value: state, configurable: true }),
+        state,
+      )
     const answers: number[] = []
     other.page.on('response', response => {
       if (new URL(response.url()).pathname === '/live') answers.push(response.status())
     })
+    await showAs('hidden')
+    await other.page.clock.fastForward(61_000)
+    assert.deepEqual(answers, [], 'a page that is not in view asks for nothing')
+    await showAs('visible')
     const asked = other.page.waitForResponse(response => response.url().endsWith('/live'))
     await other.page.clock.fastForward(60_000)
     await asked
@@ -168,12 +181,12 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     const stops = page.locator('table.calendar a.day[tabindex="0"]')
     assert.equal(await stops.count(), 1)
     await stops.focus()
-    const first = await focusedText()
+    const first = await focusedText(page)
     await page.keyboard.press('ArrowUp')
-    assert.notEqual(await focusedText(), first)
+    assert.notEqual(await focusedText(page), first)
     assert.equal(await stops.count(), 1)
     await page.keyboard.press('ArrowDown')
-    assert.equal(await focusedText(), first)
+    assert.equal(await focusedText(page), first)
   })
 
   test('a choice by keyboard applies on Enter or when it is left, and the focus stays', async () => {
@@ -197,7 +210,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.keyboard.press('Shift+Tab')
     await page.waitForURL(/kind=./)
     await page.locator('.choice a:focus').waitFor()
-    assert.equal(await focusedText(), link)
+    assert.equal(await focusedText(page), link)
   })
 
   test('the sort order is announced, paging stays at the table, and links back keep the filters', async () => {
@@ -210,4 +223,67 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.locator('.back a').click()
     await page.waitForURL(url => url.search === '?range=1y&sort=reps&page=2')
   })
+
+  test('periods, tables of charts, calendars, dialogs, menus and switches work by keyboard alone', async () => {
+    const { keyboard } = page
+    await page.goto(`${service.url}/training`)
+    await tabTo(page, '‹')
+    await keyboard.press('Enter')
+    await page.waitForURL(/from=/)
+    await page.goto(`${service.url}/training`)
+    await tabTo(page, 'Table of Grade over time')
+    await keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Grade over time, as a table' }).waitFor()
+    await keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Grade over time, as a table' }).waitFor({ state: 'hidden' })
+
+    await page.goto(`${service.url}/people`)
+    await tabTo(page, 'Give access')
+    await keyboard.press('Enter')
+    await page.getByRole('dialog').locator('input[name=username]:focus').waitFor()
+    await keyboard.press('Escape')
+    assert.equal(await focusedText(page), 'Give access')
+
+    await page.goto(`${service.url}/settings`)
+    await tabTo(page, 'Discreet')
+    await keyboard.press('Enter')
+    const pressed = page.locator('.top button[aria-pressed=true]:focus')
+    await pressed.waitFor()
+    await keyboard.press('Enter')
+    await page.locator('.top button[aria-pressed=false]:focus').waitFor()
+
+    const menu = page.locator('.top details.account')
+    await tabTo(page, (await menu.locator('summary').textContent())?.trim() ?? '?')
+    await keyboard.press('Enter')
+    assert.equal(await menu.getAttribute('open'), '')
+    await keyboard.press('Escape')
+    assert.equal(await menu.getAttribute('open'), null)
+    await keyboard.press('Enter')
+    await keyboard.press('Shift+Tab')
+    assert.equal(await menu.getAttribute('open'), null, 'a menu that is left closes')
+    await keyboard.press('Tab')
+    await keyboard.press('Enter')
+    await tabTo(page, 'Sign out')
+    await keyboard.press('Enter')
+    await page.waitForURL(/signin/)
+    await page.locator('input[name=username]:focus').waitFor()
+  })
 })
+
+/** Runs in the page: the elements whose content changes within five seconds, by the attributes that say why. */
+function noteChanges(): Promise<string[]> {
+  const changed = new Set<string>()
+  const observer = new MutationObserver(changes => {
+    for (const { target } of changes) {
+      const element = target instanceof Element ? target : target.parentElement
+      changed.add(element?.getAttributeNames().toSorted().join(' ') ?? '')
+    }
+  })
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
+  return new Promise(resolve => {
+    setTimeout(() => {
+      observer.disconnect()
+      resolve([...changed].toSorted())
+    }, 4500)
+  })
+}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { PASSWORD, sampleService, signIn, startSession } from '../support/dashboard.ts'
+import { focusedText, tabTo } from '../support/keyboard.ts'
 import { assertAccessible, assertClean, paths, testAccessible, testWidth } from '../support/pages.ts'
 
 /** Pages that look different from each other. The slow tests look at all. */
@@ -10,20 +11,11 @@ const someLight = ['/locks/43', '/people']
 const someNarrow = ['/training?range=1y', '/locks/37?view=curl', '/people']
 
 describe('in a browser', needsChromium, () => {
-  test('from signing in to a revoked key by keyboard alone', async () => {
+  test('from signing in to a key that is created, tested, revoked and regenerated, by keyboard alone', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
     const { page } = browser
     const { keyboard } = page
-    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() ?? '')
-    /** Moves on until something with this text has the focus. */
-    const tabTo = async (text: string) => {
-      for (let presses = 0; presses < 60; presses += 1) {
-        if ((await focused()).startsWith(text)) return
-        await keyboard.press('Tab')
-      }
-      throw new Error(`the keyboard does not reach ${text}`)
-    }
 
     await page.goto(`${service.url}/keys`)
     // A page sets its focus a moment after it is loaded.
@@ -34,29 +26,29 @@ describe('in a browser', needsChromium, () => {
     await keyboard.press('Enter')
     await page.waitForURL(`${service.url}/keys`)
 
-    await tabTo('Create key')
+    await tabTo(page, 'Create key')
     await keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Create key' }).waitFor()
     await keyboard.type('Kitchen display')
     await assertAccessible(page, 'the form')
-    await tabTo('Create key')
+    await tabTo(page, 'Create key')
     await keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
     await assertAccessible(page, 'the key')
 
-    assert.equal(await focused(), 'Copy', 'the first thing to do has the focus')
+    assert.equal(await focusedText(page), 'Copy', 'the first thing to do has the focus')
     await keyboard.press('Enter')
-    await page.getByText('Copied').first().waitFor()
+    await page.getByRole('status').getByText('Copied').waitFor()
     const key = await page.evaluate(() => navigator.clipboard.readText())
     assert.match(key, /^lks_[0-9A-Za-z]{36}$/)
 
     await keyboard.press('Escape')
     assert.equal(await page.getByRole('dialog').count(), 1, 'what is shown once does not vanish by accident')
 
-    await tabTo('Test it now')
+    await tabTo(page, 'Test it now')
     await keyboard.press('Enter')
     await page.getByText('200 OK. The key works.').waitFor()
-    await tabTo('Done')
+    await tabTo(page, 'Done')
     await keyboard.press('Enter')
     await page.getByText('3 of 5 in use').waitFor()
     const row = page.getByRole('row', { name: /Kitchen display/ })
@@ -64,7 +56,7 @@ describe('in a browser', needsChromium, () => {
     assert.doesNotMatch(await page.content(), new RegExp(key))
 
     await page.getByRole('heading', { name: 'API keys' }).waitFor()
-    await tabTo('Revoke')
+    await tabTo(page, 'Revoke')
     await keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: 'Revoke key' })
     await dialog.getByText('Kitchen display').waitFor()
@@ -72,14 +64,25 @@ describe('in a browser', needsChromium, () => {
     await assertAccessible(page, 'the question')
     await keyboard.press('Escape')
     assert.equal(await page.getByRole('dialog').count(), 0)
-    assert.equal(await focused(), 'Revoke', 'the focus is back where it was')
+    assert.equal(await focusedText(page), 'Revoke', 'the focus is back where it was')
     await keyboard.press('Enter')
     await dialog.waitFor()
-    await tabTo('Revoke key')
+    await tabTo(page, 'Revoke key')
     await keyboard.press('Enter')
-    await page.getByText('The key is revoked').waitFor()
+    await page.getByText('The key is revoked').and(page.locator(':focus')).waitFor()
     assert.equal(await page.getByText('Kitchen display').count(), 0)
     assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
+
+    await tabTo(page, 'Regenerate')
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Regenerate key' }).waitFor()
+    assert.equal(await focusedText(page), 'Regenerate key')
+    await keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
+    assert.equal(await focusedText(page), 'Copy')
+    await tabTo(page, 'Done')
+    await keyboard.press('Enter')
+    await page.getByText('Replaced').waitFor()
 
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]))
     assert.ok(!kept.includes('lks_'))

@@ -104,7 +104,7 @@ for (const [theme, discreet] of [
   ['dark', '1'],
 ] as const) {
   test(
-    `axe finds nothing serious, and nothing is too wide, where passkeys are used: ${theme}, discreet ${discreet}`,
+    `axe finds nothing, and nothing is too wide, where passkeys are used: ${theme}, discreet ${discreet}`,
     needsChromium,
     async () => {
       await using service = await sampleService()

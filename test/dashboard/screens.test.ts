@@ -23,7 +23,15 @@ describe('on any screen and on paper', needsChromium, () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
     await startSession(page, service.url)
-    for (const path of ['/', '/training', '/locks', '/lock-templates', '/programs']) {
+    for (const path of [
+      '/',
+      '/training',
+      '/locks',
+      '/lock-templates',
+      '/programs',
+      '/programs/13',
+      '/lock-templates/44',
+    ]) {
       await page.goto(service.url + path)
       const row = page.locator('table.records tbody tr').first()
       await row.scrollIntoViewIfNeeded()

@@ -1,6 +1,7 @@
 /** The buttons that copy text. */
 
 import { onClick } from './events.js'
+import { announce } from './notices.js'
 
 export function enableCopying() {
   onClick('[data-copy]', button => void copy(button))
@@ -10,7 +11,10 @@ export function enableCopying() {
 async function copy(button) {
   const text = button.closest('.code')?.querySelector('code')?.textContent ?? ''
   const label = button.textContent
-  button.textContent = (await writeClipboard(text)) ? 'Copied' : 'Select and copy'
+  const result = (await writeClipboard(text)) ? 'Copied' : 'Select and copy'
+  button.textContent = result
+  // The name of the button says what it copies, and stays.
+  announce(result, button)
   setTimeout(() => {
     button.textContent = label
   }, 2000)

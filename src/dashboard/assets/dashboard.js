@@ -5,6 +5,7 @@ import { enableCopying } from './copy.js'
 import { enableDialogs } from './dialogs.js'
 import { enableDisplay } from './display.js'
 import { elementAt } from './events.js'
+import { restoreFocus } from './focus.js'
 import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
 import { enableKeyboard } from './keyboard.js'
@@ -18,6 +19,7 @@ enableForms()
 enableKeyboard()
 enablePasskeys()
 enableUpdates()
+restoreFocus()
 
 document.addEventListener('keydown', event => {
   if (event.key === 'Escape') closeMenus()
@@ -26,6 +28,14 @@ document.addEventListener('keydown', event => {
 document.addEventListener('click', event => {
   const clicked = elementAt(event)?.closest('.menu')
   for (const menu of openMenus()) if (menu !== clicked) menu.open = false
+})
+
+document.addEventListener('focusout', event => {
+  const menu = elementAt(event)?.closest('.menu')
+  const { relatedTarget } = event
+  if (menu instanceof HTMLDetailsElement && relatedTarget instanceof Node && !menu.contains(relatedTarget)) {
+    menu.open = false
+  }
 })
 
 function closeMenus() {

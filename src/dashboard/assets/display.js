@@ -1,6 +1,7 @@
 /** Theme and discreet mode change in place, so that the page stays where it is. */
 
 import { formFields } from './events.js'
+import { keepFocus } from './focus.js'
 import { showNotice } from './notices.js'
 
 export function enableDisplay() {
@@ -33,6 +34,7 @@ async function switchDisplay(form, submitter) {
   }
   try {
     await fetch(form.action, { method: 'POST', body: fields, redirect: 'manual' })
+    keepFocus(document.activeElement)
     location.reload()
   } catch {
     showNotice(

@@ -1,6 +1,7 @@
 /** Forms keep what was entered where the connection is lost or the session has ended, and say so in place. */
 
 import { elementAt } from './events.js'
+import { keepFocus } from './focus.js'
 import { showNotice } from './notices.js'
 
 /** Forms that may be sent, because somebody is signed in. */
@@ -96,31 +97,10 @@ function enableSelects() {
     // The next field has the focus only after this event.
     if (pending !== undefined && elementAt(event) === pending) setTimeout(apply)
   })
-  restoreFocus()
 }
-
-const FOCUS = 'focused-element'
 
 /** @param {HTMLFormElement} form */
 function sendKeepingFocus(form) {
-  const focused = document.activeElement
-  if (focused !== null && focused !== document.body) sessionStorage.setItem(FOCUS, describe(focused))
+  keepFocus(document.activeElement)
   form.requestSubmit()
-}
-
-/** The same field, button or link has the focus on the page that follows, if that has it. */
-function restoreFocus() {
-  const description = sessionStorage.getItem(FOCUS)
-  sessionStorage.removeItem(FOCUS)
-  if (description === null) return
-  const found = [...document.querySelectorAll('a, button, input, select, summary')].find(
-    element => describe(element) === description,
-  )
-  if (found instanceof HTMLElement) found.focus()
-}
-
-/** @param {Element} element */
-function describe(element) {
-  const name = element.getAttribute('name') ?? element.textContent.trim()
-  return `${element.localName} ${element.getAttribute('type') ?? ''} ${name}`
 }

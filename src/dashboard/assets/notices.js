@@ -37,3 +37,26 @@ function linkOf(text, href) {
   Object.assign(link, { className: 'button small', href, target: '_blank', textContent: text })
   return link
 }
+
+/**
+ * Says something to those who hear the page. In a dialog, nothing outside of it is heard.
+ *
+ * @param {string} text
+ * @param {Element} near
+ */
+export function announce(text, near) {
+  const place = near.closest('dialog') ?? document.body
+  let status = place.querySelector(':scope > .announcement')
+  if (status === null) {
+    status = document.createElement('div')
+    status.className = 'announcement hidden'
+    status.setAttribute('role', 'status')
+    place.append(status)
+  }
+  const filled = status
+  filled.textContent = ''
+  // Regions are heard when they change.
+  setTimeout(() => {
+    filled.textContent = text
+  }, 50)
+}
