@@ -93,10 +93,10 @@ async function writeStage(view: View, stageName: StageName, ofStage: readonly Sc
     await page.goto(stage.service.url + scene.path)
     await drawCharts(page)
     await page.evaluate(() => globalThis.scrollTo(0, 0))
-    if (view.look.paper !== undefined) await page.emulateMedia({ media: 'print' })
     // Before anything is done, because a tooltip ends when the window changes.
     await fitHeight(page, view.width)
     await scene.act?.(page, stage)
+    if (view.look.paper !== undefined) await page.emulateMedia({ media: 'print' })
     await fitHeight(page, view.width)
     await page.screenshot({ path: join(view.folder, `${name}.png`), animations: 'disabled' })
     await page.setViewportSize({ width: view.width, height: 900 })

@@ -42,6 +42,13 @@ describe('every page in a browser', needsChromium, () => {
         .evaluateAll(links => new Set(links.map(link => link.getBoundingClientRect().top)).size)
       assert.equal(lines, 1, path)
     }
+    for (const path of ['/keys', '/people', '/settings', '/programs']) {
+      await page.goto(service.url + path)
+      const scrolled = await page
+        .locator('.scroll')
+        .evaluateAll(tables => tables.filter(table => table.scrollWidth > table.clientWidth + 1).length)
+      assert.equal(scrolled, 0, `${path}: what is at the end of rows is out of view`)
+    }
     await page.goto(`${service.url}/keys`)
     await page.emulateMedia({ media: 'print' })
     assert.equal(await page.locator('main :is(button, .button):visible').count(), 0)
