@@ -369,10 +369,11 @@ for (const [what, answer] of [
     JSON.stringify({ issuer: 'https://id.example', authorization_endpoint: 'https://id.example/auth' }),
   ],
 ] as const) {
-  test(`an issuer that ${what} does not keep anybody from signing in another way`, async () => {
+  test(`an issuer that ${what} does not keep anybody from signing in another way`, async t => {
     const server = createServer((_, response) =>
       response.setHeader('Content-Type', answer?.startsWith('{') ? 'application/json' : 'text/html').end(answer),
     )
+    t.after(() => server.close())
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     // It listens on TCP.
@@ -391,11 +392,10 @@ for (const [what, answer] of [
     const ben = visitor(service.url)
     assert.equal((await ben.get(await startOn(ben, path))).status, 503)
     assert.equal((await ben.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
-    server.close()
   })
 }
 
-test('an issuer that goes away while somebody is there says so on the way back, and that is no failed attempt', async () => {
+test('an issuer that goes away while somebody is there says so on the way back, and that is no failed attempt', async t => {
   const html = '<!doctype html><title>Maintenance</title>'
   const troubles: ((response: ServerResponse) => unknown)[] = [
     response => response.setHeader('Content-Type', 'text/html').end(html),
@@ -410,6 +410,7 @@ test('an issuer that goes away while somebody is there says so on the way back, 
     const metadata = { issuer: own, authorization_endpoint: `${own}/auth`, token_endpoint: `${own}/token` }
     return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(metadata))
   })
+  t.after(() => server.close())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   // It listens on TCP.
@@ -424,7 +425,6 @@ test('an issuer that goes away while somebody is there says so on the way back, 
     assert.match(seen.text, /not possible to reach Example ID/)
     assert.match(seen.text, /name="password"/)
   }
-  server.close()
 })
 
 test('a service whose issuer is not set up completely does not start, and says what is missing', async () => {
