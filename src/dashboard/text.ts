@@ -46,6 +46,11 @@ export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
   return html`<time class="ago" tabindex="0" datetime="${new Date(instant).toISOString()}" data-exact="${exact}" aria-label="${agoText(instant, now)}, ${exact}">${agoText(instant, now)}</time>`
 }
 
+/** When something was last used: null for never. */
+export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
+  return at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now)
+}
+
 /** `5 minutes ago`, `in 3 days`, `now`. */
 export function agoText(instant: number, now: number): string {
   const seconds = Math.round((instant - now) / 1000)

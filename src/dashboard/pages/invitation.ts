@@ -3,11 +3,11 @@ import { RefusedError } from '../../accounts/errors.ts'
 import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
 import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { parseCookies } from '../cookies.ts'
 import { formOf } from '../form.ts'
 import { html, type Html, nothing } from '../html.ts'
+import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../new-password.ts'
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf } from '../origin.ts'
 import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
@@ -74,8 +74,8 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
 const TITLE = 'Choose a way to sign in'
 
 async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenWay | string> {
-  const password = form.get('next') ?? ''
-  return password === form.get('again') ? { way: 'password', password } : 'The two passwords differ.'
+  const password = readNewPassword(form)
+  return password === undefined ? PASSWORDS_DIFFER : { way: 'password', password }
 }
 
 async function choosePasskey(
@@ -131,14 +131,7 @@ function passwordForm({ secret, username, problem }: Choice): Html {
   return html`
     <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
       <input type="hidden" name="username" autocomplete="username" value="${username}">
-      <label>Password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span>
-        <input name="next" type="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
-          problem === undefined ? nothing : html` aria-describedby="problem"`
-        }>
-      </label>
-      <label>Password again
-        <input name="again" type="password" autocomplete="new-password" required minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}">
-      </label>
+      ${newPasswordFields('Password', { problem, focuses: true })}
       <button class="primary">Set password and sign in</button>
     </form>
   `

@@ -12,7 +12,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { scopeLabels } from '../labels.ts'
 import { recordName } from '../names.ts'
 import { type Page, redirect, view, type Viewer, type Visit } from '../page.ts'
-import { agoText, countText, dateText, dateTime, dateTimeText, timeAgo } from '../text.ts'
+import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed } from '../text.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { problemOf, readKeyForm, showKeyForm } from './key-form.ts'
 import { showNewKey } from './new-key.ts'
@@ -136,8 +136,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
       },
       {
         title: 'Last used',
-        cell: ({ last_used_at: at }) =>
-          at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now),
+        cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
         title: 'Expires',

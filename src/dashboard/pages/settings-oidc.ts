@@ -9,7 +9,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
 import { sessionMark } from '../oidc-start.ts'
 import { type Page, redirect, sections, view, type Visit } from '../page.ts'
-import { dateText, timeAgo } from '../text.ts'
+import { dateText, lastUsed } from '../text.ts'
 import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 
@@ -70,7 +70,7 @@ export async function oidcCard({ store, viewer, now }: Visit, oidc: Oidc, messag
       : html`${message}
           ${facts([
             ['Linked', dateText(viewer, link.linked_at)],
-            ['Last used', link.last_used_at === null ? 'Never' : timeAgo(viewer, link.last_used_at, now)],
+            ['Last used', lastUsed(viewer, link.last_used_at, now)],
           ])}
           <p><a class="button" href="/settings/oidc/remove" data-dialog>Remove link</a></p>`,
   )

@@ -10,7 +10,7 @@ import { type Page, redirect, view, type Viewer, type Visit } from '../page.ts'
 import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
 import { NOT_ACCEPTED } from '../proof-check.ts'
 import { challengeOf } from '../sealed-cookie.ts'
-import { dateText, timeAgo } from '../text.ts'
+import { dateText, lastUsed } from '../text.ts'
 import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 import { browserName } from './settings-sessions.ts'
@@ -104,8 +104,7 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
       { title: 'Created', cell: ({ created_at }) => dateText(viewer, created_at) },
       {
         title: 'Last used',
-        cell: ({ last_used_at: at }) =>
-          at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now),
+        cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
         title: html`<span class="hidden">Action</span>`,

@@ -1,8 +1,9 @@
-import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH, setPassword } from '../../accounts/passwords.ts'
+import { setPassword } from '../../accounts/passwords.ts'
 import { readWays, removePassword, type Ways } from '../../accounts/ways.ts'
 import { isFresh } from '../confirmation.ts'
 import { formPage, submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
+import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../new-password.ts'
 import { type Page, redirect, type Visit } from '../page.ts'
 import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
@@ -23,8 +24,8 @@ export const passwordPages: readonly Page[] = [
       // Asking again in place would put the new password into the page.
       if (!isFresh(visit)) return redirect('/settings/password/new')
       if ((await readWays(store, accountId, waysHere(visit))).hasPassword) return redirect('/settings')
-      const next = form.get('next') ?? ''
-      if (next !== form.get('again')) return showNew(visit, 'The two passwords differ.')
+      const next = readNewPassword(form)
+      if (next === undefined) return showNew(visit, PASSWORDS_DIFFER)
       return submit(
         async () => {
           await setPassword(store, accountId, next, id)
@@ -76,19 +77,10 @@ function changeForm(username: string, discreet: boolean): Html {
     <form class="stack" method="post" action="/settings/password">
       ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
       <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
-      ${newPasswordFields()}
+      ${newPasswordFields('New password')}
       <div><button>Change password</button></div>
       <p class="muted">Ends every other browser session. API keys stay as they are.</p>
     </form>
-  `
-}
-
-function newPasswordFields(problem?: string): Html {
-  return html`
-    <label>New password <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span><input type="password" name="next" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required${
-      problem === undefined ? nothing : html` aria-describedby="problem"`
-    }></label>
-    <label>New password again<input type="password" name="again" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required></label>
   `
 }
 
@@ -101,7 +93,7 @@ function showNew({ viewer }: Visit, problem?: string) {
     button: 'Set password',
     body: html`
       ${viewer.discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${viewer.session.username}">`}
-      ${newPasswordFields(problem)}
+      ${newPasswordFields('New password', { problem })}
     `,
   })
 }

@@ -7,6 +7,7 @@ import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { card } from '../components.ts'
 import { submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
+import { PASSWORDS_DIFFER, readNewPassword } from '../new-password.ts'
 import { checkPassword } from '../proof-check.ts'
 import { download, type Page, redirect, view, type Visit } from '../page.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
@@ -52,10 +53,8 @@ export const settingsPages: readonly Page[] = [
     async handler(visit) {
       const { form, store, viewer } = visit
       const { accountId, id } = viewer.session
-      const next = form.get('next') ?? ''
-      if (next !== form.get('again')) {
-        return showSettings(visit, { password: 'The two new passwords differ.' })
-      }
+      const next = readNewPassword(form)
+      if (next === undefined) return showSettings(visit, { password: PASSWORDS_DIFFER })
       const proof = await checkPassword(visit, form.get('current') ?? '')
       if (typeof proof === 'string') return showSettings(visit, { password: proof })
       return submit(
