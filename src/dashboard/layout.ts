@@ -29,7 +29,7 @@ export function page(viewer: Viewer, view: View, path: string): Html {
         </div>
         ${body}
       </main>
-      ${footer(viewer)}
+      ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf })}
       ${bottomBar(section)}
     `,
     { charts: charts.length > 0 },

@@ -100,6 +100,8 @@ export interface View {
   readonly section?: Section | undefined
   /** The account of the record that it shows; by default the one whose records the viewer chose. */
   readonly owner?: number | undefined
+  /** Up to when its records are known, if that is not as for the account that the viewer chose. */
+  readonly asOf?: number | null
   /** The heading, and the title of the tab. */
   readonly title: string
   /** A link above the heading. */

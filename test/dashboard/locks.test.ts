@@ -276,6 +276,19 @@ test('a partner sees the time that the template hides, and so does its owner whe
   }
 })
 
+test("a running lock of somebody else counts up to what is known of its owner's records, also where it is opened by its address", async () => {
+  await using it = await signedIn('ben', running({}))
+  const asOf = new Date(Date.now() - 2 * 86_400_000)
+  const accounts = it.service.store.db.updateTable('account')
+  await accounts.set({ as_of: Date.now() }).execute()
+  await accounts.set({ as_of: asOf.getTime() }).where('id', '=', 1).execute()
+  const { text } = await it.viewer.get('/locks/54')
+  assert.match(text, /as of 2 days ago/)
+  assert.match(text, /<dt>Locked<\/dt><dd>1\sd</)
+  assert.ok(text.includes(`Records as of <time datetime="${asOf.toISOString()}"`))
+  assert.match((await it.viewer.get('/lock-templates/42')).text, />1\sd</)
+})
+
 test('a practice lock is marked, and not counted', async () => {
   const sums = []
   for (const isTestLock of [true, false]) {

@@ -2,6 +2,7 @@ import { notFound } from '../../contract/errors.ts'
 import { chart, chartCards } from '../charts.ts'
 import { type LockDetails, lockSession, lockTemplate, totalsOf } from '../../stats/locks.ts'
 import { wallClock } from '../../stats/periods.ts'
+import { readKnownTime } from '../../stats/known-time.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -26,10 +27,9 @@ import { practiceMark, stateMark, stateName } from './lock-states.ts'
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, pageAccess, id, now, baseUrl, path, query } = visit
+  const { store, pageAccess, id, now, baseUrl, path, query } = visit
+  const { viewer, session } = await findSession(visit)
   const until = countedUntil(viewer.asOf, now)
-  const session = await lockSession(store, pageAccess.ofAll('lock_session'), id, until)
-  if (session === undefined) throw notFound('Lock session')
   const { owner, record, document, intervals, endAt, template } = session
   pageAccess.note('lkbx', owner)
   const { locked, open, longest } = totalsOf(intervals)
@@ -45,6 +45,7 @@ async function showSession(visit: Visit) {
   return view({
     section: 'locks',
     owner,
+    asOf: viewer.asOf,
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
     lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${
@@ -84,6 +85,17 @@ async function showSession(visit: Visit) {
       ])}
     `,
   })
+}
+
+/** The session, and the viewer with the time up to which the records of its owner are known. */
+async function findSession({ store, viewer, pageAccess, id, now }: Visit) {
+  const access = pageAccess.ofAll('lock_session')
+  const session = await lockSession(store, access, id, countedUntil(viewer.asOf, now))
+  if (session === undefined) throw notFound('Lock session')
+  if (session.owner === viewer.subject.id) return { viewer, session }
+  const { asOf } = await readKnownTime(store, viewer.session.accountId, session.owner, now)
+  const known = await lockSession(store, access, id, countedUntil(asOf, now))
+  return { viewer: { ...viewer, asOf }, session: known ?? session }
 }
 
 /** The end of what is known of a running session. */

@@ -1,6 +1,7 @@
 import { notFound } from '../../contract/errors.ts'
 import type { LockTemplate } from '../../contract/lock-templates.ts'
 import { csv } from '../csv.ts'
+import { readKnownTime } from '../../stats/known-time.ts'
 import { keptLockEntries } from '../../stats/kept-history.ts'
 import { type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { countLockTemplates, lockTemplate, lockTemplates, type TemplateUse, totalsOf } from '../../stats/locks.ts'
@@ -102,13 +103,15 @@ async function showTemplate(visit: Visit) {
   const access = pageAccess.sessions('lkbx', owner)
   const entries = (await keptLockEntries(store, access)).filter(entry => entry.template === id)
   const shown = paginate(entries, readPage(query))
-  const until = countedUntil(viewer.asOf, now)
+  const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
+  const until = countedUntil(asOf, now)
   const ids = shown.rows.map(entry => entry.id)
   const sessions = await someLocks(store, access, ids, until)
   const person = personOf(viewer, owner)
   return view({
     section: 'lockTemplates',
     owner,
+    asOf,
     title: recordName(viewer, 'lockTemplate', record),
     back: { path: '/lock-templates', title: 'Lock templates' },
     lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
