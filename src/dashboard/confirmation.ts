@@ -10,7 +10,8 @@ import { checkPasskey, checkPassword } from './proof-check.ts'
 import { safePath } from './paths.ts'
 import { waysHere } from './ways-here.ts'
 
-const CONFIRM_PATH = '/confirm'
+/** The path that the proof is sent to where no form is continued. */
+export const CONFIRM_PATH = '/confirm'
 /** No other form has fields of these names. */
 const PASSWORD_FIELD = 'confirm'
 const PASSKEY_FIELD = 'confirm-passkey'
@@ -36,7 +37,6 @@ export async function askAgain(
   return ask(visit, { action: visit.path, fields, confirms, problem })
 }
 
-/** The path that the proof is sent to where no form is continued. */
 export const confirmationPages: readonly Page[] = [
   {
     method: 'POST',

@@ -72,6 +72,19 @@ test('the export of everything needs a fresh sign-in, and leads back to its butt
   assert.equal((await it.ann.post('/confirm', { next: 'https://evil.example', confirm: PASSWORD })).to, '/')
 })
 
+test('a form that is sent after its session ended leads to its page once somebody has signed in, without what was entered', async () => {
+  await using it = await signedIn()
+  await it.ann.post('/signout')
+  const next = '/settings/password/new'
+  const confirmed = await it.ann.post('/confirm', { next, confirm: PASSWORD })
+  assert.equal(confirmed.to, `/signin?${new URLSearchParams({ next })}`)
+  const password = 'another long password'
+  const changed = await it.ann.post('/settings/password', { current: PASSWORD, next: password, again: password })
+  assert.equal(changed.to, '/signin?next=%2Fsettings')
+  const chosen = await it.ann.post('/settings/password/new', { next: password, again: password })
+  assert.equal(chosen.to, '/signin?next=%2Fsettings')
+})
+
 test('a password that is changed between its check and the sign-in lets nobody in', async () => {
   await using service = await startService(world)
   const { store } = service

@@ -3,7 +3,7 @@ import type { Oidc } from '../../accounts/oidc.ts'
 import { removeIdentity } from '../../accounts/ways.ts'
 import { notFound } from '../../contract/errors.ts'
 import { card, facts } from '../components.ts'
-import { isFresh } from '../confirmation.ts'
+import { CONFIRM_PATH, isFresh } from '../confirmation.ts'
 import { formPage, submit } from '../form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
@@ -41,7 +41,7 @@ export const oidcPages: readonly Page[] = [
       const { action: path, fields, confirms } = kept
       const [field] = fields
       // Where no form is continued, this is the path of the page that asked.
-      if (path === '/confirm' && field?.[0] === 'next') return redirect(field[1], { cookies })
+      if (path === CONFIRM_PATH && field?.[0] === 'next') return redirect(field[1], { cookies })
       const { section = 'settings', action = 'Go on' } = confirms ?? {}
       return view({
         section,

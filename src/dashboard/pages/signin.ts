@@ -3,7 +3,9 @@ import { endSession } from '../../accounts/browser-sessions.ts'
 import { verifyPasskey } from '../../accounts/passkeys.ts'
 import { verifyPassword } from '../../accounts/passwords.ts'
 import type { Store } from '../../store/index.ts'
+import { CONFIRM_PATH } from '../confirmation.ts'
 import { parseCookies } from '../cookies.ts'
+import { formOf } from '../form.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
@@ -75,6 +77,9 @@ export function askToSignIn({ method, body, context: { target } }: FastifyReques
 
 /** The page that a form was on. */
 function pageOfForm(body: unknown, path: string): string {
-  if (body instanceof URLSearchParams && body.has('back')) return safePath(body.get('back'))
+  const fields = formOf({ body })
+  if (fields.has('back')) return safePath(fields.get('back'))
+  // In other forms this field can be a new password, which must not get into an address.
+  if (path === CONFIRM_PATH) return safePath(fields.get('next'))
   return /^\/keys\/\d+\/[a-z]+$/.test(path) ? path : (/^\/[a-z]+(-[a-z]+)*/.exec(path)?.[0] ?? '/')
 }
