@@ -163,6 +163,16 @@ test('discreet mode keeps names out of the page, and is remembered by this brows
   assert.match((await viewer.get('/locks/51')).text, /Weekend/)
 })
 
+test('in discreet mode no page says that something is locked', async () => {
+  await using it = await signedIn('ann')
+  it.viewer.cookies.set('discreet', '1')
+  for (const path of ['/', '/bests', '/locks', '/locks?table=months', '/locks/51', '/lock-templates/41']) {
+    const { text } = await it.viewer.get(path)
+    const shown = text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ')
+    assert.deepEqual(shown.match(/[^.]{0,40}(\blocked|under lock)/i), null, path)
+  }
+})
+
 test('the export of everything is an archive of the own account, importable alone', async () => {
   await using it = await signedIn('ann')
   const { text, headers } = await it.viewer.get('/settings/export')

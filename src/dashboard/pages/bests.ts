@@ -7,6 +7,7 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { countText, dateText, durationText, numberText } from '../text.ts'
+import { lockText } from './lock-states.ts'
 
 /** The highest values, each with a link to where it comes from. */
 export const bestPages: readonly Page[] = [{ path: '/bests', handler: showBests }]
@@ -25,7 +26,7 @@ async function showBests(visit: Visit) {
       ? []
       : [
           row(
-            'Longest locked stretch',
+            lockText('Longest locked stretch', viewer),
             durationText(longest.seconds),
             `/locks/${longest.session.id}`,
             dateText(viewer, longest.session.at),

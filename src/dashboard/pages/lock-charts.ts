@@ -10,7 +10,7 @@ import { chart, type Column } from '../charts.ts'
 import { html, type Html } from '../html.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, dateTimeText, durationText, monthText, numberText } from '../text.ts'
-import { stateName } from './lock-states.ts'
+import { lockText, stateName } from './lock-states.ts'
 
 /** Charts of time under lock. */
 
@@ -28,9 +28,9 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
   return chart<Month>({
     id: 'months',
     chartType: 'bars',
-    title: 'Locked time by month (h)',
-    summary: monthSummary(months, average),
-    empty: 'No locked time in these months',
+    title: lockText('Locked time by month (h)', viewer),
+    summary: lockText(monthSummary(months, average), viewer),
+    empty: lockText('No locked time in these months', viewer),
     wide: true,
     data: { average: average === null ? undefined : hours(average), unit: 'h' },
     legend: [
@@ -112,7 +112,7 @@ function monthColumns(viewer: Viewer, now: number): Column<Month>[] {
     },
     {
       key: 'locked',
-      title: 'Locked (h)',
+      title: lockText('Locked (h)', viewer),
       numeric: true,
       series: 'solid',
       cell: ({ locked }) => numberText(hours(locked)),
@@ -138,15 +138,15 @@ export function lockCalendar(viewer: Viewer, history: readonly LockStats[], { no
   return html`
     <section class="card">
       <div class="card-head"><h2>Days</h2></div>
-      <p class="summary">${countText(under, 'day')} with time under lock in ${WEEKS} weeks.</p>
-      ${calendarTable('Days under lock', weeks, ({ date, start, end, locked }) => {
+      <p class="summary">${lockText(`${countText(under, 'day')} with time under lock in ${WEEKS} weeks.`, viewer)}</p>
+      ${calendarTable(lockText('Days under lock', viewer), weeks, ({ date, start, end, locked }) => {
         const session = history.findLast(({ intervals }) =>
           intervals.some(one => one.locked && one.start < end && one.end > start),
         )
         const isWhole = locked >= (Math.min(end, now) - start) * WHOLE_DAY_SHARE
         return {
           look: locked === 0 ? 'none' : isWhole ? 'more' : 'one',
-          text: `${longDay(date)}: ${locked === 0 ? 'not locked' : `${durationText(locked / 1000)} under lock`}`,
+          text: `${longDay(date)}: ${lockText(locked === 0 ? 'not locked' : `${durationText(locked / 1000)} under lock`, viewer)}`,
           to: session === undefined ? undefined : `/locks/${session.id}`,
         }
       })}

@@ -22,7 +22,7 @@ import {
   numberText,
   timeSpan,
 } from '../text.ts'
-import { practiceMark, stateMark, stateName } from './lock-states.ts'
+import { lockText, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
@@ -66,7 +66,7 @@ async function showSession(visit: Visit) {
         intervals.length === 0
           ? stat('Open', NONE)
           : stat('Open', durationText(open / 1000), countText(breaks, 'break')),
-        stat('Longest locked stretch', locked === 0 ? NONE : durationText(longest / 1000)),
+        stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
         endAt === null
           ? plannedEndStat(viewer, session, { isHidden, until })
           : stat('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState, viewer)),
@@ -118,8 +118,8 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
   return chart<(typeof intervals)[number]>({
     id: 'timeline',
     chartType: 'timeline',
-    title: 'Locked and open',
-    summary: `${timelineSummary(viewer, intervals)}${drawnText(intervals.length, MAX_DRAWN_INTERVALS)}`,
+    title: lockText('Locked and open', viewer),
+    summary: `${lockText(timelineSummary(viewer, intervals), viewer)}${drawnText(intervals.length, MAX_DRAWN_INTERVALS)}`,
     maxDrawn: MAX_DRAWN_INTERVALS,
     empty: 'No events, so nothing is known of this session',
     wide: true,
@@ -186,7 +186,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
     'Events',
     [
       { title: 'When', cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>` },
-      { title: 'Event', cell: ({ kind }) => eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind) },
+      { title: 'Event', cell: ({ kind }) => lockText(eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind), viewer) },
       { title: 'From then on', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
       {
         title: 'After',

@@ -9,6 +9,19 @@ export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>)
   return stateLabels[state] ?? (state === '' ? 'Unknown' : state)
 }
 
+/** A text about locks; in discreet mode with neutral words. */
+export function lockText(text: string, { discreet }: Pick<Viewer, 'discreet'>): string {
+  return discreet ? neutralWords.reduce((changed, [word, neutral]) => changed.replaceAll(word, neutral), text) : text
+}
+
+const neutralWords = [
+  ['Unlocked', 'Ended'],
+  ['Locked', 'Active'],
+  ['locked', 'active'],
+  ['Under lock', 'Active'],
+  ['under lock', 'active'],
+] as const
+
 const neutralStates: Readonly<Record<string, string>> = {
   pending: 'Pending',
   locked: 'Active',

@@ -13,7 +13,7 @@ import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
-import { practiceMark, stateName } from './lock-states.ts'
+import { lockText, practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
 export const lockPages: readonly Page[] = [
@@ -48,7 +48,7 @@ async function showLocks(visit: Visit) {
   return view({
     section: 'locks',
     title: 'Locks',
-    lead: leadOf(entries.length, counted, until),
+    lead: lockText(leadOf(entries.length, counted, until), viewer),
     charts,
     body: html`
       ${nowCard(visit, active, last === undefined ? history : [...history, last])}

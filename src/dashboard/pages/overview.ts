@@ -17,6 +17,7 @@ import { countText, durationText, numberText } from '../text.ts'
 import { bestsCard } from './bests.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
+import { lockText } from './lock-states.ts'
 
 export const overviewPages: readonly Page[] = [{ path: '/', handler: showOverview }]
 
@@ -82,24 +83,28 @@ function activity(
   return card(
     'Activity',
     html`
-      <p class="summary">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} under lock.</p>
-      ${calendarTable('Activity by day', weeks, day => lookOf(day, locks))}
+      <p class="summary">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} ${lockText('under lock', viewer)}.</p>
+      ${calendarTable('Activity by day', weeks, day => lookOf(viewer, day, locks))}
       <ul class="legend">
         <li><i class="day one"></i>One session</li>
         <li><i class="day more"></i>Two or more</li>
-        <li><i class="day none under"></i>Under lock</li>
+        <li><i class="day none under"></i>${lockText('Under lock', viewer)}</li>
       </ul>
     `,
   )
 }
 
-function lookOf({ date, start, end, items, locked }: CalendarDay<SessionStats>, locks: readonly LockStats[]): DayLook {
+function lookOf(
+  viewer: Viewer,
+  { date, start, end, items, locked }: CalendarDay<SessionStats>,
+  locks: readonly LockStats[],
+): DayLook {
   const [first] = items
   const { passed, total } = passRate(items)
   const text = [
     longDay(date),
     first === undefined ? 'no session' : `${countText(total, 'session')}, ${passed} passed`,
-    ...(locked > 0 ? [`${durationText(locked / 1000)} under lock`] : []),
+    ...(locked > 0 ? [lockText(`${durationText(locked / 1000)} under lock`, viewer)] : []),
   ].join(': ')
   const look = `${total === 0 ? 'none' : total === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`
   if (total > 1) return { look, text, to: `/training?day=${date}` }
