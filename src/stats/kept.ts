@@ -79,7 +79,7 @@ class ReadCache {
     this.#reads.set(key, own)
     try {
       const result = await value
-      this.#keep(key, { value: result, version, size: 1 + sizeOf(result) })
+      this.#keep(key, { value: result, version, size: ENTRY_SIZE + sizeOf(result) })
       return result
     } finally {
       if (this.#reads.get(key) === own) this.#reads.delete(key)
@@ -105,6 +105,9 @@ class ReadCache {
 
 /** In training sessions, or what takes as much room: 15 MB for those with segments of one kind, 40 MB with five. */
 const MAX_SIZE = 120_000
+
+/** What an entry takes beside its sessions: of many accounts with few sessions, five entries each took 6.7 KB for an account. */
+const ENTRY_SIZE = 10
 
 /**
  * A text that changes with every write of records of an account; undefined if there is no such account. Records that are

@@ -40,6 +40,24 @@ test('what requests read at the same time is read once for all of them, and agai
   assert.deepEqual(await third.answers.then(outcomes), [7, 7])
 })
 
+test('what is kept has a bound, also if it is many small things', async () => {
+  await using service = await startService([account(1, 'ann')])
+  const kept = await keptReads(service.store)
+  let reads = 0
+  const ask = (count: number) =>
+    kept.ofRecords(
+      1,
+      `small thing ${count}`,
+      async () => (reads += 1),
+      () => 0,
+    )
+  for (let count = 1; count <= 13_000; count += 1) await ask(count)
+  await ask(13_000)
+  assert.equal(reads, 13_000)
+  await ask(1)
+  assert.equal(reads, 13_001)
+})
+
 function outcomes(results: readonly PromiseSettledResult<number>[]) {
   return results.map(result => (result.status === 'fulfilled' ? result.value : (result.reason as Error).message))
 }
