@@ -72,7 +72,8 @@ async function measureAll() {
 }
 
 async function measure({ url, servers }: Database, requests: readonly LoadRequest[]): Promise<Measured> {
-  const service = await programs.service(url)
+  // Nothing is kept of distributed records.
+  const service = await programs.service(url, [], { LOCKSTEP_PAGE_CACHE: '0' })
   const connections = Number(flags.connections)
   const load = (seconds: number) => poll(service.url, Iterator.from(repeated(requests)), { seconds, connections })
   // Every connection of the service prepares its statements.
