@@ -18,9 +18,9 @@ const { values: flags } = parseArgs({
   options: {
     accounts: { type: 'string', default: '1000000' },
     /** The accounts of the store on which costs are measured. */
-    few: { type: 'string', default: '20000' },
-    sessions: { type: 'string', default: '2' },
-    templates: { type: 'string', default: '5' },
+    few: { type: 'string', default: '40000' },
+    sessions: { type: 'string', default: '1' },
+    templates: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '150' },
     /** For each kind of request. */
     costSeconds: { type: 'string', default: '5' },
@@ -187,7 +187,8 @@ async function measureRequests(accounts: Accounts): Promise<Costs['requests']> {
   for (const kind of KINDS) {
     const requests = inTurns(accounts, holder => requestOf(kind, holder, accounts.size, validators))
     const before = cpuOf(service.process.pid)
-    const polled = await poll(service.url, requests, { seconds: Number(flags.costSeconds), connections: 16 })
+    // At half load, few requests are in progress at once: each has to wake the service, which a full queue would save.
+    const polled = await poll(service.url, requests, { seconds: Number(flags.costSeconds), connections: 2 })
     costs.set(kind, ((cpuOf(service.process.pid) - before) * 1e6) / polled.requests)
   }
   await programs.stop(service.process)
