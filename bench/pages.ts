@@ -5,6 +5,7 @@ import { heavyYears } from '../test/support/heavy-year.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, heavyPages, nodesOf } from '../test/support/page-budgets.ts'
 import { account } from '../test/support/records.ts'
 import { startService, unlimited } from '../test/support/service.ts'
+import { measureHistory } from './page-history.ts'
 import { openPhone, type Paint } from './page-paints.ts'
 
 /**
@@ -13,10 +14,15 @@ import { openPhone, type Paint } from './page-paints.ts'
  * is measured with an asset and taken off. With TEST_POSTGRES_URL it measures on that server instead of on SQLite.
  *
  * Then it opens each page in a browser that is as slow as a phone (page-paints.ts), and prints the best of some rounds, as other
- * work on the machine makes single ones slower. `--paints 0` leaves that out.
+ * work on the machine makes single ones slower. `--paints 0` leaves that out. Then it measures what an account with 100,000
+ * sessions costs others (page-history.ts); `--history 0` leaves that out.
  */
 const { values: flags } = parseArgs({
-  options: { rounds: { type: 'string', default: '21' }, paints: { type: 'string', default: '3' } },
+  options: {
+    rounds: { type: 'string', default: '21' },
+    paints: { type: 'string', default: '3' },
+    history: { type: 'string', default: '3' },
+  },
 })
 const MAX_CPU_MS = 20
 const MAX_LARGEST_PAINT_MS = 1500
@@ -43,6 +49,7 @@ for (const path of heavyPages) {
 }
 if (Number(flags.paints) > 0) await measurePaints(Number(flags.paints))
 await closeBrowser()
+if (Number(flags.history) > 0 && (await measureHistory(Number(flags.history)))) isOver = true
 if (isOver) process.exitCode = 1
 
 async function measurePaints(rounds: number) {

@@ -1,0 +1,124 @@
+import { readFileSync } from 'node:fs'
+import { setPassword } from '../../src/accounts/passwords.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { PASSWORD, type Visitor, visitor } from './dashboard.ts'
+import type { TestDatabase } from './databases.ts'
+import { longHistory } from './heavy-year.ts'
+import { account, trainingSession } from './records.ts'
+import { ask, type Outcome, serve } from './serving.ts'
+
+/** The API keys of an account with 100,000 training sessions, which can sign in, and of another one with a single session. */
+export interface LongKeys {
+  readonly own: string
+  readonly others: string
+}
+
+/** Fills a database with these accounts. */
+export async function fillLong(database: TestDatabase): Promise<LongKeys> {
+  const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
+  await importArchive(store, archive())
+  await setPassword(store, 1, PASSWORD)
+  const makeToken = (accountId: number) =>
+    createToken(store, { accountId, name: 'test', scopes: ['dtt:read', 'lkbx:read'], expiresAt: null }, Date.now())
+  const keys = { own: await makeToken(1), others: await makeToken(2) }
+  await store.close()
+  return keys
+}
+
+const year = new Date().getUTCFullYear() - 1
+
+/** What is requested of the long history, and whether it reads all of it. */
+export const longPaths: readonly (readonly [path: string, readsAll?: true])[] = [
+  // First, so that the cache of the database is filled.
+  ['/settings/export', true],
+  ['/', true],
+  ['/training?range=all'],
+  ['/training?range=all&sort=distance&kind=training'],
+  ['/bests'],
+  ['/programs'],
+  [`/api/v1/dtt/stats?from=${year}-01-01&to=${year}-12-31&tz=Europe/Berlin`],
+  ['/api/v1/status'],
+  ['/training.csv?range=all', true],
+  ['/training.ndjson?range=all', true],
+]
+
+export interface LongService extends AsyncDisposable {
+  /** Requests a path as the owner of the long history, while the other account requests its session again and again. */
+  visit(path: string): Promise<LongVisit>
+}
+
+/** What a request took, and what others noticed of it. */
+export interface LongVisit {
+  readonly status: number
+  /** The memory of the service before it, and its peak, in megabytes. */
+  readonly before: number
+  readonly peak: number
+  readonly others: readonly Outcome[]
+}
+
+/** A service on such a database, on which requests of the other account are running smoothly. Needs /proc. */
+export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys): Promise<LongService> {
+  const service = await serve(url)
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  await ann.get('/settings')
+  const askOther = () => ask(`${service.url}/api/v1/dtt/sessions/200000`, others)
+  for (let round = 0; round < 50; round += 1) await askOther()
+  const memory = () => {
+    const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8')
+    return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024)
+  }
+  return {
+    async visit(path) {
+      const before = memory()
+      let peak = before
+      const outcomes: Outcome[] = []
+      const done = new AbortController()
+      const asking = (async () => {
+        while (!done.signal.aborted) {
+          outcomes.push(await askOther())
+          peak = Math.max(peak, memory())
+        }
+      })()
+      let status = await read(service.url + path, own, ann)
+      // What takes too long on a busy machine goes on being read.
+      for (let tries = 0; status === 503 && tries < MAX_TRIES; tries += 1)
+        status = await read(service.url + path, own, ann)
+      done.abort()
+      await asking
+      return { status, before, peak, others: outcomes }
+    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  }
+}
+
+/** With PostgreSQL a page gets 503 after five seconds. */
+const MAX_TRIES = 6
+
+/** The status of a response that is read, but not kept. */
+async function read(url: string, token: string, { cookies }: Visitor): Promise<number> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const isApi = new URL(url).pathname.startsWith('/api')
+  const headers: Record<string, string> = isApi ? { Authorization: `Bearer ${token}` } : { Cookie: cookie }
+  const response = await fetch(url, { headers })
+  await response.body?.pipeTo(new WritableStream())
+  return response.status
+}
+
+async function* archive(): AsyncGenerator<Buffer> {
+  let text = ''
+  for (const line of lines()) {
+    text += `${JSON.stringify(line)}\n`
+    if (text.length < 256 * 1024) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  yield Buffer.from(text)
+}
+
+function* lines(): Generator<object> {
+  yield* [account(1, 'ann'), account(2, 'ben'), trainingSession(200_000, 2)]
+  yield* longHistory(1, Date.now())
+}
