@@ -245,9 +245,25 @@ test('a form from another site is refused before anything else', async () => {
     { 'Sec-Fetch-Site': 'none' },
     { 'Sec-Fetch-Site': 'cross-site', Origin: service.url },
   ]
-  for (const path of ['/signin', '/signout', '/keys', '/settings', '/settings/password', '/display', '/subject']) {
+  for (const path of [
+    '/signin',
+    '/signin/passkey',
+    '/passkeys/options',
+    '/signout',
+    '/confirm',
+    '/keys',
+    '/settings',
+    '/settings/password',
+    '/settings/passkeys',
+    '/settings/sessions',
+    `/invitation/${'A'.repeat(43)}`,
+    '/display',
+    '/subject',
+  ]) {
     for (const headers of cases) {
-      assert.equal((await ann.post(path, { name: 'x', scope: 'dtt:read' }, headers)).status, 403, path)
+      const seen = await ann.post(path, { name: 'x', scope: 'dtt:read' }, headers)
+      assert.equal(seen.status, 403, path)
+      assert.match(seen.text, /did not come from a page of this service/, path)
     }
     const bare = await fetch(service.url + path, {
       method: 'POST',
