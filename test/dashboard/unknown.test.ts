@@ -73,6 +73,23 @@ describe('pages say no more than is known', () => {
     assert.match(lines.find(line => line.includes('Planned,')) ?? '', /,259\d{3},0,0$/)
   })
 
+  test('no page that shows these records says 0 of what is not known', async () => {
+    await isKnownUpTo(now)
+    const paths = [
+      '/',
+      '/training?range=12w',
+      '/training?table=distance',
+      '/training/1',
+      '/locks',
+      '/locks/51',
+      '/bests',
+    ]
+    for (const path of paths) {
+      const words = (await ann.get(path)).text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ')
+      assert.equal(/.{0,60}\b0(\.0)?\s(m|km|ft|s|min)\b/.exec(words)?.[0], undefined, path)
+    }
+  })
+
   test('an active lock with an end in the future runs until then', async () => {
     await isKnownUpTo(now)
     assert.match((await ann.get('/locks/52')).text, / – now/)
