@@ -1,4 +1,5 @@
-import { type PrimaryHealth, type Store, StoreUnavailableError } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
+import { unlessDown } from '../store/unless-down.ts'
 import { grantChangeCount } from './grant-changes.ts'
 import { findGrant, type Grant } from './tokens.ts'
 
@@ -37,20 +38,6 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
     return grant
   }
 
-  /** Looks the token up, or returns its last known grant if the primary is down. */
-  const lookUpOr = async (last: Grant, token: string, now: number, primary: PrimaryHealth) => {
-    if (primary.isDown) return last
-    const lookup = lookUp(token, now)
-    try {
-      // Does not wait for the look-up to time out, because reading the record needs that time.
-      if ((await isSlow(lookup)) && (await primary.checkIsDown())) return last
-      return await lookup
-    } catch (error) {
-      if (error instanceof StoreUnavailableError && (await primary.checkIsDown())) return last
-      throw error
-    }
-  }
-
   return {
     async find(token) {
       if (grantChangeCount() !== knownChanges) entries.clear()
@@ -61,7 +48,11 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
       const age = now - entry.readAt
       if (age < CACHE_TTL_MS) return entry.grant
       return age < graceMs && store.primary !== undefined
-        ? lookUpOr(entry.grant, token, now, store.primary)
+        ? unlessDown(
+            store.primary,
+            () => lookUp(token, now),
+            () => entry.grant,
+          )
         : lookUp(token, now)
     },
   }
@@ -69,18 +60,3 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
 
 const CACHE_TTL_MS = 900
 const MAX_ENTRIES = 10_000
-
-/** After this time a look-up counts as slow, and the primary is checked. */
-const SLOW_LOOKUP_MS = 300
-
-async function isSlow(work: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const slow = new Promise<boolean>(resolve => {
-    timer = setTimeout(resolve, SLOW_LOOKUP_MS, true)
-  })
-  try {
-    return await Promise.race([work.then(() => false), slow])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -1,0 +1,37 @@
+import { type PrimaryHealth, StoreUnavailableError } from './store.ts'
+
+/**
+ * The result of work on the primary, or of `instead` if the primary is down. Work that takes long is not waited for then, because
+ * what is done instead needs that time.
+ */
+export async function unlessDown<Result>(
+  primary: PrimaryHealth,
+  work: () => Promise<Result>,
+  instead: () => Result | Promise<Result>,
+): Promise<Result> {
+  if (primary.isDown) return instead()
+  const result = work()
+  let isDown = false
+  try {
+    isDown = (await isSlow(result)) && (await primary.checkIsDown())
+    if (!isDown) return await result
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError) || !(await primary.checkIsDown())) throw error
+  }
+  return instead()
+}
+
+/** After this time work counts as slow, and the primary is checked. */
+const SLOW_MS = 300
+
+async function isSlow(work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const slow = new Promise<boolean>(resolve => {
+    timer = setTimeout(resolve, SLOW_MS, true)
+  })
+  try {
+    return await Promise.race([work.then(() => false), slow])
+  } finally {
+    clearTimeout(timer)
+  }
+}
