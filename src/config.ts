@@ -26,7 +26,7 @@ export const settings = {
   primaryGrace: setting(
     'LOCKSTEP_PRIMARY_GRACE',
     '60',
-    'Seconds for which known API keys keep working while the primary is down.',
+    'Seconds for which known API keys keep working, and pages are read from a replica, while the primary is down.',
     seconds,
   ),
   host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),

@@ -44,6 +44,8 @@ export interface Viewer extends Display {
   readonly units: Units
   /** Up to when the records of the subject are known; null if that is not known. */
   readonly asOf: number | null
+  /** While the primary database is away: the time up to which the replica has everything that pages are read from. */
+  readonly replicaAsOf: number | undefined
 }
 
 /** A request for a page by somebody who is signed in. */
@@ -79,6 +81,8 @@ export interface Page {
   readonly path: string
   /** For pages that need a sign-in of the last ten minutes; otherwise it is asked for again. */
   readonly confirms?: Confirmed
+  /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
+  readonly changesCookiesOnly?: boolean
   /** Whether its result is a file, which does not replace the page that it is requested from and takes as long as its reader takes. */
   readonly isDownload?: boolean
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */

@@ -13,8 +13,9 @@
  *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
- *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs. A page
- *    that gives access or creates keys also sets `confirms`: who it is, is asked again (confirmation.ts).
+ *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs, and that the
+ *    primary database is up, unless the page `changesCookiesOnly`. All other pages may be read from a replica, and write nothing.
+ *    A page that gives access or creates keys also sets `confirms`: who it is, is asked again (confirmation.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
@@ -56,6 +57,7 @@ import { passkeyPages } from './pages/settings-passkeys.ts'
 import { passwordPages } from './pages/settings-password.ts'
 import { askToSignIn, makeSignIn } from './pages/signin.ts'
 import { PageAccess } from './page-access.ts'
+import { type PageSource, readPage, requirePrimary } from './primary-away.ts'
 import { registerPasskeyOptions } from './passkey-options.ts'
 import { sessionOf } from './session-cookie.ts'
 import { makeSignInDesk } from './sign-in-desk.ts'
@@ -89,7 +91,7 @@ export interface Dashboard {
 }
 
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
-  const { config, sendAsJson, log, reads } = options
+  const { config, sendAsJson, log } = options
   // One for all ways, because they share the limits.
   const desk = makeSignInDesk(options)
   const signIn = makeSignIn(options, desk)
@@ -118,26 +120,15 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       if (!isAsset(name)) throw new ApiError('no_route')
       return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
-    signIn.register(scope)
-    registerInvitations(scope, options)
-    registerPasskeyOptions(scope, options)
-    registerOidc(scope, options, desk)
-    for (const page of pages) {
-      const { path, method = 'GET', isDownload = false, handler: handle } = page
-      scope.route({
-        method,
-        url: path,
-        // Statements have a limit of their own.
-        ...(isDownload ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
-        handler: async (request, reply) => {
-          const visit = await visitOf(options, request)
-          if (visit === undefined) return askToSignIn(request, reply)
-          const result = endedView(visit, page) ?? (await askAgain(visit, page)) ?? (await handle(visit))
-          recordReads(reads, visit, kindOfRead(path, result))
-          return send(reply, visit, result)
-        },
-      })
-    }
+    void scope.register((ways, _options, registered) => {
+      ways.addHook('preHandler', () => requirePrimary(options))
+      signIn.register(ways)
+      registerInvitations(ways, options)
+      registerPasskeyOptions(ways, options)
+      registerOidc(ways, options, desk)
+      registered()
+    })
+    for (const page of pages) registerPage(scope, options, page)
     done()
   })
 
@@ -152,9 +143,39 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   }
 }
 
+function registerPage(scope: FastifyInstance, options: DashboardOptions, page: Page) {
+  const { store, reads } = options
+  const { path, method = 'GET', isDownload = false, changesCookiesOnly = false } = page
+  const isRead = method === 'GET' || changesCookiesOnly
+  scope.route({
+    method,
+    url: path,
+    // Statements have a limit of their own.
+    ...(isDownload ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
+    handler: async (request, reply) => {
+      if (!isRead) await requirePrimary(options)
+      const answer = (source: PageSource) => answerVisit(options, request, page, source)
+      const answered = await (isRead ? readPage(options, answer) : answer({ store }))
+      if (answered === undefined) return askToSignIn(request, reply)
+      const { visit, result } = answered
+      recordReads(reads, visit, kindOfRead(path, result))
+      return send(reply, visit, result)
+    },
+  })
+}
+
 /** Who is signed in, for the header of an error; undefined where that cannot be read either. */
 async function viewerOrNone(options: DashboardOptions, request: FastifyRequest): Promise<Viewer | undefined> {
-  return (await visitOf(options, request).catch(() => undefined))?.viewer
+  const visit = await readPage(options, source => visitOf(options, request, source)).catch(() => undefined)
+  return visit?.viewer
+}
+
+/** The visit of a request, and what a page answers to it; undefined if nobody is signed in. */
+async function answerVisit(options: DashboardOptions, request: FastifyRequest, page: Page, source: PageSource) {
+  const visit = await visitOf(options, request, source)
+  if (visit === undefined) return undefined
+  const asked = endedView(visit, page) ?? (await askAgain(visit, page))
+  return { visit, result: asked ?? (await page.handler(visit)) }
 }
 
 /** The page in place of the records of an account whose access has ended. */
@@ -193,16 +214,18 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
 async function visitOf(
-  { store, config, log, oidc }: DashboardOptions,
+  { config, log, oidc }: DashboardOptions,
   request: FastifyRequest,
+  source: PageSource,
 ): Promise<Visit | undefined> {
   const { target, now } = request.context
+  const { store } = source
   const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
   const session = await sessionOf(store, request, site)
   if (session === undefined) return undefined
   const { id = '' } = request.params as { id?: string }
-  const viewer = await viewerOf(store, session, cookies, now)
+  const viewer = await viewerOf(source, session, cookies, now)
   const grant = { accountId: session.accountId, shared: viewer.shared }
   return {
     store,

@@ -1,15 +1,15 @@
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import { listReceivedAccess } from '../accounts/access-lists.ts'
 import { readKnownTime } from '../stats/known-time.ts'
-import type { Store } from '../store/index.ts'
 import { cookie, type CookieOptions } from './cookies.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
+import type { PageSource } from './primary-away.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 
 /** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */
 export async function viewerOf(
-  store: Store,
+  { store, asOf: replicaAsOf }: PageSource,
   session: BrowserSession,
   cookies: ReadonlyMap<string, string>,
   now: number,
@@ -30,6 +30,7 @@ export async function viewerOf(
     subject,
     accessEnded: chosen !== undefined && found === undefined,
     asOf,
+    replicaAsOf,
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
   }

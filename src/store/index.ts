@@ -10,7 +10,6 @@ export { createDatabaseFile, lockFile, makeFolders, syncFile, syncFolder }
 export {
   type RecordSteps,
   type OpenOptions,
-  type PrimaryHealth,
   type Store,
   StoreError,
   StoreUnavailableError,

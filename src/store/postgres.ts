@@ -10,6 +10,7 @@ import { makeReader, type Reader } from './postgres-reader.ts'
 import { locatePrimary, type PrimaryLocator } from './primary-locator.ts'
 import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
+import { makeStandIn, snapshotOf } from './stand-in.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
 import { runTransaction } from './transaction.ts'
@@ -34,7 +35,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const { read: readPrimary, close: closeReading } = openReader(db, url, limits)
-  const replicas = openReplicas(db, { primary: url, locator, readUrls })
+  const replicas = openReplicas(db, { primary: url, locator, readUrls, limits })
   const primary = watchPrimary(makePool(url, MONITORING))
   const readRecords = replicas === undefined ? readPrimary : readFrom(replicas, readPrimary)
 
@@ -52,13 +53,16 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
         return 'degraded'
       }
     },
-    snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
+    snapshot: work => snapshotOf(db, work),
     locked: runLocked,
     tryLock: name => holdLock(pool, name),
     requireAlone: () => requireAlone(db),
     erase: undefined,
     freeBytes: undefined,
     primary,
+    ...(replicas === undefined
+      ? {}
+      : { standIn: async withinMs => ((await primary.checkIsDown()) ? replicas.standIn(withinMs) : undefined) }),
     async close() {
       await Promise.all([replicas?.close(), primary.close(), closeReading(), locator?.close()])
       // Kysely ends only a pool that it has used.
@@ -98,7 +102,7 @@ function openReader(db: Kysely<Tables>, server: string | PrimaryLocator, limits:
   const known: KnownDistribution = { isDistributed: undefined }
   const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, known)
   const pool = makePool(server, { ...limits, ...READING, prepare })
-  return { read: makeReader(db, pool, known), close: () => pool.end() }
+  return { pool, read: makeReader(db, pool, known), close: () => pool.end() }
 }
 
 type ReadLimits = Pick<PoolOptions, 'statementTimeoutMs' | 'lockTimeoutMs' | 'connectTimeoutMs' | 'applicationName'>
@@ -107,12 +111,25 @@ interface ReplicaServers {
   readonly primary: string | PrimaryLocator
   readonly locator: PrimaryLocator | undefined
   readonly readUrls: readonly string[]
+  /** Of reads in place of the primary. */
+  readonly limits: ReadLimits
 }
 
-function openReplicas(db: Kysely<Tables>, { primary, locator, readUrls }: ReplicaServers): Replicas | undefined {
+function openReplicas(
+  db: Kysely<Tables>,
+  { primary, locator, readUrls, limits }: ReplicaServers,
+): Replicas | undefined {
   if (readUrls.length === 0) return undefined
   const replicas = readUrls.map(readUrl => {
-    return { monitor: makePool(readUrl, MONITORING), ...openReader(db, readUrl, ON_REPLICA) }
+    const { read, close } = openReader(db, readUrl, ON_REPLICA)
+    // It connects when it is used.
+    const standIn = openReader(db, readUrl, limits)
+    return {
+      monitor: makePool(readUrl, MONITORING),
+      read,
+      openStandIn: () => makeStandIn(standIn),
+      close: async () => void (await Promise.all([close(), standIn.close()])),
+    }
   })
   return watchReplicas(makePool(primary, MONITORING), replicas, timeline => locator?.isCurrent(timeline) ?? true)
 }

@@ -2,11 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Reader } from './postgres-reader.ts'
 import { OWN_TIMELINE } from './primary-locator.ts'
+import type { StandIn, Store } from './store.ts'
 
 /** A replica, with separate pools so that monitoring does not wait for reads. */
 interface ReplicaPools {
   readonly monitor: pg.Pool
   readonly read: Reader
+  /** A store that reads from it in place of the primary. */
+  openStandIn(): Store
   close(): Promise<void>
 }
 
@@ -39,6 +42,16 @@ export function watchReplicas(
       const usable = watched.filter(({ isCurrent }) => isCurrent())
       return [...usable.slice(turn % usable.length), ...usable.slice(0, turn % usable.length)]
     },
+    /** The first replica that has everything the primary had when it last responded, at most `withinMs` ago. */
+    async standIn(withinMs: number): Promise<StandIn | undefined> {
+      const last = history.last()
+      if (last === undefined || performance.now() - last.at > withinMs) return undefined
+      for (const { standIn } of watched) {
+        const store = await standIn(last.at)
+        if (store !== undefined) return { store, asOf: last.time }
+      }
+      return undefined
+    },
     async close() {
       closing.abort()
       await Promise.all([history.done, ...watched.map(({ done }) => done)])
@@ -47,21 +60,29 @@ export function watchReplicas(
   }
 }
 
-/** Records the positions of the primary in the write-ahead log, and when each was read. */
+/** A position of the primary in the write-ahead log, and when it was read: by the monotonic clock, and since 1970. */
+interface Recorded {
+  readonly at: number
+  readonly time: number
+  readonly position: bigint
+}
+
+/** Records the positions of the primary. */
 function watchPositions(primary: pg.Pool, closing: AbortSignal) {
-  let positions: { readonly at: number; readonly position: bigint }[] = []
+  let positions: Recorded[] = []
   let isUp = true
   let lastSeen = performance.now()
   const firstCheck = Promise.withResolvers<void>()
 
   const check = async () => {
-    const at = performance.now()
-    const position = await positionOf(primary, 'pg_current_wal_lsn()')
+    const [at, time] = [performance.now(), Date.now()]
+    // What is not flushed has neither been acknowledged nor sent to replicas.
+    const position = await positionOf(primary, 'pg_current_wal_flush_lsn()')
     firstCheck.resolve()
     isUp = position !== undefined
     if (position === undefined) return
     lastSeen = at
-    positions = [...positions.filter(recorded => at - recorded.at < HISTORY_MS), { at, position }]
+    positions = [...positions.filter(recorded => at - recorded.at < HISTORY_MS), { at, time, position }]
   }
 
   return {
@@ -70,6 +91,9 @@ function watchPositions(primary: pg.Pool, closing: AbortSignal) {
     done: repeat(closing, check),
     /** The time of the newest recorded position that a replica has replayed. */
     reachedAt: (replayed: bigint) => positions.findLast(({ position }) => position <= replayed)?.at,
+    /** The newest recorded position. */
+    last: () => positions.at(-1),
+    isUp: () => isUp,
     /** The time against which the lag of a replica is measured. */
     referenceTime: () => (isUp ? performance.now() : lastSeen),
   }
@@ -81,23 +105,34 @@ interface Watch {
   readonly closing: AbortSignal
 }
 
-function watchReplica({ monitor, read }: ReplicaPools, { history, isCurrentTimeline, closing }: Watch) {
+function watchReplica({ monitor, read, openStandIn }: ReplicaPools, { history, isCurrentTimeline, closing }: Watch) {
   let isUp = false
   /** The replica has everything that the primary had at this time. */
   let upTo = Number.NEGATIVE_INFINITY
+  /** Kept while the primary is down, with what is kept of its reads. */
+  let standIn: Store | undefined
 
   const check = async () => {
     await history.ready
     const replayed = await positionOf(monitor, 'pg_last_wal_replay_lsn()', isCurrentTimeline)
     isUp = replayed !== undefined
     if (replayed !== undefined) upTo = Math.max(upTo, history.reachedAt(replayed) ?? upTo)
+    if (history.isUp()) standIn = undefined
   }
+  const has = (at: number) => isUp && upTo >= at
 
   return {
     read,
     done: repeat(closing, check),
     fail() {
       isUp = false
+    },
+    /** The replica in place of the primary; undefined if it lacks anything that the primary had at a time. Asks it, if that is not known. */
+    async standIn(at: number): Promise<Store | undefined> {
+      if (!has(at)) await check()
+      if (!has(at)) return undefined
+      standIn ??= openStandIn()
+      return standIn
     },
     isCurrent: () => isUp && history.referenceTime() - upTo <= MAX_LAG_MS,
   }

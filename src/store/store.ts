@@ -39,7 +39,22 @@ export interface Store {
   readonly freeBytes: (() => number) | undefined
   /** Whether the primary server is up; PostgreSQL only. */
   readonly primary?: PrimaryHealth
+  /**
+   * A replica to read from in place of the primary, which is down: one that has everything the primary had when it last
+   * responded, at most `withinMs` ago. Undefined if there is none. Only with replicas.
+   */
+  readonly standIn?: (withinMs: number) => Promise<StandIn | undefined>
+  /** Whether it is a replica, so that nothing can be written. */
+  readonly isReplica?: true
   close(): Promise<void>
+}
+
+/** A replica in place of the primary. */
+export interface StandIn {
+  /** Its writes throw StoreUnavailableError. */
+  readonly store: Store
+  /** When the primary last responded, in milliseconds since 1970: the replica has everything up to then. */
+  readonly asOf: number
 }
 
 /** Whether a server is up. One that is slow, or refuses a statement, is up. */

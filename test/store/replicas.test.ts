@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { PASSWORD, visitor } from '../support/dashboard.ts'
 import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
@@ -77,10 +79,14 @@ testOnPostgres('a silent replica delays requests once and fails none', async () 
 testOnPostgres('reads continue while the primary is down, and everything recovers with it', async () => {
   const { url, token, unknown, primary } = await everything()
   await readFromReplica()
+  const ann = visitor(url)
+  await ann.signIn('ann')
   const load = startLoad(url + NEWEST, token)
   await load.more(50)
   const killed = performance.now()
   await primary.stop('immediate')
+  assert.match((await ann.get('/')).text, /This page is from a replica/)
+  assert.match((await visitor(url).signIn('ann')).text, /The primary database is away. Nothing was changed/)
   await Promise.all([sleep(2500), load.more(50)])
   const during = await load.stop()
   assertAll(during, 200)
@@ -97,6 +103,7 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   await until(async () => (await ask(url + NEWEST, token)).status === 200)
   assert.equal((await ask(url + NEWEST, unknown)).status, 200)
   assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true}' })
+  assert.doesNotMatch((await ann.get('/')).text, /replica/)
   await readFromReplica()
 })
 
@@ -163,6 +170,7 @@ async function startAll() {
   const proxy = await startProxy(server.port)
   const store = await open(primary.url, { busyTimeoutMs: 5000 })
   await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
+  await setPassword(store, 1, PASSWORD)
   const token = await newToken(store)
   const unknown = await newToken(store)
   await store.close()

@@ -9,6 +9,7 @@ export const displayPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/display',
+    changesCookiesOnly: true,
     handler({ form, site: { secure } }) {
       const cookies: string[] = []
       const theme = form.get('theme')
@@ -24,6 +25,7 @@ export const displayPages: readonly Page[] = [
   {
     method: 'POST',
     path: '/subject',
+    changesCookiesOnly: true,
     handler({ form, site: { secure }, viewer }) {
       const person = viewer.readable.find(({ id }) => String(id) === form.get('subject'))
       if (person === undefined) return redirect(safePath(form.get('back')))

@@ -1,0 +1,68 @@
+import { ApiError } from '../contract/errors.ts'
+import type { Store } from '../store/index.ts'
+import { unlessDown } from '../store/unless-down.ts'
+import { html, type Html, nothing } from './html.ts'
+import type { DashboardOptions } from './options.ts'
+import type { Viewer } from './page.ts'
+import { dateTime } from './text.ts'
+
+/** What the dashboard does while the primary database is away: pages are read from a replica, and nothing is changed. */
+
+/** Where a page is read from. */
+export interface PageSource {
+  readonly store: Store
+  /** If it is a replica: the time up to which it has everything. */
+  readonly asOf?: number
+}
+
+type Options = Pick<DashboardOptions, 'store' | 'config'>
+
+/** Reads a page from the primary, or from a replica while the primary is down. */
+export function readPage<Result>(options: Options, read: (source: PageSource) => Promise<Result>): Promise<Result> {
+  const { store } = options
+  if (store.primary === undefined || store.standIn === undefined) return read({ store })
+  return unlessDown(
+    store.primary,
+    () => read({ store }),
+    async () => {
+      const standIn = await findStandIn(options)
+      if (standIn === undefined) throw new PrimaryAwayError(false)
+      return read(standIn)
+    },
+  )
+}
+
+/** Throws PrimaryAwayError if the primary is down. */
+export async function requirePrimary(options: Options) {
+  if ((await options.store.primary?.checkIsDown()) !== true) return
+  throw new PrimaryAwayError((await findStandIn(options)) !== undefined)
+}
+
+async function findStandIn({ store, config }: Options) {
+  return store.standIn?.(config.primaryGrace)
+}
+
+const AWAY = 'The primary database is away. Nothing was changed.'
+
+/** Something needs the primary, which is down. Nothing was begun. */
+export class PrimaryAwayError extends ApiError {
+  constructor(isReadable: boolean) {
+    super(
+      'unavailable',
+      isReadable
+        ? `${AWAY} Signing in and changes work again when it is back; until then, pages can be read from a replica by those who are signed in`
+        : `${AWAY} Pages, signing in and changes work again when it is back`,
+    )
+  }
+}
+
+/** What pages say that were read from a replica. */
+export function awayBanner(viewer: Viewer): Html {
+  const { replicaAsOf } = viewer
+  if (replicaAsOf === undefined) return nothing
+  return html`
+    <div class="banner" role="note">
+      <p>The primary database is away. This page is from a replica, as of ${dateTime(viewer, replicaAsOf)}; nothing can be changed until it is back.</p>
+    </div>
+  `
+}

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import pg from 'pg'
+import { endGiven, listGiven } from '../../src/accounts/given-access.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
+import { allReads } from '../../src/accounts/reads.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
+import { type PostgresServer, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { startProxy } from '../support/proxy.ts'
+import { account, lockSession, partnership, trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { serve } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
+
+// engine: any
+
+/** A primary that holds records, and its replica, for all tests: each leaves both running. */
+let started: ReturnType<typeof startServers> | undefined
+const everything = () => (started ??= startServers())
+after(async () => {
+  const { primary, replica } = (await started) ?? {}
+  replica?.remove()
+  primary?.remove()
+})
+
+const NOTICE = /The primary database is away\. This page is from a replica, as of <time/
+const REFUSED = /The primary database is away\. Nothing was changed/
+const READABLE = /until then, pages can be read from a replica/
+
+testOnPostgres('pages come from a replica while the primary is away, and forms say why they wait', async () => {
+  const { primary, replica } = await everything()
+  const settings = { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '600' }
+  await using service = await serve(primary.url, { settings })
+  const [ann, ben, cas, left] = [visitor(service.url), visitor(service.url), visitor(service.url), visitor(service.url)]
+  for (const [somebody, name] of [
+    [ann, 'ann'],
+    [ben, 'ben'],
+    [cas, 'cas'],
+    [left, 'ann'],
+  ] as const) {
+    await until(async () => (await somebody.signIn(name)).status === 303)
+  }
+  await ben.post('/subject', { subject: '1' })
+  await cas.post('/subject', { subject: '1' })
+  assert.match((await cas.get('/training')).text, /Showing ann’s records/)
+  await inStore(primary, endAccessOfCas)
+  const ended = new Map(left.cookies)
+  await left.post('/signout')
+  for (const [name, value] of ended) left.cookies.set(name, value)
+  assert.doesNotMatch((await ann.get('/')).text, NOTICE)
+  await follow(primary, replica)
+
+  await using outage = await kill(primary)
+  for (const path of PAGES) assertRead(await ann.get(path), path)
+  for (const [path, content] of DOWNLOADS) {
+    const { status, text } = await ann.get(path)
+    assert.equal(status, 200, path)
+    assert.match(text, content)
+  }
+  assert.equal((await ann.get('/training/404')).status, 404)
+
+  // What was ended before stays so.
+  assert.match((await ben.get('/training')).text, /Showing ann’s records/)
+  assert.match((await cas.get('/training')).text, /The access to these records has ended/)
+  assert.deepEqual([(await left.get('/')).status, (await left.get('/')).to], [303, '/signin'])
+
+  for (const [path, fields] of FORMS) assertRefused(await ann.post(path, fields), path)
+  assertRefused(await visitor(service.url).signIn('ann'), 'sign-in')
+  assertRefused(await visitor(service.url).get('/signin'), 'the page of the sign-in')
+  assert.doesNotMatch((await visitor(service.url).get('/signin')).text, /<form/)
+  const asked = await ann.post('/keys', {}, { Accept: '*/*' })
+  assert.deepEqual([asked.status, JSON.parse(asked.text).code], [503, 'unavailable'])
+  // What only this browser keeps can be changed.
+  assert.equal((await ann.post('/display', { theme: 'dark' })).status, 303)
+  assert.equal(ann.cookies.get('theme'), 'dark')
+
+  await outage.end()
+  await backFor(ann)
+  assert.doesNotMatch((await ann.get('/settings')).text, /Lost/)
+  assert.doesNotMatch((await ann.get('/keys')).text, /Lost/)
+  assert.equal((await ann.post('/settings', { ...SETTINGS, displayName: 'Kept' })).status, 303)
+  assert.match((await ann.get('/settings')).text, /Kept/)
+  assert.equal((await visitor(service.url).signIn('ann')).status, 303)
+  assert.equal((await ann.post('/signout')).to, '/signin')
+  // What was read meanwhile is written later.
+  service.process.kill('SIGTERM')
+  await service.ended
+  const reads = await inStore(primary, store => Array.fromAsync(allReads(store, 1)))
+  assert.ok(reads.some(({ reader, kind }) => reader === 'ben' && kind === 'list'))
+})
+
+testOnPostgres('pages are read from a replica for the grace and no longer', async () => {
+  const { primary, replica } = await everything()
+  await using service = await serve(primary.url, {
+    settings: { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '4' },
+  })
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  await follow(primary, replica)
+  const killed = performance.now()
+  await using outage = await kill(primary)
+  assertRead(await ann.get('/'), '/')
+  await until(async () => (await ann.get('/')).status === 503)
+  assert.ok(performance.now() - killed > 2500)
+  const { text, headers } = await ann.get('/')
+  assert.equal(headers.get('Retry-After'), '1')
+  assert.match(text, REFUSED)
+  assert.doesNotMatch(text, READABLE)
+  await outage.end()
+  await backFor(ann)
+})
+
+testOnPostgres('a replica that lacks anything the primary had when it last responded is not read', async () => {
+  const { primary, replica } = await everything()
+  await using service = await serve(primary.url, {
+    settings: { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '600' },
+  })
+  const [ann, ended] = [visitor(service.url), visitor(service.url)]
+  await Promise.all([ann.signIn('ann'), ended.signIn('cas')])
+  await follow(primary, replica)
+  await query(replica, 'select pg_wal_replay_pause()')
+  await query(primary, 'delete from browser_session where account_id = 3')
+  assert.equal((await ended.get('/')).status, 303)
+  await noticed(primary)
+  await using outage = await kill(primary)
+  for (const one of [ann, ended, ann]) {
+    const { status, text } = await one.get('/')
+    assert.equal(status, 503)
+    assert.match(text, REFUSED)
+    assert.doesNotMatch(text, READABLE)
+  }
+  await query(replica, 'select pg_wal_replay_resume()')
+  await until(async () => (await ann.get('/')).status === 200)
+  assert.equal((await ended.get('/')).status, 303)
+  await outage.end()
+  await backFor(ann)
+})
+
+testOnPostgres('pages of a primary that is silent come from a replica, in time', async () => {
+  const { primary, replica } = await everything()
+  await using proxy = await startProxy(primary.port)
+  await using service = await serve(proxy.urlOf(primary.url), {
+    settings: { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '600' },
+  })
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  await follow(primary, replica)
+  await noticed(primary)
+  proxy.silence()
+  for (const path of PAGES) assertRead(await ann.get(path), path)
+  assertRefused(await ann.post('/settings', { ...SETTINGS, displayName: 'Lost' }), '/settings')
+  proxy.resume()
+  await backFor(ann)
+  assert.doesNotMatch((await ann.get('/settings')).text, /Lost/)
+})
+
+const PAGES = ['/', '/training', '/training/1', '/training/1?tab=json', '/programs', '/locks', '/locks/1'].concat([
+  '/lock-templates',
+  '/bests',
+  '/keys',
+  '/people',
+  '/settings',
+  '/keys/new',
+])
+
+const DOWNLOADS = [
+  ['/training.csv?range=all', /2026-02-16/],
+  ['/locks.ndjson', /Lock 1/],
+  ['/settings/export', /Session 1/],
+] as const
+
+const SETTINGS = { timeZone: 'UTC', units: 'metric' }
+
+const FORMS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['/settings', { ...SETTINGS, displayName: 'Lost' }],
+  ['/keys', { name: 'Lost', scope: 'dtt:read', expires: 'never' }],
+  ['/people/give', { username: 'cas', areas: 'dtt' }],
+  ['/settings/sessions', {}],
+  ['/confirm', { confirm: PASSWORD }],
+  ['/signout', {}],
+]
+
+function assertRead({ status, text, headers }: Seen, path: string) {
+  assert.equal(status, 200, path)
+  assert.match(text, NOTICE, path)
+  assert.equal(headers.get('Cache-Control'), 'no-store')
+}
+
+function assertRefused({ status, text, headers }: Seen, what: string) {
+  assert.deepEqual([status, headers.get('Retry-After')], [503, '1'], what)
+  assert.match(text, REFUSED, what)
+  assert.match(text, READABLE, what)
+}
+
+/** Stops a server as a crash would, until the outage ends. */
+async function kill(server: PostgresServer) {
+  await server.stop('immediate')
+  let isDown = true
+  const end = async () => {
+    if (isDown) await server.start()
+    isDown = false
+  }
+  return { end, [Symbol.asyncDispose]: end }
+}
+
+/** Waits until pages come from the primary again. */
+function backFor(somebody: Visitor) {
+  return until(async () => {
+    const { status, text } = await somebody.get('/')
+    return status === 200 && !NOTICE.test(text)
+  })
+}
+
+async function startServers() {
+  const primary = await sharedServer()
+  await inStore(primary, async store => {
+    await importArchive(
+      store,
+      archiveOf([...world, account(4, 'dan'), partnership(1, 3), trainingSession(1, 1), lockSession(1, 1)]),
+    )
+    for (const id of [1, 2, 3]) await setPassword(store, id, PASSWORD)
+  })
+  return { primary, replica: await startPostgres({ follows: primary }) }
+}
+
+async function endAccessOfCas(store: Store) {
+  const given = (await listGiven(store, 1, Date.now())).find(({ username }) => username === 'cas')
+  assert.ok(given !== undefined)
+  await endGiven(store, 1, given, Date.now())
+}
+
+async function inStore<Result>(server: PostgresServer, work: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await open(server.url, { busyTimeoutMs: 5000 })
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Waits until a replica has everything. */
+async function follow(primary: PostgresServer, replica: PostgresServer) {
+  const [row] = await query(primary, 'select pg_current_wal_lsn()::text as position')
+  await until(async () => {
+    const [at] = await query(
+      replica,
+      `select pg_last_wal_replay_lsn() >= '${String(row?.['position'])}' as "isReached"`,
+    )
+    return at?.['isReached'] === true
+  })
+}
+
+/** Waits until the service has asked the primary how far it is, after what was written. */
+async function noticed(primary: PostgresServer) {
+  const [{ now } = {}] = await query(primary, 'select clock_timestamp()::text as now')
+  await until(async () => {
+    const asked = await query(
+      primary,
+      `select 1 from pg_stat_activity where query like 'select pg_current_wal_%' and state = 'idle' and query_start > '${String(now)}'`,
+    )
+    return asked.length > 0
+  })
+}
+
+async function query(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: server.url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
