@@ -21,7 +21,7 @@ import type { Tables } from '../../src/store/tables.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { listReads } from '../../src/accounts/reads.ts'
 import { writeUsage } from '../../src/accounts/token-usage.ts'
-import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { createToken, replaceToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
 import { ask } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
@@ -240,6 +240,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const token = await createToken(store, request, now)
   await writeUsage(store, new Map([[1, now]]))
   await revokeToken(store, 1, now)
+  await replaceToken(store, 1, 2, now)
   const terms = { areas: ['dtt'], recordsFrom: 0, until: now + 60_000 } as const
   for (const username of ['cas', 'nobody']) await giveByName(store, { ownerId: 1, username }, terms, now)
   for (const access of await listGiven(store, 1, now)) {
