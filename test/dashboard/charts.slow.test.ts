@@ -10,8 +10,37 @@ import { startService } from '../support/service.ts'
 
 describe('every chart in a browser', needsChromium, () => {
   testDrawn('every chart')
+  testMarks({ colorScheme: 'light', width: 1440 })
   testMarks({ colorScheme: 'dark', width: 320 })
   for (const width of [320, 768, 1440]) testStill(width)
+
+  test('every lock has its timeline, however short it was', async () => {
+    const start = '2026-02-01T08:00:00Z'
+    const lengths = { '25 minutes': 25, '23 hours': 23 * 60, '24 hours': 24 * 60, '5 days': 5 * 24 * 60 }
+    const locks = Object.entries(lengths).map(([name, minutes], index) => {
+      const end = formatTimestamp(Date.parse(start) + minutes * 60_000)
+      return records.lockSession(index + 1, 1, {
+        name,
+        startDate: start,
+        endDate: end,
+        LockSegment: [
+          records.lockSegment(2 * index + 1, 'start', start, true),
+          records.lockSegment(2 * index + 2, 'unlocked', end, false),
+        ],
+      })
+    })
+    await using service = await startService([records.account(1, 'ann'), ...locks])
+    await allowSignIn(service, 'ann')
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url, 'ann')
+    for (const [index, name] of Object.keys(lengths).entries()) {
+      await page.goto(`${service.url}/locks/${index + 1}`)
+      await page.locator('.plot-timeline').scrollIntoViewIfNeeded()
+      await page.locator('.plot-timeline svg [data-mark=rect] rect').first().waitFor()
+      assert.deepEqual(browser.problems, [], name)
+    }
+  })
 
   test('a chart with one point shows it, and one without data says so', async () => {
     const today = formatTimestamp(Math.floor((Date.now() - DAY_MS) / 1000) * 1000)

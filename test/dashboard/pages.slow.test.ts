@@ -3,8 +3,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { makeFolder } from '../support/command.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
-import { paths, testAccessible, testLargeText, testLongNames, testPaper, testWidth } from '../support/pages.ts'
+import { sampleService, signIn, startSession } from '../support/dashboard.ts'
+import {
+  assertClean,
+  paths,
+  testAccessible,
+  testLargeText,
+  testLongNames,
+  testPaper,
+  testWidth,
+} from '../support/pages.ts'
 
 describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)
@@ -13,6 +21,56 @@ describe('every page in a browser', needsChromium, () => {
   testPaper(paths)
   for (const width of [320, 1440]) testLongNames(width, paths)
   for (const width of [768, 1440]) testLargeText(width, paths)
+
+  test('every page is there without scripts', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage({ javaScriptEnabled: false })
+    const { page } = browser
+    await startSession(page, service.url)
+    for (const path of paths) {
+      const response = await page.goto(service.url + path)
+      assert.equal(response?.status(), 200, path)
+    }
+    assertClean(browser, service)
+  })
+
+  test('a key turns on discreet mode, which stays on', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/locks/43`)
+    await page.getByRole('heading', { name: 'Long random lock' }).waitFor()
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Lock 43' }).waitFor()
+    assert.doesNotMatch(await page.content(), /Long random lock|alex|robin/)
+    await page.goto(`${service.url}/settings`)
+    assert.equal(await page.getByRole('button', { name: 'Discreet' }).first().getAttribute('aria-pressed'), 'true')
+    // Typing is not a shortcut.
+    await page.getByLabel('Current password').pressSequentially('ddd')
+    assert.equal(await page.getByLabel('Current password').inputValue(), 'ddd')
+
+    await page.locator('.account > summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).first().click()
+    await page.waitForURL(/signin/)
+    await signIn(page, service.url)
+    await page.goto(`${service.url}/locks/43`)
+    await page.getByRole('heading', { name: 'Lock 43' }).waitFor()
+    await page.keyboard.press('d')
+    await page.getByRole('heading', { name: 'Long random lock' }).waitFor()
+    assertClean(browser, service)
+  })
+
+  test("the picker shows a partner's records", async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/lock-templates`)
+    await page.getByLabel('Records of').selectOption('robin')
+    await page.getByText('Two day lock').waitFor()
+    assertClean(browser, service)
+  })
 
   test('the demo signs in with one click', async () => {
     await using folder = await makeFolder()

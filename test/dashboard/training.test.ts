@@ -345,9 +345,6 @@ test('days are those of the zone of the account', async () => {
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
 })
 
-// The processor time, including reading the response: wall-clock time says little on a busy machine.
-// bench/pages.ts has the times.
-
 test('the week on the overview is the one of the status and of the statistics', async () => {
   await using service = await sampleService()
   const alex = visitor(service.url)

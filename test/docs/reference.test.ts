@@ -5,7 +5,7 @@ import { errors } from '../../src/contract/errors.ts'
 import { openapi } from '../../src/openapi/document.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
-import { referencePaths, testReference } from '../support/reference.ts'
+import { referencePaths } from '../support/reference.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -125,8 +125,6 @@ describe('the reference', () => {
     await page.waitForURL(`${service.url}/signin`)
     assert.deepEqual(browser.problems, [])
   })
-
-  testReference('light', 320, ['/docs', '/docs/lock-sessions'], () => service)
 })
 
 function get({ url }: TestService, path: string, headers: Record<string, string> = {}) {

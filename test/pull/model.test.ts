@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { postgresUrl } from '../support/databases.ts'
 import { checkSchedules, runSchedule } from '../support/sources/model-runs.ts'
 
+// The slow tests run many.
 test('after any schedule of changes, failures and stops, an undisturbed full round makes the store equal to the source', () =>
-  checkSchedules(postgresUrl === undefined ? 12 : 5))
+  checkSchedules(postgresUrl === undefined ? 3 : 5))
 
 test('a record that did not answer in one round is found gone when the source has removed it', () => {
   const program = { does: 'add', kind: 'training-template', ageHours: 0, isMine: true, isOpen: false } as const

@@ -38,7 +38,7 @@ test('reads are answered while a write waits for the disk, which is not acknowle
   }
   await using running = folder.start(['serve', '--port', '0'], { env: gate.env })
   const [, url = ''] = await running.says(/Listening on (\S+)/)
-  const signal = AbortSignal.timeout(30_000)
+  const signal = AbortSignal.timeout(300_000)
   const signIn = (password = PASSWORD) =>
     fetch(`${url}/signin`, {
       method: 'POST',

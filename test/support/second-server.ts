@@ -2,7 +2,7 @@ import { readConfig } from '../../src/config.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { startService } from '../../src/cli/service.ts'
 import type { Service, ServiceOptions } from '../../src/http/server.ts'
-import type { TestService } from './service.ts'
+import { onBusyMachine, type TestService } from './service.ts'
 
 /** A second server on the store of a service, with other settings or a wrapped store. */
 export interface SecondServer extends Service, AsyncDisposable {
@@ -15,8 +15,7 @@ export async function startSecondServer(
   { store = service.store, ...more }: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
 ): Promise<SecondServer> {
   const log: string[] = []
-  // On a busy machine any event loop can lag.
-  const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0', ...settings })
+  const config = readConfig({ ...onBusyMachine, ...settings })
   const again = await startService({ store, config, ...more, log: makeLog(text => log.push(text), config.accessLog) })
   return { ...again, log, [Symbol.asyncDispose]: () => again.close() }
 }

@@ -43,6 +43,15 @@ export interface Answer {
 /** Settings for tests that send more requests, or fail more often, than the limits allow, or that keep the process busy. */
 export const unlimited = { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
 
+/** Settings for tests, where a busy machine may stop any process for seconds: the event loop lags, and clients are slow. */
+export const onBusyMachine = {
+  LOCKSTEP_PORT: '0',
+  LOCKSTEP_OVERLOAD_LAG: '0',
+  LOCKSTEP_KEEP_ALIVE: '60',
+  LOCKSTEP_HEADERS_TIMEOUT: '60',
+  LOCKSTEP_REQUEST_TIMEOUT: '120',
+}
+
 /** Starts a service on a store of its own, or on the store of another service, as a second process would. */
 export async function startService(
   lines: readonly object[] = [],
@@ -53,8 +62,7 @@ export async function startService(
   const databaseUrl = other?.databaseUrl ?? database?.url ?? ''
   const store = await open(databaseUrl, { busyTimeoutMs: 1000, connectTimeoutMs: 30_000 })
   const log: string[] = []
-  // A test keeps the process of its service busy itself.
-  const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0', ...settings })
+  const config = readConfig({ ...onBusyMachine, ...settings })
   const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
   const tokens = new Map<string, string>()
 
