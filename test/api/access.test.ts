@@ -9,6 +9,7 @@ import {
   lockDevice,
   lockSession,
   lockTemplate,
+  oneForEachEndpoint,
   trainingDevice,
   trainingSession,
   trainingTemplate,
@@ -22,15 +23,7 @@ const endpoints: readonly Endpoint[] = Object.values(api)
 const requests = endpoints.map(endpoint => ({ endpoint, path: endpoint.path.replace(':id', '1') }))
 
 /** Every endpoint has a record of Ann's to return. Ben may read it, Cas may not. */
-const annsWorld: readonly object[] = [
-  ...world,
-  lockTemplate(1, 1),
-  lockSession(1, 1, { isActive: true }, { templateId: 1 }),
-  trainingTemplate(1, 1, { isActive: true }),
-  trainingSession(1, 1),
-  lockDevice(1, 1),
-  trainingDevice(1, 1),
-]
+const annsWorld: readonly object[] = [...world, ...oneForEachEndpoint]
 
 const start = (lines: readonly object[] = annsWorld) => startService(lines, unlimited)
 
@@ -171,7 +164,7 @@ const owners = requests.flatMap(({ endpoint, path }) =>
 test('naming a stranger, no account or an impossible identifier is refused with the same message', async () => {
   await using service = await start()
   const [ben, cas] = [await service.token('ben'), await service.token('cas')]
-  assert.equal(owners.length, 28)
+  assert.ok(owners.length > 0)
   for (const { path, name } of owners) {
     assert.equal((await service.fetch(`${path}?${name}=1`, ben)).status, 200, path)
     const refusals = []
@@ -189,7 +182,7 @@ const byId = endpoints.filter(({ path }) => path.endsWith('/:id')).map(({ path }
 test('a path segment that is not an identifier is an invalid parameter', async () => {
   await using service = await start()
   const token = await service.token('ann')
-  assert.equal(byId.length, 7)
+  assert.ok(byId.length > 0)
   for (const path of byId) {
     assertRefused(await service.fetch(`${path}/x`, token), 400, 'invalid_parameter', {
       error: 'id must be an integer of 1 or more',

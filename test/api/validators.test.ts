@@ -12,6 +12,7 @@ import {
   lockDevice,
   lockSession,
   lockTemplate,
+  oneForEachEndpoint,
   trainingDevice,
   trainingSession,
   trainingTemplate,
@@ -19,15 +20,7 @@ import {
 } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
-const annsWorld: readonly object[] = [
-  ...world,
-  lockTemplate(1, 1),
-  lockSession(1, 1, { isActive: true }, { templateId: 1 }),
-  trainingTemplate(1, 1, { isActive: true }),
-  trainingSession(1, 1),
-  lockDevice(1, 1),
-  trainingDevice(1, 1),
-]
+const annsWorld: readonly object[] = [...world, ...oneForEachEndpoint]
 
 const paths = Object.values<Endpoint>(api).map(({ path }) => path.replace(':id', '1'))
 

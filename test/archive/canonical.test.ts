@@ -12,7 +12,7 @@ import { accountText } from '../../src/contract/people.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
-import { account, partnership } from '../support/records.ts'
+import { account, partnership, pathOf } from '../support/records.ts'
 import { testOn } from '../support/databases.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -151,15 +151,6 @@ test('only equal documents have the same hash', () => {
 })
 
 test('the API sends what was imported, byte for byte', async () => {
-  const paths: Readonly<Record<string, string>> = {
-    account: '/api/v1/users',
-    'lock-template': '/api/v1/lkbx/templates',
-    'lock-device': '/api/v1/lkbx',
-    'training-device': '/api/v1/dtt',
-    'training-template': '/api/v1/dtt/templates',
-    'lock-session': '/api/v1/lkbx/sessions',
-    'training-session': '/api/v1/dtt/sessions',
-  }
   await fc.assert(
     fc.asyncProperty(archives(), async archive => {
       // A reader to whom everybody gives access; none of the random names has this form.
@@ -172,12 +163,12 @@ test('the API sends what was imported, byte for byte', async () => {
       for (const kind of recordKinds) {
         for (const line of lines.filter(({ kind: name }) => name === kind.name)) {
           const row = readLine(kind, line)
-          const { text } = await service.fetch(`${paths[kind.name]}/${row['id']}`, token)
+          const { text } = await service.fetch(`${pathOf[kind.name]}/${row['id']}`, token)
           assert.equal(text, `{"ok":true,"data":${row['document']}}`)
         }
       }
     }),
-    { numRuns: 8 },
+    { numRuns: 5 },
   )
 })
 
@@ -191,7 +182,7 @@ test('export, import into an empty store and export again gives the same bytes',
       // The line of the source has nothing that the export lacks, so importing it changes nothing.
       assert.deepEqual(totals(await copy.import(archive)).unchanged, archive.length)
     }),
-    { numRuns: 25 },
+    { numRuns: 10 },
   )
 })
 

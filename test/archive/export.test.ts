@@ -8,27 +8,13 @@ import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { bytesOf, cut, openStore } from '../support/archives.ts'
-import {
-  account,
-  lockDevice,
-  lockSession,
-  lockTemplate,
-  partnership,
-  trainingDevice,
-  trainingSession,
-  trainingTemplate,
-} from '../support/records.ts'
+import { account, lockDevice, lockSession, oneOfEach, partnership, trainingSession } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 /** Two linked accounts and a stranger, each with a record of every kind, in no order. */
 const records = (owner: number) => [
   trainingSession(owner * 100 + 1, owner),
-  trainingSession(owner + 1, owner),
-  lockSession(owner + 1, owner, {}, { templateId: 2 }),
-  trainingTemplate(owner + 1, owner),
-  trainingDevice(owner + 1, owner),
-  lockDevice(owner + 1, owner),
-  lockTemplate(owner + 1, owner),
+  ...oneOfEach(owner + 1, owner, [lockSession(owner + 1, owner, {}, { templateId: 2 })]).toReversed(),
 ]
 const people = [account(30, 'cas'), account(2, 'ben'), account(1, 'ann')]
 const links = [partnership(2, 1), partnership(1, 30), partnership(1, 2)]

@@ -14,6 +14,7 @@ import {
   lockSession,
   lockTemplate,
   partnership,
+  pathOf,
   templateSegment,
   trainerSegment,
   trainingDevice,
@@ -22,16 +23,6 @@ import {
   world,
 } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
-
-const pathOf: Readonly<Record<string, string>> = {
-  account: '/api/v1/users',
-  'lock-template': '/api/v1/lkbx/templates',
-  'lock-device': '/api/v1/lkbx',
-  'training-device': '/api/v1/dtt',
-  'training-template': '/api/v1/dtt/templates',
-  'lock-session': '/api/v1/lkbx/sessions',
-  'training-session': '/api/v1/dtt/sessions',
-}
 
 const complete = {
   account: {

@@ -4,6 +4,7 @@ import { CompiledQuery, sql } from '../../src/vendor/kysely.js'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { compile, type Query } from '../../src/store/query.ts'
+import { type RecordName, recordTables } from '../../src/store/tables.ts'
 import { account, oneOfEach } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -208,6 +209,17 @@ function tokenOf(owners: number): Promise<string> {
   return token
 }
 
+/** Columns that filters compare. */
+const OWN: Partial<Record<RecordName, Readonly<Record<string, string>>>> = {
+  training_template: { is_public: 'n % 7 = 0', is_active: 'n % 50 = 0' },
+  lock_session: {
+    lock_state: "iif(n % 50 = 0, 'locked', 'completed')",
+    is_active: 'n % 50 < 2',
+    template_id: '1',
+  },
+  training_session: { passed: 'n % 3 = 0' },
+}
+
 /** Enough rows to notice a scan: copies of one record of each kind, spread over the accounts. */
 async function fill() {
   const one = ROWS + 1
@@ -228,19 +240,7 @@ async function fill() {
       owners => `insert into partnership (owner_id, partner_id)
         select n, ${owners} from numbers where n <= ${owners} and n <> ${owners}`,
     ),
-    await copies('lock_template', { id, owner_id, at }),
-    await copies('lock_device', { id, owner_id }),
-    await copies('training_device', { id, owner_id }),
-    await copies('training_template', { id, owner_id, at, is_public: 'n % 7 = 0', is_active: 'n % 50 = 0' }),
-    await copies('lock_session', {
-      id,
-      owner_id,
-      at,
-      lock_state: "iif(n % 50 = 0, 'locked', 'completed')",
-      is_active: 'n % 50 < 2',
-      template_id: '1',
-    }),
-    await copies('training_session', { id, owner_id, at, passed: 'n % 3 = 0' }),
+    ...(await Promise.all(recordTables.map(table => copies(table, { id, owner_id, at, ...OWN[table] })))),
   ]
   const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${ROWS}) `
   await store.db.transaction().execute(async db => {

@@ -3,20 +3,9 @@ import type { Store } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { addresses } from './addresses.ts'
 import { startSecondServer } from './second-server.ts'
-import {
-  lockDevice,
-  lockSession,
-  lockTemplate,
-  trainingDevice,
-  trainingSession,
-  trainingTemplate,
-  world,
-} from './records.ts'
+import { makers, trainingTemplate, world } from './records.ts'
 import { unlimited } from './service.ts'
 import { ask } from './serving.ts'
-
-/** Functions that make a record of each kind. */
-export const makers = [lockTemplate, lockDevice, lockSession, trainingTemplate, trainingDevice, trainingSession]
 
 /** Records of each kind of three accounts, of which the second reads the first. */
 export const records: readonly object[] = [

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { sql } from '../../src/vendor/kysely.js'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import type { Store } from '../../src/store/index.ts'
-import { makers, records } from './all-responses.ts'
-import { lockDevice, lockSession, lockTemplate, trainingSession, trainingTemplate } from './records.ts'
+import { records } from './all-responses.ts'
+import { lockDevice, lockSession, lockTemplate, makers, trainingSession, trainingTemplate } from './records.ts'
 import { archiveOf } from './service.ts'
 
 const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')

@@ -1,3 +1,5 @@
+import { sourceLists } from '../../src/pull/lists.ts'
+
 /** Lines of an archive with default values; a test passes the values that matter to it. */
 
 export const account = (id: number, username: string, more: object = {}) => ({
@@ -154,15 +156,27 @@ export const trainingDevice = (id: number, ownerId: number, more: object = {}) =
   },
 })
 
-/** A record of each kind that an account owns, with the same identifier. */
-export const oneOfEach = (id: number, ownerId: number): object[] => [
-  lockTemplate(id, ownerId),
-  lockDevice(id, ownerId),
-  lockSession(id, ownerId),
-  trainingTemplate(id, ownerId),
-  trainingDevice(id, ownerId),
-  trainingSession(id, ownerId),
-]
+/** Functions that make a record of each kind that an account owns. */
+export const makers = [lockTemplate, lockDevice, lockSession, trainingTemplate, trainingDevice, trainingSession]
+
+/** A record of each kind that an account owns, with the same identifier, or the one that is given. */
+export const oneOfEach = (id: number, ownerId: number, given: readonly { readonly kind: string }[] = []): object[] =>
+  makers.map(make => {
+    const record = make(id, ownerId)
+    return given.find(({ kind }) => kind === record.kind) ?? record
+  })
+
+/** A record of each kind of Ann's, for each endpoint to return. */
+export const oneForEachEndpoint = oneOfEach(1, 1, [
+  lockSession(1, 1, { isActive: true }, { templateId: 1 }),
+  trainingTemplate(1, 1, { isActive: true }),
+])
 
 /** A small world: Ann, her partner Ben who may read her records, and Cas, a stranger to both. */
 export const world: readonly object[] = [account(1, 'ann'), account(2, 'ben'), account(3, 'cas'), partnership(1, 2)]
+
+/** Where the API has the records of each kind. */
+export const pathOf: Readonly<Record<string, string>> = {
+  account: '/api/v1/users',
+  ...Object.fromEntries(sourceLists.map(({ kind, path }) => [kind, `/api/v1${path}`])),
+}
