@@ -171,6 +171,8 @@ async function explainAll(ownerCounts: readonly number[]) {
     const queries = new Map<Query<never, unknown>, { values: object; address: string }>()
     for (const address of addresses(values, ['1'])) {
       if (!isOfRecords(address) || (address.includes('offset') && address.includes('cursor'))) continue
+      // The log of reads is written meanwhile, and any index does while it is short; the queries of the dashboard are below.
+      if (address.startsWith('/api/v1/me/access')) continue
       asked.length = 0
       const limited = /[?]/.test(address) ? `${address}&limit=${LIMIT}` : address
       const { status, text } = await ask(
