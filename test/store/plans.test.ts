@@ -10,6 +10,17 @@ import { startService, unlimited } from '../support/service.ts'
 
 // engine: sqlite
 
+/** Columns that filters compare. */
+const OWN: Partial<Record<RecordName, Readonly<Record<string, string>>>> = {
+  training_template: { is_public: 'n % 7 = 0', is_active: 'n % 50 = 0' },
+  lock_session: {
+    lock_state: "iif(n % 50 = 0, 'locked', 'completed')",
+    is_active: 'n % 50 < 2',
+    template_id: '1',
+  },
+  training_session: { passed: 'n % 3 = 0' },
+}
+
 /** Rows of each kind in the store, over as many accounts. */
 const ROWS = 12_000
 const ACCOUNTS = 400
@@ -207,17 +218,6 @@ function tokenOf(owners: number): Promise<string> {
   const token = known ?? service.token(`user-${owners}`)
   tokens.set(owners, token)
   return token
-}
-
-/** Columns that filters compare. */
-const OWN: Partial<Record<RecordName, Readonly<Record<string, string>>>> = {
-  training_template: { is_public: 'n % 7 = 0', is_active: 'n % 50 = 0' },
-  lock_session: {
-    lock_state: "iif(n % 50 = 0, 'locked', 'completed')",
-    is_active: 'n % 50 < 2',
-    template_id: '1',
-  },
-  training_session: { passed: 'n % 3 = 0' },
 }
 
 /** Enough rows to notice a scan: copies of one record of each kind, spread over the accounts. */
