@@ -5,16 +5,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { mintToken } from '../../src/accounts/tokens.ts'
 import { assertRefused, idsOf, withoutRequest } from '../support/answers.ts'
-import {
-  lockDevice,
-  lockSession,
-  lockTemplate,
-  oneForEachEndpoint,
-  trainingDevice,
-  trainingSession,
-  trainingTemplate,
-  world,
-} from '../support/records.ts'
+import { oneForEachEndpoint, world } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 const endpoints: readonly Endpoint[] = Object.values(api)
