@@ -12,10 +12,18 @@ export interface SecondServer extends Service, AsyncDisposable {
 export async function startSecondServer(
   service: Pick<TestService, 'store'>,
   settings: Readonly<Record<string, string>> = {},
-  { store = service.store, ...more }: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
+  options: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
 ): Promise<SecondServer> {
   const log: string[] = []
-  const config = readConfig({ ...onBusyMachine, ...settings })
-  const again = await startService({ store, config, ...more, log: makeLog(text => log.push(text), config.accessLog) })
+  // A store of its own is there to see, or hold up, every read.
+  const kept = options.store === undefined ? {} : { LOCKSTEP_PAGE_CACHE: '0' }
+  const config = readConfig({ ...onBusyMachine, ...kept, ...settings })
+  const { store } = service
+  const again = await startService({
+    store,
+    config,
+    ...options,
+    log: makeLog(text => log.push(text), config.accessLog),
+  })
   return { ...again, log, [Symbol.asyncDispose]: () => again.close() }
 }
