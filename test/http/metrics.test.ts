@@ -103,7 +103,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   {
     await using again = await startSecondServer(
       service,
-      { LOCKSTEP_RATE_LIMIT: '6', LOCKSTEP_FAILURE_LIMIT: '3' },
+      { LOCKSTEP_RATE_LIMIT: '6', LOCKSTEP_FAILURE_LIMIT: '3', LOCKSTEP_PAGE_CACHE: '0' },
       { metrics },
     )
     const ask = (target: string, ...headers: readonly string[]) =>
