@@ -10,7 +10,7 @@ import { countedUntil, daysOf } from '../stats/status.ts'
 import { lockStatistics, withoutPractice } from '../stats/lock-statistics.ts'
 import { lockHistory } from '../stats/lock-queries.ts'
 import { streaksOf } from '../stats/streaks.ts'
-import { filtered } from '../stats/training.ts'
+import { filteredInParts } from '../stats/training.ts'
 import { allTrainings } from '../stats/training-rows.ts'
 import { type TrainingStatistics, trainingStatistics } from '../stats/training-statistics.ts'
 import { inTurns } from '../stats/turns.ts'
@@ -23,7 +23,10 @@ export const handlers: Handlers<typeof statistics> = {
   async getTrainingStatistics(caller, params) {
     const { store, now } = caller
     const { access, range, clock, buckets, known, reads } = await readScope(caller, 'dtt', params)
-    const sessions = filtered(await allTrainings(store, access), { kind: params.type, program: params.programId })
+    const all = await allTrainings(store, access)
+    const [sessions] = await inTurns(all, [
+      () => filteredInParts(all, { kind: params.type, program: params.programId }),
+    ])
     const [sums, streak] = await inTurns(sessions, [
       () => trainingStatistics(sessions, buckets, clock, params.type),
       () => streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock),

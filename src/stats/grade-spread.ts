@@ -1,6 +1,7 @@
 import { GradeCounts } from './grades.ts'
 import { periodNear, type Periods } from './periods.ts'
 import { meanGrade, type SessionStats } from './training.ts'
+import { atOnce, PART, type Parts } from './turns.ts'
 
 /** The grades of the sessions of some time: the middle one, and those that a tenth lies below or above. */
 export interface GradeSpread {
@@ -16,9 +17,16 @@ export function gradeSpreads(
   periods: Periods,
   kind?: string,
 ): readonly (GradeSpread | null)[] {
-  const known = computed.getOrInsertComputed(sessions, () => new WeakMap())
-  const spreads = known.getOrInsertComputed(periods, () => spreadsByKind(sessions, periods))
+  const spreads = atOnce(spreadsInParts(sessions, periods))
   return spreads.get(kind) ?? Array.from({ length: periods.length - 1 }, () => null)
+}
+
+/** Those of all kinds, which are kept. */
+export function* spreadsInParts(sessions: readonly SessionStats[], periods: Periods): Parts<SpreadsByKind> {
+  const known = computed.getOrInsertComputed(sessions, () => new WeakMap())
+  const spreads = known.get(periods) ?? (yield* spreadsByKind(sessions, periods))
+  known.set(periods, spreads)
+  return spreads
 }
 
 type SpreadsByKind = ReadonlyMap<string | undefined, readonly (GradeSpread | null)[]>
@@ -27,7 +35,7 @@ type SpreadsByKind = ReadonlyMap<string | undefined, readonly (GradeSpread | nul
 const computed = new WeakMap<readonly SessionStats[], WeakMap<Periods, SpreadsByKind>>()
 
 /** The spreads of the grades of all segments, under `undefined`, and of each kind. */
-function spreadsByKind(sessions: readonly SessionStats[], periods: Periods): SpreadsByKind {
+function* spreadsByKind(sessions: readonly SessionStats[], periods: Periods): Parts<SpreadsByKind> {
   const counts = new Map<string | undefined, (GradeCounts | undefined)[]>([[undefined, []]])
   const add = (kind: string | undefined, index: number, grade: number) => {
     const byPeriod = counts.getOrInsertComputed(kind, () => [])
@@ -35,7 +43,9 @@ function spreadsByKind(sessions: readonly SessionStats[], periods: Periods): Spr
     count.add(grade)
   }
   let index = -1
+  let seen = 0
   for (const { at, grade, kinds } of sessions) {
+    if ((seen += 1) % PART === 0) yield
     index = periodNear(index, at, periods)
     if (index === -1) continue
     if (grade !== null) add(undefined, index, grade)

@@ -1,5 +1,6 @@
 import { mean } from '../contract/numbers.ts'
 import { groupByPeriod, lastPeriods, type Periods } from './periods.ts'
+import { atOnce, PART, type Parts } from './turns.ts'
 
 /** Segments of one kind within a session. */
 export interface KindStats {
@@ -78,14 +79,18 @@ export interface KindTotals extends Rate {
 
 /** Segments by kind, the most frequent first. Those of a list of sessions are kept. */
 export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): readonly KindTotals[] {
-  return kindTotals.getOrInsertComputed(sessions, computeTotalsByKind)
+  return atOnce(totalsByKindInParts(sessions))
 }
 
 const kindTotals = new WeakMap<readonly Pick<SessionStats, 'kinds'>[], readonly KindTotals[]>()
 
-function computeTotalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): KindTotals[] {
+export function* totalsByKindInParts(sessions: readonly Pick<SessionStats, 'kinds'>[]): Parts<readonly KindTotals[]> {
+  const known = kindTotals.get(sessions)
+  if (known !== undefined) return known
   const totals = new Map<string, { passed: number; total: number; grades: number; graded: number }>()
+  let seen = 0
   for (const session of sessions) {
+    if ((seen += 1) % PART === 0) yield
     for (const { kind, segments, passed, gradeSum, graded } of session.kinds) {
       let sums = totals.get(kind)
       if (sums === undefined) totals.set(kind, (sums = { passed: 0, total: 0, grades: 0, graded: 0 }))
@@ -95,9 +100,11 @@ function computeTotalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): 
       sums.graded += graded
     }
   }
-  return [...totals]
+  const byKind = [...totals]
     .map(([kind, { passed, total, grades, graded }]) => ({ kind, passed, total, grade: mean(grades, graded) }))
     .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
+  kindTotals.set(sessions, byKind)
+  return byKind
 }
 
 /** Totals over sessions. */
@@ -229,34 +236,43 @@ export interface Filters {
  * filter comes again, it is the same list, so that what was computed for it is used again.
  */
 export function filtered(sessions: readonly SessionStats[], filters: Filters): readonly SessionStats[] {
+  return atOnce(filteredInParts(sessions, filters))
+}
+
+export function* filteredInParts(sessions: readonly SessionStats[], filters: Filters): Parts<readonly SessionStats[]> {
   const { kind, program, passed } = filters
   if (kind === undefined && program === undefined && passed === undefined) return sessions
   const last = lastFiltered.get(sessions)
   if (last !== undefined && last.kind === kind && last.program === program && last.passed === passed)
     return last.fitting
-  const fitting = fittingSessions(sessions, filters)
+  const fitting = yield* fittingSessions(sessions, filters)
   lastFiltered.set(sessions, { kind, program, passed, fitting })
   return fitting
 }
 
 const lastFiltered = new WeakMap<readonly SessionStats[], Filters & { readonly fitting: readonly SessionStats[] }>()
 
-function fittingSessions(sessions: readonly SessionStats[], { kind, program, passed }: Filters): SessionStats[] {
-  const fitting = sessions.filter(
-    session =>
-      (program === undefined || session.program === program) && (passed === undefined || session.passed === passed),
-  )
-  if (kind === undefined) return fitting
-  return fitting.flatMap(session => {
-    const results = session.kinds.find(one => one.kind === kind)
-    if (results === undefined) return []
-    const { id, at, passed, program, approximate } = session
-    const { segments, reps, distance } = results
-    // Field by field: a spread of so many objects takes ten times as long.
-    return [
-      { id, at, passed, program, segments, grade: meanGrade(results), reps, distance, approximate, kinds: [results] },
-    ]
-  })
+function* fittingSessions(sessions: readonly SessionStats[], filters: Filters): Parts<SessionStats[]> {
+  const fitting: SessionStats[] = []
+  let seen = 0
+  for (const session of sessions) {
+    if ((seen += 1) % PART === 0) yield
+    if (filters.program !== undefined && session.program !== filters.program) continue
+    if (filters.passed !== undefined && session.passed !== filters.passed) continue
+    const fits = filters.kind === undefined ? session : withKind(session, filters.kind)
+    if (fits !== undefined) fitting.push(fits)
+  }
+  return fitting
+}
+
+/** A session reduced to its segments of a kind; undefined if it has none. */
+function withKind(session: SessionStats, kind: string): SessionStats | undefined {
+  const results = session.kinds.find(one => one.kind === kind)
+  if (results === undefined) return undefined
+  const { id, at, passed, program, approximate } = session
+  const { segments, reps, distance } = results
+  // Field by field: a spread of so many objects takes ten times as long.
+  return { id, at, passed, program, segments, grade: meanGrade(results), reps, distance, approximate, kinds: [results] }
 }
 
 /** The results of a session that are summed. */

@@ -5,12 +5,14 @@ import { csv } from '../csv.ts'
 import { keptTrainings } from '../../stats/kept-history.ts'
 import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/training-queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
-import { gradeSpreads } from '../../stats/grade-spread.ts'
+import { spreadsInParts } from '../../stats/grade-spread.ts'
 import {
   filtered,
+  filteredInParts,
   sessionsBetween,
   type SessionStats,
   totalsByKind,
+  totalsByKindInParts,
   totalsByPeriod,
   totalsOf,
 } from '../../stats/training.ts'
@@ -43,7 +45,11 @@ async function showTraining(visit: Visit) {
     readPrograms(visit),
   ])
   const within = span === undefined ? history : sessionsBetween(history, span.from, span.to)
-  const sessions = filtered(within, filters)
+  const [, sessions] = await inTurns(within, [
+    // The filters show the kinds.
+    () => totalsByKindInParts(within),
+    () => filteredInParts(within, filters),
+  ])
   const bar = filterBar(visit, filters, programs, within)
   if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
     return view({ section: 'training', title: 'Training', body: noTraining })
@@ -108,9 +114,9 @@ async function summarize({ timeZone }: Viewer, { sessions, from, to }: Shown): P
   const weeks = periodsBetween('week', from, to - 1, timeZone)
   await inTurns(sessions, [
     () => totalsOf(sessions),
-    () => totalsByKind(sessions),
+    () => totalsByKindInParts(sessions),
     () => totalsByPeriod(sessions, weeks),
-    () => gradeSpreads(sessions, weeks),
+    () => spreadsInParts(sessions, weeks),
   ])
 }
 
