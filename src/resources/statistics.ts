@@ -6,11 +6,11 @@ import { type RangeParams, readRange, type statistics, type StatisticsSources } 
 import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
-import { countedUntil, daysOf } from '../stats/status.ts'
+import { countedUntil, daysInParts } from '../stats/status.ts'
 import { lockStatistics, withoutPractice } from '../stats/lock-statistics.ts'
 import { lockHistory } from '../stats/lock-queries.ts'
 import { streaksOf } from '../stats/streaks.ts'
-import { filteredInParts } from '../stats/training.ts'
+import { filtered } from '../stats/training.ts'
 import { allTrainings } from '../stats/training-rows.ts'
 import { type TrainingStatistics, trainingStatistics } from '../stats/training-statistics.ts'
 import { inTurns } from '../stats/turns.ts'
@@ -24,13 +24,12 @@ export const handlers: Handlers<typeof statistics> = {
     const { store, now } = caller
     const { access, range, clock, buckets, known, reads } = await readScope(caller, 'dtt', params)
     const all = await allTrainings(store, access)
-    const [sessions] = await inTurns(all, [
-      () => filteredInParts(all, { kind: params.type, program: params.programId }),
-    ])
-    const [sums, streak] = await inTurns(sessions, [
+    const sessions = await filtered(all, { kind: params.type, program: params.programId })
+    const [sums, days] = await inTurns(
       () => trainingStatistics(sessions, buckets, clock, params.type),
-      () => streaksOf(daysOf(sessions, clock), clock.dayOf(now), clock),
-    ])
+      () => daysInParts(sessions, clock),
+    )
+    const streak = streaksOf(days, clock.dayOf(now), clock)
     const { sessions: counted, ungradedSegments } = sums.total
     const data = {
       ...commonFieldsOf(range, known),

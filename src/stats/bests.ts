@@ -1,9 +1,9 @@
 import { bucketStart, formatDate } from '../contract/calendar.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'
 import { streaksOf } from './streaks.ts'
-import { daysOf } from './status.ts'
+import { daysInParts } from './status.ts'
 import { meanGrade, type SessionStats } from './training.ts'
-import { inTurns } from './turns.ts'
+import { forEachInParts, inTurns, type Parts } from './turns.ts'
 import { zoneClock } from './zone-clock.ts'
 
 /** The highest values over all sessions. Of equal ones the latest counts. */
@@ -36,11 +36,11 @@ export async function trainingBests(
   const today = zoneClock(timeZone).dayOf(now)
   const known = computed.get(sessions)
   if (known?.timeZone === timeZone && known.today === today) return known.bests
-  const [grades, week, days] = await inTurns(sessions, [
+  const [grades, week, days] = await inTurns(
     () => bestGrades(sessions),
     () => bestWeek(sessions, timeZone),
     () => streaks(sessions, timeZone, today),
-  ])
+  )
   const bests = { grades, week, ...days }
   computed.set(sessions, { timeZone, today, bests })
   return bests
@@ -51,33 +51,37 @@ const computed = new WeakMap<
   { readonly timeZone: string; readonly today: number; readonly bests: TrainingBests }
 >()
 
-function bestGrades(sessions: readonly SessionStats[]): TrainingBests['grades'] {
+function* bestGrades(sessions: readonly SessionStats[]): Parts<TrainingBests['grades']> {
   const best = new Map<string, { kind: string; grade: number; session: SessionStats }>()
-  for (const session of sessions) {
+  yield* forEachInParts(sessions, session => {
     for (const stats of session.kinds) {
       const { kind } = stats
       const grade = meanGrade(stats)
       if (grade !== null && grade >= (best.get(kind)?.grade ?? -Infinity)) best.set(kind, { kind, grade, session })
     }
-  }
+  })
   return [...best.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1))
 }
 
-function bestWeek(sessions: readonly SessionStats[], timeZone: string): TrainingBests['week'] {
+function* bestWeek(sessions: readonly SessionStats[], timeZone: string): Parts<TrainingBests['week']> {
   const clock = zoneClock(timeZone)
   const weeks = new Map<number, number>()
-  for (const { at, reps } of sessions) {
+  yield* forEachInParts(sessions, ({ at, reps }) => {
     const monday = bucketStart('week', 'monday', clock.dayOf(at))
     weeks.set(monday, (weeks.get(monday) ?? 0) + reps)
-  }
+  })
   let best: readonly [monday: number, reps: number] | undefined
   for (const week of weeks) if (week[1] > 0 && week[1] >= (best?.[1] ?? 0)) best = week
   return best && { reps: best[1], from: formatDate(best[0]), to: formatDate(best[0] + 6) }
 }
 
-function streaks(sessions: readonly SessionStats[], timeZone: string, today: number) {
+function* streaks(
+  sessions: readonly SessionStats[],
+  timeZone: string,
+  today: number,
+): Parts<Pick<TrainingBests, 'current' | 'longest'>> {
   const clock = zoneClock(timeZone)
-  const days = daysOf(sessions, clock)
+  const days = yield* daysInParts(sessions, clock)
   const { current, longest, from, to } = streaksOf(days, today, clock)
   const last = days.findLast(day => day <= today)
   return {

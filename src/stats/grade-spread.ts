@@ -1,7 +1,7 @@
 import { GradeCounts } from './grades.ts'
 import { periodNear, type Periods } from './periods.ts'
 import { meanGrade, type SessionStats } from './training.ts'
-import { atOnce, PART, type Parts } from './turns.ts'
+import { atOnce, forEachInParts, kept, type Parts } from './turns.ts'
 
 /** The grades of the sessions of some time: the middle one, and those that a tenth lies below or above. */
 export interface GradeSpread {
@@ -21,17 +21,14 @@ export function gradeSpreads(
   return spreads.get(kind) ?? Array.from({ length: periods.length - 1 }, () => null)
 }
 
-/** Those of all kinds, which are kept. */
-export function* spreadsInParts(sessions: readonly SessionStats[], periods: Periods): Parts<SpreadsByKind> {
-  const known = computed.getOrInsertComputed(sessions, () => new WeakMap())
-  const spreads = known.get(periods) ?? (yield* spreadsByKind(sessions, periods))
-  known.set(periods, spreads)
-  return spreads
+/** The spreads of all kinds in each period; those of a list are kept, as a page shows them in several places. */
+export function spreadsInParts(sessions: readonly SessionStats[], periods: Periods): Parts<SpreadsByKind> {
+  const byPeriods = computed.getOrInsertComputed(sessions, () => new WeakMap())
+  return kept(byPeriods, periods, () => spreadsByKind(sessions, periods))
 }
 
 type SpreadsByKind = ReadonlyMap<string | undefined, readonly (GradeSpread | null)[]>
 
-/** A page shows those of each kind, in several places. */
 const computed = new WeakMap<readonly SessionStats[], WeakMap<Periods, SpreadsByKind>>()
 
 /** The spreads of the grades of all segments, under `undefined`, and of each kind. */
@@ -43,17 +40,15 @@ function* spreadsByKind(sessions: readonly SessionStats[], periods: Periods): Pa
     count.add(grade)
   }
   let index = -1
-  let seen = 0
-  for (const { at, grade, kinds } of sessions) {
-    if ((seen += 1) % PART === 0) yield
+  yield* forEachInParts(sessions, ({ at, grade, kinds }) => {
     index = periodNear(index, at, periods)
-    if (index === -1) continue
+    if (index === -1) return
     if (grade !== null) add(undefined, index, grade)
     for (const stats of kinds) {
       const mean = meanGrade(stats)
       if (mean !== null) add(stats.kind, index, mean)
     }
-  }
+  })
   const spreads = (byPeriod: readonly (GradeCounts | undefined)[]) =>
     Array.from({ length: periods.length - 1 }, (_, place) => spreadOf(byPeriod[place]))
   return new Map([...counts].map(([kind, byPeriod]) => [kind, spreads(byPeriod)]))

@@ -3,6 +3,7 @@ import { lockIntervals, type LockRules } from './intervals.ts'
 import type { RunningLock } from './lock-queries.ts'
 import { streaksOf } from './streaks.ts'
 import { firstFrom, type SessionStats, SessionSums } from './training.ts'
+import { atOnce, forEachInParts, type Parts } from './turns.ts'
 import { type ZoneClock, zoneClock } from './zone-clock.ts'
 
 /** The present state of a lock. */
@@ -110,7 +111,7 @@ const MAX_ZONES = 10
 function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClock, today: number): TrainingStatus {
   const monday = bucketStart('week', 'monday', today)
   const week = sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7))
-  const { current, longest } = streaksOf(daysOf(sessions, clock), today, clock)
+  const { current, longest } = streaksOf(atOnce(daysInParts(sessions, clock)), today, clock)
   const sums = new SessionSums()
   for (const session of week) sums.add(session)
   return {
@@ -125,9 +126,17 @@ function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClo
   }
 }
 
-/** The days of sessions, in their order. */
-export function daysOf(sessions: readonly Pick<SessionStats, 'at'>[], clock: ZoneClock): number[] {
-  return sessions.map(({ at }) => clock.dayOf(at))
+/** The days with a session, for sessions with the oldest first. */
+export function* daysInParts(
+  sessions: readonly Pick<SessionStats, 'at'>[],
+  clock: ZoneClock,
+): Parts<readonly number[]> {
+  const days: number[] = []
+  yield* forEachInParts(sessions, ({ at }) => {
+    const day = clock.dayOf(at)
+    if (day !== days.at(-1)) days.push(day)
+  })
+  return days
 }
 
 function bestGrade(sessions: readonly SessionStats[]): number | null {

@@ -1,6 +1,6 @@
 import { mean } from '../contract/numbers.ts'
-import { groupByPeriod, lastPeriods, type Periods } from './periods.ts'
-import { atOnce, PART, type Parts } from './turns.ts'
+import { groupByPeriod, lastPeriods, periodNear, type Periods } from './periods.ts'
+import { atOnce, forEachInParts, inTurns, kept, type Parts } from './turns.ts'
 
 /** Segments of one kind within a session. */
 export interface KindStats {
@@ -75,6 +75,8 @@ export function passRate(sessions: readonly Pick<SessionStats, 'passed'>[]): Rat
 export interface KindTotals extends Rate {
   readonly kind: string
   readonly grade: number | null
+  /** The mean grade of each of several sessions, if it is the same in all; else null. */
+  readonly constantGrade: number | null
 }
 
 /** Segments by kind, the most frequent first. Those of a list of sessions are kept. */
@@ -82,29 +84,53 @@ export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): 
   return atOnce(totalsByKindInParts(sessions))
 }
 
+export function totalsByKindInParts(sessions: readonly Pick<SessionStats, 'kinds'>[]): Parts<readonly KindTotals[]> {
+  return kept(kindTotals, sessions, () => computeTotalsByKind(sessions))
+}
+
 const kindTotals = new WeakMap<readonly Pick<SessionStats, 'kinds'>[], readonly KindTotals[]>()
 
-export function* totalsByKindInParts(sessions: readonly Pick<SessionStats, 'kinds'>[]): Parts<readonly KindTotals[]> {
-  const known = kindTotals.get(sessions)
-  if (known !== undefined) return known
-  const totals = new Map<string, { passed: number; total: number; grades: number; graded: number }>()
-  let seen = 0
-  for (const session of sessions) {
-    if ((seen += 1) % PART === 0) yield
-    for (const { kind, segments, passed, gradeSum, graded } of session.kinds) {
-      let sums = totals.get(kind)
-      if (sums === undefined) totals.set(kind, (sums = { passed: 0, total: 0, grades: 0, graded: 0 }))
-      sums.passed += passed
-      sums.total += segments
-      sums.grades += gradeSum
-      sums.graded += graded
+function* computeTotalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): Parts<readonly KindTotals[]> {
+  const totals = new Map<string, KindSums>()
+  yield* forEachInParts(sessions, session => {
+    for (const stats of session.kinds) totals.getOrInsertComputed(stats.kind, () => new KindSums()).add(stats)
+  })
+  return [...totals]
+    .map(([kind, sums]) => sums.totals(kind))
+    .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
+}
+
+class KindSums {
+  #passed = 0
+  #total = 0
+  #grades = 0
+  #graded = 0
+  /** Sessions with a grade, and their lowest and highest mean grade. */
+  #sessions = 0
+  #lowest = Infinity
+  #highest = -Infinity
+
+  add({ segments, passed, gradeSum, graded }: Pick<KindStats, 'segments' | 'passed' | 'gradeSum' | 'graded'>) {
+    this.#passed += passed
+    this.#total += segments
+    const grade = meanGrade({ gradeSum, graded })
+    if (grade === null) return
+    this.#grades += gradeSum
+    this.#graded += graded
+    this.#sessions += 1
+    this.#lowest = Math.min(this.#lowest, grade)
+    this.#highest = Math.max(this.#highest, grade)
+  }
+
+  totals(kind: string): KindTotals {
+    return {
+      kind,
+      passed: this.#passed,
+      total: this.#total,
+      grade: mean(this.#grades, this.#graded),
+      constantGrade: this.#sessions > 1 && this.#lowest === this.#highest ? this.#lowest : null,
     }
   }
-  const byKind = [...totals]
-    .map(([kind, { passed, total, grades, graded }]) => ({ kind, passed, total, grade: mean(grades, graded) }))
-    .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
-  kindTotals.set(sessions, byKind)
-  return byKind
 }
 
 /** Totals over sessions. */
@@ -124,32 +150,48 @@ export interface Totals {
 
 /** The totals over sessions. Those of a list are kept. */
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
-  return totals.getOrInsertComputed(sessions, computeTotals)
+  return atOnce(totalsInParts(sessions))
+}
+
+export function totalsInParts(sessions: readonly SessionStats[]): Parts<Totals> {
+  return kept(totals, sessions, () => computeTotals(sessions))
 }
 
 const totals = new WeakMap<readonly SessionStats[], Totals>()
 
-function computeTotals(sessions: readonly SessionStats[]): Totals {
-  const sums = new SessionSums()
-  let segments = 0
-  let grades = 0
-  let graded = 0
-  for (const session of sessions) {
-    sums.add(session)
-    segments += session.segments
-    if (session.grade === null) continue
-    grades += session.grade
-    graded += 1
+function* computeTotals(sessions: readonly SessionStats[]): Parts<Totals> {
+  const sums = new TotalSums()
+  yield* forEachInParts(sessions, session => sums.add(session))
+  return sums.totals()
+}
+
+class TotalSums {
+  readonly #sums = new SessionSums()
+  #segments = 0
+  #grades = 0
+  #graded = 0
+
+  add(session: SessionStats) {
+    this.#sums.add(session)
+    this.#segments += session.segments
+    const { grade } = session
+    if (grade === null) return
+    this.#grades += grade
+    this.#graded += 1
   }
-  return {
-    sessions: sums.sessions,
-    passed: sums.passed,
-    segments,
-    reps: sums.reps,
-    measured: sums.measured,
-    approximate: sums.approximate,
-    distance: sums.distance(),
-    grade: mean(grades, graded),
+
+  totals(): Totals {
+    const { sessions, passed, reps, measured, approximate } = this.#sums
+    return {
+      sessions,
+      passed,
+      segments: this.#segments,
+      reps,
+      measured,
+      approximate,
+      distance: this.#sums.distance(),
+      grade: mean(this.#grades, this.#graded),
+    }
   }
 }
 
@@ -190,12 +232,25 @@ export class SessionSums {
 
 /** The totals of each period. Those of a list are kept. */
 export function totalsByPeriod(sessions: readonly SessionStats[], periods: Periods): readonly Totals[] {
-  return periodTotals
-    .getOrInsertComputed(sessions, () => new WeakMap())
-    .getOrInsertComputed(periods, () => groupByPeriod(sessions, periods).map(computeTotals))
+  return atOnce(totalsByPeriodInParts(sessions, periods))
+}
+
+export function totalsByPeriodInParts(sessions: readonly SessionStats[], periods: Periods): Parts<readonly Totals[]> {
+  const byPeriods = periodTotals.getOrInsertComputed(sessions, () => new WeakMap())
+  return kept(byPeriods, periods, () => computeTotalsByPeriod(sessions, periods))
 }
 
 const periodTotals = new WeakMap<readonly SessionStats[], WeakMap<Periods, readonly Totals[]>>()
+
+function* computeTotalsByPeriod(sessions: readonly SessionStats[], periods: Periods): Parts<readonly Totals[]> {
+  const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new TotalSums())
+  let index = -1
+  yield* forEachInParts(sessions, session => {
+    index = periodNear(index, session.at, periods)
+    sums[index]?.add(session)
+  })
+  return sums.map(period => period.totals())
+}
 
 /** This week so far, and the average of the four weeks before it; null if there are no sessions before this week. */
 export interface Comparison {
@@ -233,35 +288,30 @@ export interface Filters {
 
 /**
  * Sessions that fit; with a kind, those that have a segment of it, reduced to these segments. Without filters, and where the same
- * filter comes again, it is the same list, so that what was computed for it is used again.
+ * filter comes again, it is the same list, so that what was computed for it is used again. Other requests are handled while a long
+ * list is filtered.
  */
-export function filtered(sessions: readonly SessionStats[], filters: Filters): readonly SessionStats[] {
-  return atOnce(filteredInParts(sessions, filters))
-}
-
-export function* filteredInParts(sessions: readonly SessionStats[], filters: Filters): Parts<readonly SessionStats[]> {
+export async function filtered(sessions: readonly SessionStats[], filters: Filters): Promise<readonly SessionStats[]> {
   const { kind, program, passed } = filters
   if (kind === undefined && program === undefined && passed === undefined) return sessions
   const last = lastFiltered.get(sessions)
   if (last !== undefined && last.kind === kind && last.program === program && last.passed === passed)
     return last.fitting
-  const fitting = yield* fittingSessions(sessions, filters)
+  const [fitting] = await inTurns(() => fittingSessions(sessions, filters))
   lastFiltered.set(sessions, { kind, program, passed, fitting })
   return fitting
 }
 
 const lastFiltered = new WeakMap<readonly SessionStats[], Filters & { readonly fitting: readonly SessionStats[] }>()
 
-function* fittingSessions(sessions: readonly SessionStats[], filters: Filters): Parts<SessionStats[]> {
+function* fittingSessions(sessions: readonly SessionStats[], filters: Filters): Parts<readonly SessionStats[]> {
   const fitting: SessionStats[] = []
-  let seen = 0
-  for (const session of sessions) {
-    if ((seen += 1) % PART === 0) yield
-    if (filters.program !== undefined && session.program !== filters.program) continue
-    if (filters.passed !== undefined && session.passed !== filters.passed) continue
+  yield* forEachInParts(sessions, session => {
+    if (filters.program !== undefined && session.program !== filters.program) return
+    if (filters.passed !== undefined && session.passed !== filters.passed) return
     const fits = filters.kind === undefined ? session : withKind(session, filters.kind)
     if (fits !== undefined) fitting.push(fits)
-  }
+  })
   return fitting
 }
 

@@ -1,12 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** A computation over a list that stops after each part of it, of `PART` items. */
+/** A computation over a long list that can be interrupted after each part of the list. */
 export type Parts<Result> = Generator<undefined, Result>
 
-/** Over so many, a computation of a page takes up to ten milliseconds. */
-export const PART = 10_000
+/** Handles each item; can be interrupted. */
+export function* forEachInParts<Item>(items: Iterable<Item>, handle: (item: Item) => void): Parts<void> {
+  let handled = 0
+  for (const item of items) {
+    if ((handled += 1) % ITEMS_IN_PART === 0) yield
+    handle(item)
+  }
+}
 
-/** The result of all parts at once. */
+/** So few that a part takes less than a millisecond. */
+const ITEMS_IN_PART = 200
+
+/** The result of all parts, without an interruption. */
 export function atOnce<Result>(parts: Parts<Result>): Result {
   for (;;) {
     const { done, value } = parts.next()
@@ -15,35 +24,45 @@ export function atOnce<Result>(parts: Parts<Result>): Result {
 }
 
 /**
- * The results of computations over a list of sessions. If it is long, each of them, or each of its parts, has a turn of the event
- * loop of its own, so that other requests are handled between them.
+ * The results of computations, one after the other. Where they take longer than `TURN_MS`, other requests are handled
+ * after each such time: between two computations, and between the parts of one.
  */
 export async function inTurns<Results extends readonly unknown[]>(
-  list: readonly unknown[],
-  computations: { readonly [Index in keyof Results]: () => Results[Index] | Parts<Results[Index]> },
+  ...computations: { readonly [Index in keyof Results]: () => Results[Index] | Parts<Results[Index]> }
 ): Promise<Results> {
+  let start = performance.now()
+  const letOthers = async () => {
+    if (performance.now() - start < TURN_MS) return
+    await nextTurn()
+    start = performance.now()
+  }
   const results: unknown[] = []
   for (const compute of computations) {
-    if (list.length > MANY) await nextTurn()
-    const result = compute()
-    results.push(isParts(result) ? await partByPart(result) : result)
+    let result = compute()
+    if (result instanceof Iterator) {
+      const parts = result
+      let part = parts.next()
+      for (; part.done !== true; part = parts.next()) await letOthers()
+      result = part.value
+    }
+    results.push(result)
+    await letOthers()
   }
-  if (list.length > MANY) await nextTurn()
   // One result for each computation, in their order.
   return results as unknown as Results
 }
 
-async function partByPart(parts: Parts<unknown>): Promise<unknown> {
-  for (;;) {
-    const { done, value } = parts.next()
-    if (done === true) return value
-    await nextTurn()
-  }
-}
+const TURN_MS = 5
 
-function isParts(result: unknown): result is Parts<unknown> {
-  return typeof result === 'object' && result !== null && 'next' in result
+/** The result that is kept under a key, or else that of a computation, which is then kept as long as the key is. */
+export function* kept<Key extends object, Result>(
+  results: WeakMap<Key, Result>,
+  key: Key,
+  compute: () => Parts<Result>,
+): Parts<Result> {
+  const known = results.get(key)
+  if (known !== undefined) return known
+  const result = yield* compute()
+  results.set(key, result)
+  return result
 }
-
-/** Over so many, a computation takes a few milliseconds. */
-const MANY = 5000

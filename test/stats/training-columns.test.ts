@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sessionsOf, type SessionRow } from '../../src/stats/training-columns.ts'
-import { totalsByKind, totalsByKindInParts } from '../../src/stats/training.ts'
-import { inTurns, PART } from '../../src/stats/turns.ts'
 
 const count = fc.oneof(fc.nat(1000), fc.nat(100_000), fc.maxSafeNat())
 const orNull = (values: fc.Arbitrary<number>) => fc.option(values, { nil: null })
@@ -77,49 +75,4 @@ test('training sessions in columns have the values of their rows', () => {
       assert.deepEqual(found, JSON.parse(JSON.stringify(expected)))
     }),
   )
-})
-
-test('others have a turn between computations over a long list', async () => {
-  const order: string[] = []
-  const other = () => {
-    order.push('other')
-    if (order.length < 10) setImmediate(other)
-  }
-  setImmediate(other)
-  const long = Array.from({ length: 10_000 })
-  const results = await inTurns<[number, string]>(long, [
-    () => order.push('first'),
-    () => {
-      order.push('second')
-      return 'text'
-    },
-  ])
-  assert.equal(typeof results[0], 'number')
-  assert.equal(results[1], 'text')
-  assert.ok(order.slice(order.indexOf('first'), order.indexOf('second')).includes('other'), order.join())
-})
-
-test('others have a turn between the parts of a computation, which has the result of all parts at once', async () => {
-  const kind = {
-    segments: 3,
-    passed: 2,
-    grades: [80],
-    graded: 1,
-    gradeSum: 80,
-    gradedPassed: 1,
-    reps: 5,
-    distance: null,
-  }
-  const kinds = ['one', 'two'].map(name => ({ ...kind, kind: name, duration: 1, points: 0 }))
-  const long = Array.from({ length: 3 * PART }, () => ({ kinds }))
-  let turns = 0
-  const count = () => {
-    turns += 1
-    immediate = setImmediate(count)
-  }
-  let immediate = setImmediate(count)
-  const [totals] = await inTurns(long, [() => totalsByKindInParts(long)])
-  clearImmediate(immediate)
-  assert.ok(turns >= 3, `${turns} turns`)
-  assert.deepEqual(totals, totalsByKind([...long]))
 })

@@ -3,6 +3,8 @@ import { after, test } from 'node:test'
 import { CompiledQuery, sql } from '../../src/vendor/kysely.js'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
+import { lockRecords } from '../../src/stats/locks.ts'
+import { trainingRecords } from '../../src/stats/training-queries.ts'
 import { compile, type Query } from '../../src/store/query.ts'
 import { type RecordName, recordTables } from '../../src/store/tables.ts'
 import { account, oneOfEach } from '../support/records.ts'
@@ -204,6 +206,18 @@ test('for more accounts than are merged, lists sort what the index finds, and no
       // The accounts themselves come as the rows of a list.
       for (const step of steps) if (!step.startsWith('SCAN json_each ')) assert.doesNotMatch(step, SCAN, text)
     }
+  }
+})
+
+test('a download finds each of its records by its identifier, however many the account has', async () => {
+  const access = { owner: 1, start: 0 }
+  const ids = [1, 1 + ACCOUNTS]
+  for (const readRecords of [trainingRecords, lockRecords]) {
+    asked.length = 0
+    assert.deepEqual([...(await readRecords(store, access, ids)).keys()], ids)
+    const plans = await Promise.all(asked.map(({ query, values }) => planOf(query, values)))
+    const [step] = plans.flatMap(({ steps }) => steps)
+    assert.match(step ?? '', /^SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\)$/)
   }
 })
 

@@ -1,4 +1,5 @@
 import type { SessionStats } from '../../stats/training.ts'
+import { forEachInParts, inTurns, type Parts } from '../../stats/turns.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { type Column, recordLink, resultMark, table } from '../components.ts'
@@ -9,14 +10,14 @@ import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 
 /** Training sessions as a table that its headings sort. */
 
-export function sessionsTable(
+export async function sessionsTable(
   visit: Visit,
   filters: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
-): Html {
+): Promise<Html> {
   const { path, query } = visit
-  const paged = paginate(sortedBy(filters, sessions, programs), filters.page)
+  const paged = paginate(await sortedBy(filters, sessions, programs), filters.page)
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
@@ -106,12 +107,13 @@ function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
   return html`<a class="sort" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
 }
 
-export function sortedBy(
+/** Sessions in the order of the table; equal ones the newest first. Other requests are handled while a long list is sorted. */
+export async function sortedBy(
   { sort, descending }: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
-): SessionStats[] {
-  const keys: Record<Exclude<Sort, 'at'>, (session: SessionStats) => number | string> = {
+): Promise<readonly SessionStats[]> {
+  const keys: Record<Exclude<Sort, 'at'>, SortKey> = {
     program: ({ program }) => programs.nameOf(program).toLowerCase(),
     result: ({ passed }) => (passed ? 1 : 0),
     grade: ({ grade }) => grade ?? -1,
@@ -119,10 +121,28 @@ export function sortedBy(
     reps: ({ reps }) => reps,
     distance: ({ distance }) => distance ?? -1,
   }
-  const newestFirst = sessions.toReversed()
-  if (sort === 'at') return descending ? newestFirst : [...sessions]
-  // Few values are compared, not many sessions.
-  const groups = Map.groupBy(newestFirst, keys[sort])
-  const order = descending ? -1 : 1
-  return [...groups].toSorted(([a], [b]) => (a < b ? -order : order)).flatMap(([, group]) => group)
+  if (sort === 'at') return descending ? sessions.toReversed() : sessions
+  const [sorted] = await inTurns(() => sortInParts(sessions.toReversed(), keys[sort], descending))
+  return sorted
+}
+
+type SortKey = (session: SessionStats) => number | string
+
+function* sortInParts(
+  sessions: readonly SessionStats[],
+  keyOf: SortKey,
+  descending: boolean,
+): Parts<readonly SessionStats[]> {
+  const groups = new Map<number | string, SessionStats[]>()
+  yield* forEachInParts(sessions, session => groups.getOrInsertComputed(keyOf(session), () => []).push(session))
+  const keys = [...groups.keys()]
+  const texts = keys.filter(key => typeof key === 'string').toSorted()
+  // An array of this type sorts 100,000 numbers without a function that compares them, in a few milliseconds.
+  const numbers = Float64Array.from(keys.filter(key => typeof key === 'number')).sort()
+  const order = [...texts, ...numbers]
+  const sorted: SessionStats[] = []
+  yield* forEachInParts(descending ? order.reverse() : order, key => {
+    for (const session of groups.get(key) ?? []) sorted.push(session)
+  })
+  return sorted
 }

@@ -3,18 +3,17 @@ import { formatTimestamp } from '../../contract/time.ts'
 import { chartCards } from '../charts.ts'
 import { csv } from '../csv.ts'
 import { keptTrainings } from '../../stats/kept-history.ts'
-import { newestTrainings, trainingHistory, trainingRecords } from '../../stats/training-queries.ts'
+import { newestTrainings, trainingRecords } from '../../stats/training-queries.ts'
 import { periodsBetween } from '../../stats/periods.ts'
 import { spreadsInParts } from '../../stats/grade-spread.ts'
 import {
   filtered,
-  filteredInParts,
   sessionsBetween,
   type SessionStats,
   totalsByKind,
   totalsByKindInParts,
-  totalsByPeriod,
-  totalsOf,
+  totalsByPeriodInParts,
+  totalsInParts,
 } from '../../stats/training.ts'
 import { inTurns } from '../../stats/turns.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -25,6 +24,7 @@ import { readPrograms } from '../program-names.ts'
 import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
 import { comparisons, type Span, spanOf } from './training-period.ts'
 import { changeText, totalTiles } from './training-comparison.ts'
+import { chartPeriods, chartUnit } from './chart-unit.ts'
 import type { Shown } from './grade-weeks.ts'
 import { gradeCharts, rateChart } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
@@ -45,16 +45,14 @@ async function showTraining(visit: Visit) {
     readPrograms(visit),
   ])
   const within = span === undefined ? history : sessionsBetween(history, span.from, span.to)
-  const [, sessions] = await inTurns(within, [
-    // The filters show the kinds.
-    () => totalsByKindInParts(within),
-    () => filteredInParts(within, filters),
-  ])
+  // The filters show the kinds.
+  await inTurns(() => totalsByKindInParts(within))
+  const sessions = await filtered(within, filters)
   const bar = filterBar(visit, filters, programs, within)
   if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
     return view({ section: 'training', title: 'Training', body: noTraining })
   }
-  const before = filtered(
+  const before = await filtered(
     span === undefined ? [] : sessionsBetween(history, span.compared.from, span.compared.to),
     filters,
   )
@@ -72,6 +70,7 @@ async function showTraining(visit: Visit) {
   }
   await summarize(viewer, shown)
   const charts = filters.day === undefined ? chartsOf(viewer, filters, shown) : []
+  const table = await sessionsTable(visit, filters, sessions, programs)
   return view({
     section: 'training',
     title: 'Training',
@@ -83,7 +82,7 @@ async function showTraining(visit: Visit) {
       ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
       ${totalTiles(viewer, sessions, compared)}
       ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
-      ${sessionsTable(visit, filters, sessions, programs)}
+      ${table}
     `,
   })
 }
@@ -109,15 +108,16 @@ function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: 
   return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
 }
 
-/** Computes what the page needs of a long history; it is kept for the functions that show it. */
-async function summarize({ timeZone }: Viewer, { sessions, from, to }: Shown): Promise<void> {
-  const weeks = periodsBetween('week', from, to - 1, timeZone)
-  await inTurns(sessions, [
-    () => totalsOf(sessions),
+/** Computes what the charts show of a long history; it is kept for the functions that show it. */
+async function summarize(viewer: Viewer, shown: Shown): Promise<void> {
+  const { sessions } = shown
+  const periods = chartPeriods(chartUnit(shown), shown, viewer)
+  await inTurns(
+    () => totalsInParts(sessions),
     () => totalsByKindInParts(sessions),
-    () => totalsByPeriod(sessions, weeks),
-    () => spreadsInParts(sessions, weeks),
-  ])
+    () => totalsByPeriodInParts(sessions, periods),
+    () => spreadsInParts(sessions, periods),
+  )
 }
 
 function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[] {
@@ -143,9 +143,10 @@ async function filteredSessions(visit: Visit) {
   const { store, viewer, pageAccess, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
-  const history = await trainingHistory(store, pageAccess.sessions('dtt'), span?.from, span?.to)
+  const history = await keptTrainings(store, pageAccess.sessions('dtt'), span?.from)
+  const within = span === undefined ? history : sessionsBetween(history, span.from, span.to)
   const programs = await readPrograms(visit)
-  return { programs, sessions: sortedBy(filters, filtered(history, filters), programs) }
+  return { programs, sessions: await sortedBy(filters, await filtered(within, filters), programs) }
 }
 
 async function downloadCsv(visit: Visit) {
@@ -195,7 +196,7 @@ async function downloadRecords(visit: Visit) {
 }
 
 /** A few at a time: records are large. */
-const RECORDS_AT_ONCE = 200
+const RECORDS_AT_ONCE = 50
 
 async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]): AsyncGenerator<string> {
   for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
