@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { translate } from './postgres-errors.ts'
 import { types } from './postgres-pool.ts'
 import type { Compiled } from './query.ts'
 
@@ -12,6 +13,8 @@ export class PreparedStatement {
   readonly parameters: Compiled['parameters']
   /** Known after the first run. */
   columns: readonly Column[] | undefined
+  /** What a run takes, by the latest ones, in milliseconds. */
+  #typicalMs = 0
   /** Where it is prepared; false where a run has failed, so that it may be or not. */
   readonly #isPreparedOn = new WeakMap<pg.Connection, boolean>()
 
@@ -19,6 +22,11 @@ export class PreparedStatement {
     this.sql = sql
     this.parameters = parameters
     this.name = name
+  }
+
+  /** Whether it is known to be short, so that others can wait for it. */
+  get isShort(): boolean {
+    return this.columns !== undefined && this.#typicalMs < MAX_SHORT_MS
   }
 
   prepareOn(connection: pg.Connection) {
@@ -33,63 +41,110 @@ export class PreparedStatement {
   fail(connection: pg.Connection) {
     this.#isPreparedOn.set(connection, false)
   }
-}
 
-interface Column {
-  readonly name: string
-  readonly parse: (text: string) => unknown
-}
-
-/** Runs a prepared statement on a client. */
-export function runPrepared<Row>(client: pg.PoolClient, statement: PreparedStatement, values: object): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      new Run(statement, statement.parameters(values), (error, rows) => {
-        if (error !== null) reject(error)
-        // The columns of a query are those of its Row.
-        else resolve(rows as Row[])
-      }),
-    )
-  })
-}
-
-/** One run, as the driver calls it: see its documentation of `Submittable`. */
-class Run implements pg.Submittable {
-  /** The driver replaces it to stop its timer. */
-  callback: (error: Error | null, rows: unknown[]) => void
-  readonly #statement: PreparedStatement
-  readonly #values: (string | null)[]
-  #rows: unknown[] = []
-
-  constructor(statement: PreparedStatement, values: readonly unknown[], callback: Run['callback']) {
-    this.#statement = statement
-    this.#values = values.map(textOf)
-    this.callback = callback
-  }
-
-  submit(connection: pg.Connection) {
-    const { name, columns } = this.#statement
-    // In one write.
-    connection.stream.cork()
-    this.#statement.prepareOn(connection)
-    connection.bind({ portal: '', statement: name, values: this.#values }, true)
-    if (columns === undefined) connection.describe({ type: 'P', name: '' }, true)
-    connection.execute({ portal: '' }, true)
-    connection.sync()
-    connection.stream.uncork()
-  }
-
-  handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }) {
-    this.#statement.columns = fields.map(({ name, dataTypeID }) => ({
+  describe(fields: readonly pg.FieldDef[]) {
+    this.columns = fields.map(({ name, dataTypeID }) => ({
       name,
       // Rows come as text.
       parse: types.getTypeParser(dataTypeID, 'text') as Column['parse'],
     }))
   }
 
+  /** Notes what a run took. */
+  took(milliseconds: number) {
+    this.#typicalMs += (milliseconds - this.#typicalMs) / LATEST_RUNS
+  }
+
+  /** Notes that a run takes too long for others to wait for it. */
+  tookLong() {
+    this.#typicalMs = LONG_MS
+  }
+}
+
+const MAX_SHORT_MS = 2
+/** After this many times 25 short runs or so it counts as short again. */
+const LONG_MS = 50
+const LATEST_RUNS = 8
+
+interface Column {
+  readonly name: string
+  readonly parse: (text: string) => unknown
+}
+
+/** A read that somebody waits for. */
+export class Read {
+  readonly statement: PreparedStatement
+  readonly values: readonly (string | null)[]
+  readonly resolve: (rows: unknown[]) => void
+  readonly #reject: (error: unknown) => void
+  /** More than one where it was sent again before the result of the first. */
+  #runs = 1
+  #error: unknown
+
+  constructor(
+    statement: PreparedStatement,
+    values: object,
+    resolve: (rows: unknown[]) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.statement = statement
+    this.values = statement.parameters(values).map(textOf)
+    this.resolve = resolve
+    this.#reject = reject
+  }
+
+  /** Notes that it is sent once more. */
+  repeat() {
+    this.#runs += 1
+  }
+
+  /** Ends one run without a result, for a reason unless it is that of another read. It fails with its last run. */
+  fail(error?: unknown) {
+    this.#error = error ?? this.#error
+    this.#runs -= 1
+    if (this.#runs === 0) this.#reject(translate(this.#error))
+  }
+}
+
+/** Reads that are sent together, as the driver calls them: see its documentation of `Submittable`. */
+export class ReadBatch implements pg.Submittable {
+  /** The driver replaces it to stop its timer. */
+  callback: (error: Error | null) => void
+  readonly #reads: readonly Read[]
+  /** How many have their result. */
+  #done = 0
+  #rows: unknown[] = []
+
+  constructor(reads: readonly Read[], callback: ReadBatch['callback']) {
+    this.#reads = reads
+    this.callback = callback
+  }
+
+  /** The reads without a result; the first of them is the one that runs, or failed. */
+  get unfinished(): readonly Read[] {
+    return this.#reads.slice(this.#done)
+  }
+
+  submit(connection: pg.Connection) {
+    // In one write.
+    connection.stream.cork()
+    for (const { statement, values } of this.#reads) {
+      statement.prepareOn(connection)
+      connection.bind({ portal: '', statement: statement.name, values: [...values] }, true)
+      if (statement.columns === undefined) connection.describe({ type: 'P', name: '' }, true)
+      connection.execute({ portal: '' }, true)
+    }
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly pg.FieldDef[] }) {
+    this.#reads[this.#done]?.statement.describe(fields)
+  }
+
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }) {
     const row: Record<string, unknown> = {}
-    const { columns = [] } = this.#statement
+    const columns = this.#reads[this.#done]?.statement.columns ?? []
     for (let index = 0; index < columns.length; index += 1) {
       const column = columns[index]
       const text = fields[index] ?? null
@@ -98,22 +153,26 @@ class Run implements pg.Submittable {
     this.#rows.push(row)
   }
 
-  handleCommandComplete() {}
+  handleCommandComplete() {
+    const rows = this.#rows
+    // This object waited for the rows and is old by now: rows that it held would live until a full collection.
+    this.#rows = []
+    this.#reads[this.#done]?.resolve(rows)
+    this.#done += 1
+  }
 
   handleEmptyQuery() {}
 
   handlePortalSuspended() {}
 
   handleError(error: Error, connection: pg.Connection) {
-    this.#statement.fail(connection)
-    this.callback(error, [])
+    // The server has skipped everything after it, also what was to be prepared.
+    for (const { statement } of this.unfinished) statement.fail(connection)
+    this.callback(error)
   }
 
   handleReadyForQuery() {
-    const rows = this.#rows
-    // This object waited for the rows and is old by now: rows that it held would live until a full collection.
-    this.#rows = []
-    this.callback(null, rows)
+    this.callback(null)
   }
 }
 

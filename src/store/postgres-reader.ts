@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import { isDistributed, type KnownDistribution } from './distributed.ts'
-import { isConnectionLost, isInDoubt, translate } from './postgres-errors.ts'
+import { isConnectionLost, translate } from './postgres-errors.ts'
 import { connect } from './postgres-pool.ts'
-import { PreparedStatement, runPrepared } from './postgres-read.ts'
+import { PreparedStatement, Read } from './postgres-read.ts'
+import { ReadQueue } from './postgres-read-queue.ts'
 import { compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -12,6 +13,8 @@ export type Reader = <Values extends object, Row>(query: Query<Values, Row>, val
 /** Runs compiled queries on a pool, as prepared statements. Retries once if the connection was lost. */
 export function makeReader(db: Kysely<Tables>, pool: pg.Pool, known: KnownDistribution): Reader {
   const statements = new WeakMap<object, PreparedStatement>()
+  // A statement over several servers has a transaction of its own.
+  const queue = new ReadQueue(pool, statement => known.isDistributed === false && statement.isShort)
   let prepared = 0
 
   let detecting: Promise<boolean> | undefined
@@ -27,13 +30,21 @@ export function makeReader(db: Kysely<Tables>, pool: pg.Pool, known: KnownDistri
     return statement
   }
 
-  return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
-    try {
-      const statement = statements.get(query) ?? (await prepare(query))
-      return await retried(() => run<Row>(pool, statement, values))
-    } catch (error) {
-      throw translate(error)
-    }
+  const run = <Row>(statement: PreparedStatement, values: object) =>
+    new Promise<Row[]>((resolve, reject) => {
+      // The columns of a query are those of its Row.
+      queue.add(new Read(statement, values, rows => resolve(rows as Row[]), reject))
+    })
+
+  return <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
+    const statement = statements.get(query)
+    if (statement !== undefined) return run(statement, values)
+    return prepare(query).then(
+      made => run(made, values),
+      (error: unknown) => {
+        throw translate(error)
+      },
+    )
   }
 }
 
@@ -55,18 +66,5 @@ async function detect(pool: pg.Pool): Promise<boolean> {
     return found
   } finally {
     client.release(found !== false)
-  }
-}
-
-async function run<Row>(pool: pg.Pool, statement: PreparedStatement, values: object): Promise<Row[]> {
-  const client = await connect(pool)
-  let failure: unknown
-  try {
-    return await runPrepared<Row>(client, statement, values)
-  } catch (error) {
-    failure = error
-    throw error
-  } finally {
-    client.release(isInDoubt(failure))
   }
 }
