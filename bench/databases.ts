@@ -1,6 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { fill, type LoadRequest, requestsByShape } from './data.ts'
@@ -40,14 +38,8 @@ interface Measured {
   readonly p99: number
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
-const programs = new Programs(folder)
-try {
-  await measureAll()
-} finally {
-  programs[Symbol.dispose]()
-  rmSync(folder, { recursive: true, force: true })
-}
+using programs = new Programs()
+await measureAll()
 
 async function measureAll() {
   const databases: Database[] = []

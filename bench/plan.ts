@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeReadLog } from '../src/accounts/read-log.ts'
@@ -87,15 +86,11 @@ interface Costs {
   readonly logRow: number
 }
 
-const folder = flags.keep ?? mkdtempSync(join(tmpdir(), 'lockstep-plan-'))
+using programs = new Programs()
+const folder = flags.keep ?? programs.folder
 mkdirSync(folder, { recursive: true })
-using programs = new Programs(folder)
 const random = seeded(Date.now())
-try {
-  await checkPlan()
-} finally {
-  if (flags.keep === undefined) rmSync(folder, { recursive: true, force: true })
-}
+await checkPlan()
 
 async function checkPlan() {
   const [few, many] = [await accountsOf('few', Number(flags.few)), await accountsOf('many', Number(flags.accounts))]

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pinned } from './load.ts'
@@ -12,16 +13,12 @@ export interface Running {
   readonly process: ChildProcess
 }
 
-/** Starts programs, and ends those that still run when it is disposed of. */
+/** Starts programs. When it is disposed of, it ends those that still run, and removes its folder. */
 export class Programs {
-  readonly #folder: string
+  /** For temporary files; it also gets the log of the programs. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
   readonly #running = new Set<ChildProcess>()
   #nextPort = 18_000
-
-  /** `folder` gets the logs. */
-  constructor(folder: string) {
-    this.#folder = folder
-  }
 
   /** The service of a copy of the program, on the first core unless it has several processes; with limits that are never reached. */
   async service(
@@ -58,13 +55,14 @@ export class Programs {
 
   [Symbol.dispose]() {
     for (const child of this.#running) child.kill('SIGKILL')
+    rmSync(this.folder, { recursive: true, force: true })
   }
 
   /** Resolves when the program prints that it is ready. */
   async #start(command: string, args: readonly string[], settings: Readonly<Record<string, string>> = {}) {
     const child = spawn(command, args, {
       // The log goes to a file, as in production.
-      stdio: ['ignore', 'pipe', openSync(join(this.#folder, 'log'), 'w')],
+      stdio: ['ignore', 'pipe', openSync(join(this.folder, 'log'), 'w')],
       env: {
         ...process.env,
         LOCKSTEP_RATE_LIMIT: '999999999',

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { cpus, tmpdir, totalmem } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { COMMITS_PER_MINUTE, type DataSize, fill, type LoadRequest, requestsByShape } from './data.ts'
@@ -59,8 +59,8 @@ const size: DataSize = {
   sessions: Number(flags.sessions),
   templates: Number(flags.templates),
 }
-const folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
-const programs = new Programs(folder)
+using programs = new Programs()
+const { folder } = programs
 
 /** Defaults that can be switched off. */
 const defaults: readonly (readonly [name: string, settings: Readonly<Record<string, string>>])[] = [
@@ -82,12 +82,7 @@ const HEADING =
   '| shape | candidate | requests/s | of the floor | CPU µs/request | floor CPU/CPU | p50 ms | p99 ms | peak MB |\n' +
   '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
 
-try {
-  await measureAll()
-} finally {
-  programs[Symbol.dispose]()
-  rmSync(folder, { recursive: true, force: true })
-}
+await measureAll()
 
 async function measureAll() {
   process.stdout.write(

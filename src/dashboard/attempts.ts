@@ -20,17 +20,14 @@ export class Attempts {
   begin(...keys: readonly string[]): Attempt {
     const now = performance.now()
     const windows: RateWindow[] = []
-    const full: RateWindow[] = []
     for (const key of keys) {
       const window = this.#windows.get(key, now)
+      if (window.used >= MAX_ATTEMPTS) return { waitMs: Math.max(0, window.endsAt - now), refund() {} }
       windows.push(window)
-      if (window.used < MAX_ATTEMPTS) continue
-      full.push(window)
-      break
     }
-    if (full.length === 0) for (const window of windows) window.used += 1
+    for (const window of windows) window.used += 1
     return {
-      waitMs: Math.max(0, ...full.map(({ endsAt }) => endsAt - now)),
+      waitMs: 0,
       refund: () => {
         for (const window of windows) this.#windows.refund(window, now)
       },

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
-import { ask, newPostgres, postgresUrl, testOn } from '../support/databases.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { newPostgres, postgresUrl, testOn } from '../support/databases.ts'
+import { runSql, startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
@@ -258,8 +258,8 @@ testOn(
     spawnSync('chmod', ['a+x', folder.path])
     const server = await startPostgres()
     try {
-      await ask(server.url, `create tablespace small location '${disk.path}'`)
-      await ask(server.url, 'create database small tablespace small')
+      await runSql(server.url, `create tablespace small location '${disk.path}'`)
+      await runSql(server.url, 'create database small tablespace small')
       const url = server.url.replace(/postgres$/, 'small')
       const { tokens } = await serviceDatabase(folder, url)
       await using running = folder.start(['serve', '--port', '0', '--database', url])

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import pg from 'pg'
 import { endGiven, listGiven } from '../../src/accounts/given-access.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { allReads } from '../../src/accounts/reads.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
-import { type PostgresServer, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import {
+  type PostgresServer,
+  runSql,
+  sharedServer,
+  startPostgres,
+  testOnPostgres,
+  waitForReplica,
+} from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { account, lockSession, partnership, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -50,7 +56,7 @@ testOnPostgres('pages come from a replica while the primary is away, and forms s
   await left.post('/signout')
   for (const [name, value] of ended) left.cookies.set(name, value)
   assert.doesNotMatch((await ann.get('/')).text, NOTICE)
-  await follow(primary, replica)
+  await waitForReplica(primary, replica)
 
   await using outage = await kill(primary)
   for (const path of PAGES) assertRead(await ann.get(path), path)
@@ -98,7 +104,7 @@ testOnPostgres('pages are read from a replica for the grace and no longer', asyn
   })
   const ann = visitor(service.url)
   await ann.signIn('ann')
-  await follow(primary, replica)
+  await waitForReplica(primary, replica)
   const killed = performance.now()
   await using outage = await kill(primary)
   assertRead(await ann.get('/'), '/')
@@ -119,9 +125,9 @@ testOnPostgres('a replica that lacks anything the primary had when it last respo
   })
   const [ann, ended] = [visitor(service.url), visitor(service.url)]
   await Promise.all([ann.signIn('ann'), ended.signIn('cas')])
-  await follow(primary, replica)
-  await query(replica, 'select pg_wal_replay_pause()')
-  await query(primary, 'delete from browser_session where account_id = 3')
+  await waitForReplica(primary, replica)
+  await runSql(replica.url, 'select pg_wal_replay_pause()')
+  await runSql(primary.url, 'delete from browser_session where account_id = 3')
   assert.equal((await ended.get('/')).status, 303)
   await noticed(primary)
   await using outage = await kill(primary)
@@ -131,7 +137,7 @@ testOnPostgres('a replica that lacks anything the primary had when it last respo
     assert.match(text, REFUSED)
     assert.doesNotMatch(text, READABLE)
   }
-  await query(replica, 'select pg_wal_replay_resume()')
+  await runSql(replica.url, 'select pg_wal_replay_resume()')
   await until(async () => (await ann.get('/')).status === 200)
   assert.equal((await ended.get('/')).status, 303)
   await outage.end()
@@ -146,7 +152,7 @@ testOnPostgres('pages of a primary that is silent come from a replica, in time',
   })
   const ann = visitor(service.url)
   await ann.signIn('ann')
-  await follow(primary, replica)
+  await waitForReplica(primary, replica)
   await noticed(primary)
   proxy.silence()
   for (const path of PAGES) assertRead(await ann.get(path), path)
@@ -240,36 +246,14 @@ async function inStore<Result>(server: PostgresServer, work: (store: Store) => P
   }
 }
 
-/** Waits until a replica has everything. */
-async function follow(primary: PostgresServer, replica: PostgresServer) {
-  const [row] = await query(primary, 'select pg_current_wal_lsn()::text as position')
-  await until(async () => {
-    const [at] = await query(
-      replica,
-      `select pg_last_wal_replay_lsn() >= '${String(row?.['position'])}' as "isReached"`,
-    )
-    return at?.['isReached'] === true
-  })
-}
-
 /** Waits until the service has asked the primary how far it is, after what was written. */
 async function noticed(primary: PostgresServer) {
-  const [{ now } = {}] = await query(primary, 'select clock_timestamp()::text as now')
+  const [{ now } = {}] = await runSql(primary.url, 'select clock_timestamp()::text as now')
   await until(async () => {
-    const asked = await query(
-      primary,
+    const asked = await runSql(
+      primary.url,
       `select 1 from pg_stat_activity where query like 'select pg_current_wal_%' and state = 'idle' and query_start > '${String(now)}'`,
     )
     return asked.length > 0
   })
-}
-
-async function query(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows
-  } finally {
-    await client.end()
-  }
 }

@@ -3,8 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Folder, makeFolder } from '../support/command.ts'
-import { ask as execute } from '../support/databases.ts'
-import { postgresPrograms, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { postgresPrograms, runSql, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask, type Load, serve, startLoad } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
@@ -72,11 +71,11 @@ testOnPostgres('the commands for recovery to a point in time bring back what was
     const token = await machine.fill(server.url, COUNT)
     const wanted = await machine.run(['export', ...url])
     const moment = new Date().toISOString().replace('T', ' ').replace('Z', '+00')
-    await execute(server.url, 'select pg_sleep(0.1)')
+    await runSql(server.url, 'select pg_sleep(0.1)')
     await using service = await serve(server.url)
     const newest = `${service.url}/api/v1/dtt/sessions?limit=100`
     const whole = (await ask(newest, token)).text
-    await execute(server.url, 'delete from training_session')
+    await runSql(server.url, 'delete from training_session')
     await server.stop('fast')
     const load = startLoad(newest, token)
     await unavailable(load)

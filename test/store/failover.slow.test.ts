@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createToken, listTokens, revokeToken } from '../../src/accounts/tokens.ts'
 import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
-import { type PostgresServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { type PostgresServer, runSql, startPostgres, testOnPostgres, waitForReplica } from '../support/postgres.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask, serve, startLoad } from '../support/serving.ts'
@@ -24,7 +23,7 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
     await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
     const [kept, revoked] = [await newToken(store, 'kept'), await newToken(store, 'revoked')]
     await setPassword(store, 1, PASSWORD)
-    await follow(one, two)
+    await waitForReplica(one, two)
     const settings = { LOCKSTEP_DATABASE_READ_URLS: `${two.url},${one.url}` }
     await using service = await serve(address, { settings })
     const statusOf = async (token: string) => (await ask(service.url + NEWEST, token)).status
@@ -32,12 +31,12 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
     const ann = visitor(service.url)
     await ann.signIn('ann')
     assert.equal((await ann.get('/')).status, 200)
-    await follow(one, two)
+    await waitForReplica(one, two)
 
     const load = startLoad(service.url + NEWEST, kept)
     await load.more(20)
     await one.stop('immediate')
-    await query(two, 'select pg_promote()')
+    await runSql(two.url, 'select pg_promote()')
     const promoted = performance.now()
     await until(() => canWrite(store))
     assert.ok(performance.now() - promoted < 5000, 'writes are refused for less than five seconds')
@@ -53,9 +52,9 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
 
     // The former primary accepts writes, and the token and the session are valid there.
     await one.start()
-    const isValidThere = () => query(one, "select 1 from token where name = 'revoked' and revoked_at is null")
+    const isValidThere = () => runSql(one.url, "select 1 from token where name = 'revoked' and revoked_at is null")
     assert.equal((await isValidThere()).length, 1)
-    const before = await query(one, 'select pg_current_xact_id()::text as id')
+    const before = await runSql(one.url, 'select pg_current_xact_id()::text as id')
     for (let count = 0; count < 10; count += 1) {
       assert.equal(await statusOf(revoked), 401)
       assert.equal(await statusOf(kept), 200)
@@ -72,7 +71,7 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
       assert.equal(await canWrite(store), false)
     }
     await assert.rejects(newToken(store, 'lost'), StoreUnavailableError)
-    const after = await query(one, 'select pg_current_xact_id()::text as id')
+    const after = await runSql(one.url, 'select pg_current_xact_id()::text as id')
     assert.equal(Number(after[0]?.['id']) - Number(before[0]?.['id']), 1, 'nothing was written there')
 
     await two.start()
@@ -92,19 +91,19 @@ testOnPostgres('connections to a primary are closed when another server was prom
   try {
     const store = await open(addressOf(one, two), { busyTimeoutMs: 5000 })
     await importArchive(store, archiveOf(world))
-    await follow(one, two)
+    await waitForReplica(one, two)
     assert.ok(await canWrite(store))
-    await query(two, 'select pg_promote()')
-    await query(two, 'update account set as_of = null')
+    await runSql(two.url, 'select pg_promote()')
+    await runSql(two.url, 'update account set as_of = null')
     // The first one still accepts writes: what decides is that the other one has the higher timeline.
     await until(async () => {
       await canWrite(store)
-      const rows = await query(two, 'select 1 from account where as_of is not null')
+      const rows = await runSql(two.url, 'select 1 from account where as_of is not null')
       return rows.length > 0
     })
-    await query(one, 'update account set as_of = null')
+    await runSql(one.url, 'update account set as_of = null')
     for (let count = 0; count < 10; count += 1) assert.ok(await canWrite(store))
-    assert.deepEqual(await query(one, 'select 1 from account where as_of is not null'), [])
+    assert.deepEqual(await runSql(one.url, 'select 1 from account where as_of is not null'), [])
     await store.close()
   } finally {
     one.remove()
@@ -132,18 +131,6 @@ function addressOf(one: PostgresServer, two: PostgresServer): string {
   return `postgres://postgres@127.0.0.1:${one.port},127.0.0.1:${two.port}/postgres?target_session_attrs=read-write`
 }
 
-/** Waits until a replica has everything. */
-async function follow(primary: PostgresServer, replica: PostgresServer) {
-  const [row] = await query(primary, 'select pg_current_wal_lsn()::text as position')
-  await until(async () => {
-    const [at] = await query(
-      replica,
-      `select pg_last_wal_replay_lsn() >= '${String(row?.['position'])}' as "isReached"`,
-    )
-    return at?.['isReached'] === true
-  })
-}
-
 async function canWrite(store: Store): Promise<boolean> {
   try {
     await store.db.updateTable('account').set({ as_of: Date.now() }).where('id', '=', 1).execute()
@@ -161,14 +148,4 @@ function newToken(store: Store, name: string): Promise<string> {
 async function idOf(store: Store, name: string): Promise<number> {
   const tokens = await listTokens(store)
   return tokens.find(token => token.name === name)?.id ?? 0
-}
-
-async function query(server: PostgresServer, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: server.url })
-  await client.connect()
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows
-  } finally {
-    await client.end()
-  }
 }

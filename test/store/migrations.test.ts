@@ -23,10 +23,9 @@ import { listReads } from '../../src/accounts/reads.ts'
 import { writeUsage } from '../../src/accounts/token-usage.ts'
 import { createToken, replaceToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
-import { ask } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
 import { everyAnswer, records } from '../support/all-responses.ts'
-import { sharedServer, testOnPostgres } from '../support/postgres.ts'
+import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask as askService, serve } from '../support/serving.ts'
@@ -199,7 +198,7 @@ testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', as
 
 testOnPostgres('a database of another encoding than UTF8 is refused, and stays empty', async () => {
   const { url } = await sharedServer()
-  await ask(url, "create database latin encoding 'LATIN1' template template0")
+  await runSql(url, "create database latin encoding 'LATIN1' template template0")
   const latin = url.replace(/postgres$/, 'latin')
   await assert.rejects(opened(latin), /has the encoding LATIN1: create one with UTF8/)
   assert.deepEqual(await tables(latin), [])
@@ -208,13 +207,13 @@ testOnPostgres('a database of another encoding than UTF8 is refused, and stays e
 testOnPostgres('the documented role serves, writes what people do by signing in, and can do nothing else', async () => {
   const [server = '', database = ''] = documentedSql('Least privilege')
   const { url: superuser } = await sharedServer()
-  for (const statement of statementsOf(server)) await ask(superuser, statement)
+  for (const statement of statementsOf(server)) await runSql(superuser, statement)
   const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
   const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
 
   const { code, stderr } = await run(['migrate', '--database', owner])
   assert.equal(code, 0, stderr)
-  for (const statement of statementsOf(database)) await ask(owner, statement)
+  for (const statement of statementsOf(database)) await runSql(owner, statement)
   const owned = await opened(owner)
   const now = Date.now()
   await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
@@ -277,8 +276,8 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   await store.close()
 
   // Tables that a later step adds can be read without further grants.
-  await ask(owner, 'create table later (id bigint)')
-  await ask(service, 'select * from later')
+  await runSql(owner, 'create table later (id bigint)')
+  await runSql(service, 'select * from later')
 })
 
 testOnBoth('columns that a step adds are filled from stored records', async ({ url }) => {

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { everyAnswer, readersToken, records } from '../support/all-responses.ts'
-import { ask } from '../support/databases.ts'
+import { runSql } from '../support/postgres.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve, startLoad } from '../support/serving.ts'
 
@@ -34,10 +33,10 @@ async function compare(address: string) {
   const name = `test_${randomBytes(8).toString('hex')}`
   const at = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
   const direct = at(await serverBehind(address))
-  await ask(address, `create database ${name}`)
+  await runSql(address, `create database ${name}`)
   try {
     for (const [, setting] of docs.matchAll(/^alter role lockstep_service set (.*);$/gm)) {
-      await ask(address, `alter database ${name} set ${setting}`)
+      await runSql(address, `alter database ${name} set ${setting}`)
     }
     const [store, pooled] = [await open(direct, OPTIONS), await open(at(address), OPTIONS)]
     await importArchive(store, archiveOf(records))
@@ -60,7 +59,7 @@ async function compare(address: string) {
       [],
     )
   } finally {
-    await ask(address, `drop database ${name} with (force)`)
+    await runSql(address, `drop database ${name} with (force)`)
   }
 }
 
@@ -68,15 +67,9 @@ const OPTIONS = { busyTimeoutMs: 4000 }
 
 /** Imports keep temporary tables, so they connect to the server itself. */
 async function serverBehind(address: string): Promise<string> {
-  const client = new pg.Client({ connectionString: address })
-  await client.connect()
-  try {
-    const { rows } = await client.query<{ host: string; port: number }>(
-      'select host(inet_server_addr()) as host, inet_server_port() as port',
-    )
-    const [row] = rows
-    return Object.assign(new URL(address), { hostname: row?.host, port: String(row?.port) }).href
-  } finally {
-    await client.end()
-  }
+  const [row] = await runSql<{ host: string; port: number }>(
+    address,
+    'select host(inet_server_addr()) as host, inet_server_port() as port',
+  )
+  return Object.assign(new URL(address), { hostname: row?.host, port: String(row?.port) }).href
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import pg from 'pg'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { lists, recordsOf, Seen } from '../support/list-changes.ts'
-import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { runSql, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { account } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
@@ -64,8 +63,8 @@ testOnPostgres(
     for (let count = 0; count < CHANGES && !done.signal.aborted; count += 1) {
       // In turns one of them stays behind, and catches up while the other does.
       const [behind = 0, ahead = 1] = count % 2 === 0 ? [0, 1] : [1, 0]
-      await ask(replicas[ahead]?.url, 'select pg_wal_replay_resume()')
-      await ask(replicas[behind]?.url, 'select pg_wal_replay_pause()')
+      await runSql(replicas[ahead]?.url ?? '', 'select pg_wal_replay_resume()')
+      await runSql(replicas[behind]?.url ?? '', 'select pg_wal_replay_pause()')
       const before = newest.etags.size
       // Each record comes to its reader, goes to somebody else, and comes back.
       await change(4 + (Math.floor(count / 2) % 5), 1 + (count % 2), `Name ${count}`)
@@ -76,13 +75,3 @@ testOnPostgres(
     assert.ok(newest.texts.size > CHANGES, `${newest.texts.size} answers differ`)
   },
 )
-
-async function ask(url: string | undefined, text: string) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(text)
-  } finally {
-    await client.end()
-  }
-}

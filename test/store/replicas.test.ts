@@ -7,7 +7,7 @@ import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
-import { sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { runSql, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -133,7 +133,7 @@ testOnPostgres('a revocation takes effect within a second, even when records com
   const store = await open(primary.url, { busyTimeoutMs: 5000 })
   const token = await newToken(store)
   assert.equal((await ask(url + NEWEST, token)).status, 200)
-  const { rows } = await pgAsk<{ id: number }>(primary.url, 'select max(id)::int as id from token')
+  const rows = await runSql<{ id: number }>(primary.url, 'select max(id)::int as id from token')
   await revokeToken(store, rows[0]?.id ?? 0, Date.now())
   await store.close()
   await sleep(1000)
@@ -149,13 +149,13 @@ testOnPostgres('a revocation takes effect within a second, even when the primary
   await admin.connect()
   try {
     await admin.query('begin; lock table partnership in access exclusive mode')
-    const { rows } = await pgAsk<{ id: number }>(primary.url, 'select max(id)::int as id from token')
+    const rows = await runSql<{ id: number }>(primary.url, 'select max(id)::int as id from token')
     await revokeToken(store, rows[0]?.id ?? 0, Date.now())
     await sleep(1000)
     // More than there are connections, so that some get none; and some that are cancelled.
     const asked = Array.from({ length: 20 }, () => ask(url + NEWEST, token))
     await sleep(1000)
-    await pgAsk(primary.url, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'")
+    await runSql(primary.url, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'")
     assertAll(await Promise.all(asked), 503)
   } finally {
     await admin.end()
@@ -183,7 +183,7 @@ async function startAll() {
     replica: {
       server,
       proxy,
-      ask: (text: string) => pgAsk(server.url, text),
+      ask: (text: string) => runSql(server.url, text),
     },
     service,
     url: service.url,
@@ -239,14 +239,4 @@ function assertAll(outcomes: readonly Outcome[], status: number) {
     outcomes.filter(outcome => outcome.status !== status),
     [],
   )
-}
-
-async function pgAsk<Row extends pg.QueryResultRow>(url: string, text: string) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return await client.query<Row>(text)
-  } finally {
-    await client.end()
-  }
 }

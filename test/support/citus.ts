@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import pg from 'pg'
 import { open } from '../../src/store/index.ts'
-import { ask } from './databases.ts'
+import { runSql } from './postgres.ts'
 import { distribution } from './distributed.ts'
 
 /** The address of a database on a coordinator of Citus that has two workers or more; it is only read. */
@@ -33,43 +32,40 @@ async function using(server: string, work: (cluster: Cluster) => Promise<void>) 
   const [url = '', ...workers] = servers.map(one => at(one, name))
   const outside = (worker: string) => at(worker, 'postgres')
   try {
-    for (const one of servers) await ask(at(one, 'postgres'), `create database ${name}`)
-    for (const one of [url, ...workers]) await ask(one, 'create extension citus')
+    for (const one of servers) await runSql(at(one, 'postgres'), `create database ${name}`)
+    for (const one of [url, ...workers]) await runSql(one, 'create extension citus')
     const { hostname, port } = new URL(server)
-    await ask(url, `select citus_set_coordinator_host('${hostname}', ${port})`)
+    await runSql(url, `select citus_set_coordinator_host('${hostname}', ${port})`)
     for (const worker of workers) {
       const node = new URL(worker)
-      await ask(url, `select citus_add_node('${node.hostname}', ${node.port})`)
+      await runSql(url, `select citus_add_node('${node.hostname}', ${node.port})`)
     }
     const store = await open(url, { busyTimeoutMs: 4000 })
     await store.close()
-    for (const statement of distribution) await ask(url, statement)
+    for (const statement of distribution) await runSql(url, statement)
     await work({
       url,
       workers,
       async loseWorker(worker) {
-        await ask(outside(worker), `alter database ${name} allow_connections false`)
-        await ask(
+        await runSql(outside(worker), `alter database ${name} allow_connections false`)
+        await runSql(
           outside(worker),
           `select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = '${name}'`,
         )
       },
-      bringBack: worker => ask(outside(worker), `alter database ${name} allow_connections true`),
+      async bringBack(worker) {
+        await runSql(outside(worker), `alter database ${name} allow_connections true`)
+      },
     })
   } finally {
-    for (const one of servers) await ask(at(one, 'postgres'), `drop database if exists ${name} with (force)`)
+    for (const one of servers) await runSql(at(one, 'postgres'), `drop database if exists ${name} with (force)`)
   }
 }
 
 async function workersOf(server: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: server })
-  await client.connect()
-  try {
-    const { rows } = await client.query<{ host: string; port: string }>(
-      `select node_name as host, node_port::text as port from citus_get_active_worker_nodes() order by node_port`,
-    )
-    return rows.map(({ host: hostname, port }) => Object.assign(new URL(server), { hostname, port }).href)
-  } finally {
-    await client.end()
-  }
+  const rows = await runSql<{ host: string; port: string }>(
+    server,
+    `select node_name as host, node_port::text as port from citus_get_active_worker_nodes() order by node_port`,
+  )
+  return rows.map(({ host: hostname, port }) => Object.assign(new URL(server), { hostname, port }).href)
 }

@@ -3,8 +3,8 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import pg from 'pg'
 import { type Engine, open } from '../../src/store/index.ts'
+import { runSql } from './postgres.ts'
 
 /** An empty database for one test. */
 export interface TestDatabase {
@@ -26,7 +26,7 @@ export async function newDatabase(): Promise<TestDatabase> {
   return {
     url: database.url,
     async remove() {
-      await ask(database.url, REMOVE_ALL_ROWS)
+      await runSql(database.url, REMOVE_ALL_ROWS)
       emptied.push(database)
     },
   }
@@ -76,19 +76,8 @@ export function newSqlite(): TestDatabase {
 /** A database on a server, which `server` names together with a role that may make databases. */
 export async function newPostgres(server: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`
-  await ask(server, `create database ${name}`)
+  await runSql(server, `create database ${name}`)
   const url = new URL(server)
   url.pathname = `/${name}`
-  return { url: url.href, remove: () => ask(server, `drop database ${name} with (force)`) }
-}
-
-/** One statement on a connection of its own. */
-export async function ask(server: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: server })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
+  return { url: url.href, remove: async () => void (await runSql(server, `drop database ${name} with (force)`)) }
 }

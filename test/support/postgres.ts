@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import pg from 'pg'
+import { until } from './waiting.ts'
 
 /** A PostgreSQL server for tests, on loopback. */
 export interface PostgresServer {
@@ -119,4 +121,27 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo
   await new Promise(resolve => server.close(resolve))
   return port
+}
+
+/** The rows of one statement, on a connection of its own. */
+export async function runSql<Row extends pg.QueryResultRow>(server: string, statement: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    return (await client.query<Row>(statement)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** Waits until a replica has everything that the primary has now. */
+export async function waitForReplica(primary: PostgresServer, replica: PostgresServer) {
+  const [row] = await runSql<{ position: string }>(primary.url, 'select pg_current_wal_lsn()::text as position')
+  await until(async () => {
+    const [at] = await runSql<{ isReached: boolean }>(
+      replica.url,
+      `select pg_last_wal_replay_lsn() >= '${row?.position}' as "isReached"`,
+    )
+    return at?.isReached === true
+  })
 }
