@@ -183,7 +183,7 @@ function footer(viewer: Viewer): Html {
   const { timeZone, asOf } = viewer
   return html`
     <footer>
-      <p>Times in ${timeZone.replaceAll('_', ' ')} · <a href="/settings">Change</a></p>
+      <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="between"> · </span><a href="/settings">Change</a></p>
       ${asOf === null ? nothing : html`<p>Records as of ${dateTime(viewer, asOf)}</p>`}
       <p><a href="/docs">API reference</a></p>
     </footer>

@@ -55,7 +55,7 @@ test('People says who may read what, from when, until when and since when', asyn
   await using it = await signedIn()
   assert.match((await it.ann.get('/')).text, /href="\/keys">API keys<\/a><\/li><li><a href="\/people">People<\/a>/)
   const before = (await it.ann.get('/people')).text
-  assert.deepEqual(rowsOf(before, 'Who may read mine')[0]?.slice(0, 4), ['ben', 'Locks, Training', 'All', 'Open'])
+  assert.deepEqual(rowsOf(before, 'Who may read mine')[0]?.slice(0, 4), ['ben', 'Locks, Training', 'All', 'No end'])
   assert.match(before, /Nobody gave you access/)
   const given = await it.ann.post('/people/give', {
     username: 'cas',

@@ -112,14 +112,144 @@ describe('on any screen and on paper', needsChromium, () => {
       .locator('[data-chart]')
       .evaluateAll(charts => charts.filter(chart => chart.querySelector('.plot svg') === null).length)
     assert.equal(empty, 0)
-    assert.equal(await page.locator('.filters').first().isVisible(), false)
+    assert.equal(await page.locator('.filters :is(details, .choice, button, select, a):visible').count(), 0)
     const [background, marks] = await page.evaluate(() => [
       getComputedStyle(document.body).backgroundColor,
       getComputedStyle(document.body).getPropertyValue('print-color-adjust'),
     ])
-    assert.equal(background, 'rgb(247, 247, 245)')
+    assert.equal(background, 'rgb(255, 255, 255)')
     assert.equal(marks, 'exact')
     assert.deepEqual(browser.problems, [])
+  })
+
+  test('a chart has the same size on paper, whatever the width of the window, which gets its own back', async () => {
+    for (const width of [360, 1440]) {
+      await using browser = await openPage({ viewport: { width, height: 900 } })
+      const { page } = browser
+      await startSession(page, service.url)
+      await page.goto(`${service.url}/training`)
+      await page.locator('#grades svg').first().waitFor()
+      const drawn = () =>
+        page
+          .locator('[data-chart]:not([data-chart=grade-by-kind]) .plot > svg')
+          .evaluateAll(charts => charts.map(chart => chart.getAttribute('width')))
+      await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
+      assert.deepEqual(await drawn(), ['684', '684', '684', '684'], `${width}`)
+      await page.evaluate(() => void dispatchEvent(new Event('afterprint')))
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll('.plot')].every(
+          plot => plot.querySelector(':scope > svg')?.getAttribute('width') !== '684',
+        ),
+      )
+      const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+      assert.equal(content, view)
+      assert.deepEqual(browser.problems, [])
+    }
+  })
+
+  test('paper says which time and filters it shows and of when the records are, and has no links to what it lacks', async () => {
+    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/training?range=1y&kind=endurance`)
+    await page.emulateMedia({ media: 'print' })
+    await page.setViewportSize({ width: 718, height: 1000 })
+    assert.match(await page.locator('.stepper').innerText(), /^\d+ \w+ \d{4}\s– \d+ \w+ \d{4}$/)
+    assert.deepEqual(
+      await page
+        .locator('.filters select:visible')
+        .evaluateAll(fields => fields.map(field => field.getAttribute('name'))),
+      ['kind'],
+    )
+    assert.match(await page.locator('footer').innerText(), /^Times in \S+\s+Records as of [\w ,:]+$/)
+    assert.equal(await page.getByText('Table above').isVisible(), false)
+  })
+
+  test('paper has the names of days and months at the calendar, also where it was scrolled', async () => {
+    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/locks`)
+    await page.emulateMedia({ media: 'print' })
+    const positions = await page
+      .locator('.calendar tr > :first-child, .calendar .months span')
+      .evaluateAll(names => [...new Set(names.map(name => getComputedStyle(name).position))])
+    assert.deepEqual(positions, ['static'])
+  })
+
+  test('on the narrowest phone no value of a tile and no record takes another line', async () => {
+    await using browser = await openPage({ viewport: { width: 320, height: 700 } })
+    const { page } = browser
+    await startSession(page, service.url)
+    for (const path of ['/training/100', '/locks/43', '/locks/37', '/training?compare=before']) {
+      await page.goto(service.url + path)
+      const broken = await page.locator('.stat dd').evaluateAll(values =>
+        values.flatMap(value => {
+          const text = value.firstChild
+          if (text === null || text.nodeType !== Node.TEXT_NODE) return []
+          const range = document.createRange()
+          range.selectNodeContents(text)
+          return range.getClientRects().length > 1 ? [text.textContent] : []
+        }),
+      )
+      assert.deepEqual(broken, [], path)
+    }
+    await page.goto(`${service.url}/locks`)
+    const heights = await page
+      .locator('table.records tbody tr')
+      .evaluateAll(rows => rows.map(row => row.getBoundingClientRect().height))
+    assert.ok(Math.max(...heights) < 72, `${Math.max(...heights)}`)
+    await page.goto(`${service.url}/training?range=1y`)
+    const lines = await page.locator('.stepper .span').evaluate(span => {
+      const range = document.createRange()
+      range.selectNodeContents(span)
+      return [...range.getClientRects()].map(({ width }) => width)
+    })
+    assert.ok(Math.min(...lines) > 0.6 * Math.max(...lines), `lines alike: ${lines.join()}`)
+  })
+
+  test('with letters twice as large on a phone, words stay whole, and each choice and section can be reached', async () => {
+    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await page.addInitScript(() =>
+      addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
+    )
+    await startSession(page, service.url)
+    for (const path of ['/bests', '/training/100', '/locks/43', '/keys', '/training']) {
+      await page.goto(service.url + path)
+      const narrow = await page
+        .locator('.facts dd, .stacks td:visible')
+        .evaluateAll(values => values.filter(value => value.getBoundingClientRect().width < 200).length)
+      assert.equal(narrow, 0, path)
+      const cut = await page
+        .locator('.bottom > ul > li > *, .choice > a, .lead time')
+        .evaluateAll(parts =>
+          parts
+            .filter(part => part.scrollWidth > part.clientWidth + 1 || part.getBoundingClientRect().right > innerWidth)
+            .map(part => part.textContent?.trim()),
+        )
+      assert.deepEqual(cut, [], path)
+    }
+    const bar = page.getByRole('navigation', { name: 'Main sections' })
+    await bar.getByText('More').click()
+    await bar.getByRole('link', { name: 'API keys' }).click()
+    await page.waitForURL(`${service.url}/keys`)
+  })
+
+  test('the line of the period before can be told from the bars that it crosses', async () => {
+    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    const { page } = browser
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/training?range=12w&compare=before`)
+    await page.locator('#repetitions').scrollIntoViewIfNeeded()
+    await page.locator('#repetitions svg').waitFor()
+    const [edge, line] = await page
+      .locator('#repetitions g[data-mark=line]')
+      .evaluateAll(lines =>
+        lines.map(line => [getComputedStyle(line).stroke, line.firstElementChild?.getAttribute('d')]),
+      )
+    assert.equal(edge?.[1], line?.[1])
+    assert.equal(edge?.[0], 'rgb(255, 255, 255)')
   })
 
   test('in forced colours the days of a calendar still differ', async () => {

@@ -1,6 +1,7 @@
 import {
   ACCENT,
   BEFORE_LINE,
+  CARD,
   INK,
   APPROXIMATE_PATTERN,
   draw,
@@ -84,7 +85,7 @@ export const bars = {
           stroke: 'stroke',
           strokeWidth: 0.75,
         }),
-        before.length > 1 ? plot.lineY(before, { x: 'middle', y: 'before', ...BEFORE_LINE, curve: 'step' }) : null,
+        ...(before.length > 1 ? beforeMarks(plot, before) : []),
         ...levelMarks(plot, average, 'average', { stroke: MUTED, strokeDasharray: '4 3', strokeWidth: 1.25 }),
         ...levelMarks(plot, goal, 'goal', { stroke: INK, strokeWidth: 1.25 }),
         plot.ruleY([0], { stroke: MUTED }),
@@ -137,6 +138,20 @@ function stack(periods, columns, { unit, nameOf, href, open }) {
 function addressOf(href, start, end) {
   const dayOf = (/** @type {number} */ time) => new Date(time).toISOString().slice(0, 10)
   return href?.replace('{from}', dayOf(start.getTime())).replace('{to}', dayOf(end.getTime() - 1))
+}
+
+/**
+ * The line that is compared with, with an edge without which it could not be told from the bars that it crosses.
+ *
+ * @param {Plot} plot
+ * @param {readonly { middle: Date; before: number }[]} before
+ */
+function beforeMarks(plot, before) {
+  const line = { x: 'middle', y: 'before', curve: 'step' }
+  return [
+    plot.lineY(before, { ...line, stroke: CARD, strokeWidth: 4.5 }),
+    plot.lineY(before, { ...line, ...BEFORE_LINE }),
+  ]
 }
 
 /**

@@ -131,7 +131,10 @@ function draw({ section, chartType, host, data }, plot, run) {
     }
   }
   redraw(run)
-  new ResizeObserver(() => redraw(later)).observe(host)
+  redraws.set(section, redraw)
+  new ResizeObserver(() => {
+    if (!isPrinting) redraw(later)
+  }).observe(host)
 }
 
 /**
@@ -258,15 +261,43 @@ let loaded
 /** @type {WeakSet<Element>} */
 const drawn = new WeakSet()
 
+/** @type {Map<Element, (run: (task: () => void) => void) => void>} */
+const redraws = new Map()
+
+/** The width of a chart on A4 paper between usual margins, in pixels. */
+const PAPER_WIDTH = 684
+
+let isPrinting = false
+
 // What is printed must be there at once. Until Plot is loaded, which the first chart in view starts, that is the tables.
 addEventListener('beforeprint', () => {
+  isPrinting = true
   for (const task of waiting) task()
   waiting.length = 0
   for (const chart of mounted.values()) {
-    if (loaded !== undefined) draw(chart, loaded, task => task())
+    if (loaded !== undefined) drawForPaper(chart, loaded)
     else if (!drawn.has(chart.section)) printTable(chart)
   }
 })
+
+addEventListener('afterprint', () => {
+  isPrinting = false
+  for (const redraw of redraws.values()) redraw(later)
+})
+
+/**
+ * Draws a chart as wide as paper, whatever the width of the window: its letters would be too small or too large on paper otherwise.
+ *
+ * @param {Mounted} chart
+ * @param {Plot} plot
+ */
+function drawForPaper(chart, plot) {
+  const { section, host } = chart
+  host.style.width = `${PAPER_WIDTH}px`
+  draw(chart, plot, task => task())
+  redraws.get(section)?.(task => task())
+  host.style.width = ''
+}
 
 /** Loads Plot once. */
 function loadPlot() {

@@ -6,7 +6,7 @@ import { card, emptyState, facts } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { countText, dateText, durationText, numberText } from '../text.ts'
+import { countText, dateText, durationText, numberText, unbroken } from '../text.ts'
 import { lockText } from './lock-states.ts'
 
 /** The highest values, each with a link to where it comes from. */
@@ -42,7 +42,10 @@ async function showBests(visit: Visit) {
       rows.length === 0 && bests.grades.length === 0
         ? emptyState(
             'No bests yet',
-            'Here you would see the highest grades, the longest streak and the longest locked stretch.',
+            lockText(
+              'Here you would see the highest grades, the longest streak and the longest locked stretch.',
+              viewer,
+            ),
           )
         : html`
             ${rows.length === 0 ? nothing : card('In general', facts(rows))}
@@ -63,7 +66,14 @@ function trainingRows({ week, current, longest }: TrainingBests): (readonly [str
   return [
     ...(week === undefined
       ? []
-      : [row('Most repetitions in a week', numberText(week.reps), days(week), `week of ${dayText(week.from)}`)]),
+      : [
+          row(
+            'Most repetitions in a week',
+            numberText(week.reps),
+            days(week),
+            `week of ${unbroken(dayText(week.from))}`,
+          ),
+        ]),
     ...(current === undefined
       ? []
       : [row('Current streak', countText(current.days, 'day'), days(current), `since ${dayText(current.from)}`)]),

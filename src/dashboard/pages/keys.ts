@@ -120,7 +120,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
     if (key.replaced_at !== null) return html` <span class="state">Replaced</span>`
     if (!entitled) return html` <span class="state">Inactive</span>`
     return expiresSoon(key, now)
-      ? html` <span class="state warn">expires ${agoText(key.expires_at, now)}</span>`
+      ? html` <span class="state warn">expires ${expiryText(key.expires_at, now)}</span>`
       : nothing
   }
   return table(
@@ -169,6 +169,12 @@ function expiresSoon(key: TokenFacts, now: number): key is TokenFacts & { expire
   return key.expires_at !== null && key.expires_at - now < SOON_MS
 }
 
+/** Days are rounded, as where the key was created: one for 30 days would have 29 left at once otherwise. */
+function expiryText(at: number, now: number): string {
+  const days = Math.round((at - now) / DAY_MS)
+  return days > 1 ? `in ${countText(days, 'day')}` : agoText(at, now)
+}
+
 function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: string) {
   const { id, last4, created_at, expires_at } = key
   const days = expires_at === null ? null : Math.round((expires_at - created_at) / DAY_MS)
@@ -180,7 +186,7 @@ function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: str
     button: 'Regenerate key',
     focusesButton: true,
     body: html`
-      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? It has the same name and may read the same, and ${
+      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? It has the same name and may read the same, and ${
         days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
       }.</p>
       <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that programs can be changed meanwhile.</p>
@@ -198,7 +204,7 @@ function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
     isDangerous: true,
     focusesButton: true,
     body: html`
-      <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code>lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
+      <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
       ${facts([
         ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
         ['Created', dateTime(viewer, key.created_at)],

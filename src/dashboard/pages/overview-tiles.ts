@@ -19,6 +19,7 @@ import {
   NONE,
   numberText,
   timeAgo,
+  unbroken,
 } from '../text.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
 import { practiceMark, stateName } from './lock-states.ts'
@@ -73,7 +74,7 @@ export function fourWeeks(viewer: Viewer, sessions: readonly SessionStats[], fro
       ? html`<p class="muted">No session in the last four weeks, so there is no rate.</p>`
       : html`
           <p class="big">${passed}<small> / ${total}</small></p>
-          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed since ${dateText(viewer, from)}</p>
+          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed since ${unbroken(dateText(viewer, from))}</p>
           ${share(passed / total, `${percentText(passed, total)} passed`)}
           <p class="small"><a href="/training?range=4w">Training, four weeks</a></p>
         `,
@@ -104,7 +105,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
         <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
         <dl class="lines">
           <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
-          <div><dt>Elapsed</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
+          <div><dt>From the start</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
           <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : planned}</dd></div>
         </dl>
         ${isHidden ? nothing : timeBar({ start: current.at, until, now, plannedEnd })}

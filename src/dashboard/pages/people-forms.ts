@@ -23,7 +23,7 @@ export function firstDayText({ recordsFrom }: Pick<AccessTerms, 'recordsFrom'>):
 }
 
 export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, { until }: Pick<AccessTerms, 'until'>): string {
-  if (until === null) return 'Open'
+  if (until === null) return 'No end'
   const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
   return isEndOfDay ? `End of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
 }

@@ -154,8 +154,8 @@ function daysText(first: number, last: number): string {
   const [from, to] = [new Date(first * DAY_MS), new Date(last * DAY_MS)]
   if (first === last) return LONG.format(from)
   return from.getUTCFullYear() === to.getUTCFullYear() && to.getUTCFullYear() === new Date().getUTCFullYear()
-    ? `${SHORT.format(from)} ${NONE} ${SHORT.format(to)}`
-    : `${LONG.format(from)} ${NONE} ${LONG.format(to)}`
+    ? `${SHORT.format(from)}\u00a0${NONE} ${SHORT.format(to)}`
+    : `${LONG.format(from)}\u00a0${NONE} ${LONG.format(to)}`
 }
 
 /** The fields for the first and the last day. */
