@@ -12,6 +12,7 @@ import {
   plannedEnd,
 } from './intervals.ts'
 import type { KeptReads } from './kept.ts'
+import { forEachInParts, inTurns } from './turns.ts'
 
 /** Queries of lock sessions for statistics: they read columns, not records. */
 
@@ -32,14 +33,20 @@ export interface LockStats {
   readonly intervals: readonly LockInterval[]
 }
 
-/** The lock sessions of an account that were active at or after `from`, oldest first. */
+/**
+ * The lock sessions of an account that were active at or after `from`, oldest first. Other requests are handled while many of them
+ * are read from their rows.
+ */
 export async function lockHistory(
   store: Store,
   access: OwnerAccess,
   now: number,
   from = Number.MIN_SAFE_INTEGER,
 ): Promise<LockStats[]> {
-  return (await store.read(locksSince, { ...access, from })).map(row => lockStats(row, now))
+  const rows = await store.read(locksSince, { ...access, from })
+  const sessions: LockStats[] = []
+  await inTurns(() => forEachInParts(rows, row => sessions.push(lockStats(row, now))))
+  return sessions
 }
 
 /** Little of a lock session: what lists of all of them are filtered by. */
