@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
-import { isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import { isReadableById, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { type Params, query } from '../store/query.ts'
 import {
@@ -208,8 +208,8 @@ const practiceTemplatesById = query<{ ids: readonly number[] }, { id: number }>(
 
 const locksById = query<OwnerAccess & { ids: readonly number[] }, LockRow>(
   param => sql`
-    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
-    where ${isReadableOf(param)} and id in ${param.rows(values => values.ids)}`,
+    select ${lockColumns(param)} from ${lockSessions(param, isReadableById(param))}
+    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
 const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(
