@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { ErrorCode } from '../../src/contract/errors.ts'
+import { type ErrorCode, errors } from '../../src/contract/errors.ts'
 import type { Store } from '../../src/store/index.ts'
 import { mintToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { type SecondServer, startSecondServer } from '../support/second-server.ts'
@@ -44,6 +44,7 @@ const steps: readonly Step[] = [
   step('malformed_url', 'url', draft => draft.query.push('%')),
   step('misdirected_request', 'host', draft => (draft.host = 'elsewhere')),
   step('body_not_allowed', 'method', draft => draft.headers.push('Content-Length: 3')),
+  step('expectation_failed', 'expect', draft => draft.headers.push('Expect: 200-ok')),
   step('no_route', 'path', draft => (draft.path = '/api/v1/nothing')),
   step('method_not_allowed', 'method', draft => (draft.method = 'DELETE')),
   step('not_acceptable', 'accept', draft => draft.headers.push('Accept: text/html')),
@@ -135,6 +136,12 @@ async function assertFirst(wrong: readonly Step[]) {
   for (const { spoil } of wrong) spoil(spoiled)
   assert.equal(await send(spoiled), wrong[0]?.code ?? 'ok', wrong.map(({ code }) => code).join(', then '))
 }
+
+test('every error has a place in the order, unless no mistake of the request causes it', () => {
+  const codes = new Set(steps.map(({ code }) => code))
+  const others = ['request_timeout', 'internal_error', 'unavailable']
+  assert.deepEqual([...codes, ...others].toSorted(), [...Object.keys(errors), 'not_modified'].toSorted())
+})
 
 test('a valid request gets 200, or 304 if it names the validator', async () => {
   await assertFirst([])
