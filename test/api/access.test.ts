@@ -5,6 +5,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { mintToken } from '../../src/accounts/tokens.ts'
 import { assertRefused, idsOf, withoutRequest } from '../support/answers.ts'
+import { right, wrong } from '../support/parameters.ts'
 import { oneForEachEndpoint, world } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -197,27 +198,6 @@ test("a stranger's record and one that does not exist get the same answer, apart
 
 // Parameters
 
-/** A value that is right for each parameter. */
-const right: Readonly<Record<string, string>> = {
-  limit: '1',
-  offset: '0',
-  cursor: '',
-  ownerId: '1',
-  targetUserId: '1',
-  from: '2026-01-01',
-  to: '2026-12-31',
-  passed: 'true',
-  lockState: 'locked',
-  include: 'owner',
-  bucket: 'month',
-  tz: 'Europe/Berlin',
-  weekStart: 'sunday',
-  type: 'training',
-  programId: '1',
-  readerId: '1',
-  relative: 'seconds',
-}
-
 const parameters = requests.flatMap(({ endpoint, path }) =>
   Object.keys(endpoint.query).map(name => ({
     path,
@@ -263,27 +243,6 @@ test('an unknown parameter is refused with the list of known ones, and is not re
     }
   }
 })
-
-/** A value that each parameter refuses. Every other one, and its message, is in the table of refusals. */
-const wrong: Readonly<Record<string, string>> = {
-  limit: '101',
-  offset: '-1',
-  cursor: 'x',
-  ownerId: 'x',
-  targetUserId: 'x',
-  from: 'x',
-  to: 'x',
-  passed: 'x',
-  lockState: '',
-  include: 'x',
-  bucket: 'year',
-  tz: 'europe/berlin',
-  weekStart: 'x',
-  type: '',
-  programId: '0',
-  readerId: 'x',
-  relative: 'minutes',
-}
 
 test('every parameter refuses values outside its syntax or bounds, and clamps none', async () => {
   await using service = await start()

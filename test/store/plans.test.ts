@@ -7,22 +7,12 @@ import { someLocks } from '../../src/stats/lock-queries.ts'
 import { lockRecords } from '../../src/stats/locks.ts'
 import { trainingRecords } from '../../src/stats/training-queries.ts'
 import { compile, type Query } from '../../src/store/query.ts'
-import { type RecordName, recordTables } from '../../src/store/tables.ts'
+import { recordTables } from '../../src/store/tables.ts'
+import { filteredColumns, listValues } from '../support/parameters.ts'
 import { account, oneOfEach } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 // engine: sqlite
-
-/** Columns that filters compare. */
-const OWN: Partial<Record<RecordName, Readonly<Record<string, string>>>> = {
-  training_template: { is_public: 'n % 7 = 0', is_active: 'n % 50 = 0' },
-  lock_session: {
-    lock_state: "iif(n % 50 = 0, 'locked', 'completed')",
-    is_active: 'n % 50 < 2',
-    template_id: '1',
-  },
-  training_session: { passed: 'n % 3 = 0' },
-}
 
 /** Rows of each kind in the store, over as many accounts. */
 const ROWS = 12_000
@@ -52,17 +42,11 @@ Object.assign(store, {
   },
 })
 
-/** A value for each parameter. */
-const values: Readonly<Record<string, string>> = {
-  offset: '10',
-  ownerId: '1',
-  targetUserId: '1',
-  from: '1970-01-01',
-  to: '1970-01-01T00:00:09Z',
-  passed: 'true',
-  lockState: 'completed',
-  include: 'owner',
-}
+/** A value for each parameter of a list. */
+const values = listValues(
+  { offset: '10', from: '1970-01-01', to: '1970-01-01T00:00:09Z', lockState: 'completed' },
+  right => right,
+)
 
 const valueOf = (path: string, name: string) =>
   name === 'include' && path.includes('/lkbx/') ? 'template' : values[name]
@@ -176,7 +160,24 @@ const byIndex: readonly { address: string; step: string }[] = [
     address: '/dtt',
     step: 'SEARCH training_device USING COVERING INDEX training_device_by_owner (owner_id=? AND id>?)',
   },
+  {
+    address: '/me/reads?readerId=1',
+    step: 'SEARCH read_log USING INDEX read_log_by_reader (owner_id=? AND reader_id=? AND hour>? AND hour<?)',
+  },
 ]
+
+test('the index that each filter of a list uses is known', () => {
+  for (const { path, query } of Object.values<Endpoint>(api)) {
+    const filters = 'cursor' in query ? Object.keys(query).filter(name => !OF_MANY_LISTS.has(name)) : []
+    for (const name of filters) {
+      const isThere = byIndex.some(({ address }) => `/api/v1${address}`.startsWith(`${path}?${name}=`))
+      assert.ok(isThere, `${path}?${name}`)
+    }
+  }
+})
+
+/** Parameters of many lists: the page, its owners and times, and what is added to each record. */
+const OF_MANY_LISTS = new Set(['limit', 'offset', 'cursor', 'ownerId', 'targetUserId', 'from', 'to', 'include'])
 
 test('filters are conditions on an index, once for each account', async () => {
   for (const owners of [1, 5]) {
@@ -262,7 +263,7 @@ async function fill() {
       owners => `insert into partnership (owner_id, partner_id)
         select n, ${owners} from numbers where n <= ${owners} and n <> ${owners}`,
     ),
-    ...(await Promise.all(recordTables.map(table => copies(table, { id, owner_id, at, ...OWN[table] })))),
+    ...(await Promise.all(recordTables.map(table => copies(table, { id, owner_id, at, ...filteredColumns[table] })))),
   ]
   const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${ROWS}) `
   await store.db.transaction().execute(async db => {
