@@ -103,7 +103,7 @@ describe('charts of a dense history', needsChromium, () => {
       .evaluate(group => [...new Set([...group.querySelectorAll('rect')].map(rect => rect.getAttribute('fill')))])
     assert.ok(fills.length > 2, `measured, approximate and so far: ${fills.join()}`)
     const label = await page.locator('#repetitions .plot').getByText('average').first().boundingBox()
-    const line = await page.locator('#repetitions .plot [stroke-dasharray="4 3"]').first().boundingBox()
+    const line = await page.locator('#repetitions .plot [stroke-dasharray="2 3"]').first().boundingBox()
     assert.ok(label !== null && line !== null)
     assert.ok(label.x >= line.x + line.width - 2, 'it is at the right of the line')
     assert.ok(Math.abs(label.y + label.height / 2 - line.y) < 20, 'and at its height')

@@ -268,6 +268,37 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(new Set(looks).size, 3, looks.join(', '))
   })
 
+  test('in forced colours lines, marks and the present section differ by more than their colour', async () => {
+    await using browser = await openPage({ viewport: { width: 360, height: 780 }, forcedColors: 'active' })
+    const { page } = browser
+    await startSession(page, service.url)
+    const bordersOf = (selector: string) =>
+      page.locator(selector).evaluateAll(marks => {
+        const looks = marks.map(mark => {
+          const { borderTopStyle, borderTopWidth, borderLeftWidth } = getComputedStyle(mark)
+          return `${borderTopStyle} ${borderTopWidth} ${borderLeftWidth}`
+        })
+        return [looks.length, new Set(looks).size]
+      })
+    await page.goto(`${service.url}/training?range=12w&compare=before`)
+    assert.deepEqual(await bordersOf('#repetitions :is(.mark.average, .mark.before)'), [2, 2])
+    await page.goto(`${service.url}/locks/43`)
+    assert.deepEqual(await bordersOf('.legend :is(.mark.tick, .mark.now)'), [2, 2])
+    const tops = await page.locator('.bottom > ul > li > a').evaluateAll(links =>
+      links.map(link => {
+        const range = document.createRange()
+        range.selectNodeContents(link)
+        return Math.round(range.getBoundingClientRect().top)
+      }),
+    )
+    assert.equal(new Set(tops).size, 1, `on one line: ${tops.join()}`)
+    await page.goto(`${service.url}/docs`)
+    const lines = await page
+      .locator('.contents a')
+      .evaluateAll(links => new Set(links.map(link => getComputedStyle(link).borderBottomColor)).size)
+    assert.equal(lines, 2)
+  })
+
   test('text grows with the font size of the browser', async () => {
     await using browser = await openPage()
     const { page } = browser

@@ -86,7 +86,7 @@ export const bars = {
           strokeWidth: 0.75,
         }),
         ...(before.length > 1 ? beforeMarks(plot, before) : []),
-        ...levelMarks(plot, average, 'average', { stroke: MUTED, strokeDasharray: '4 3', strokeWidth: 1.25 }),
+        ...levelMarks(plot, average, 'average', { stroke: MUTED, strokeDasharray: '2 3', strokeWidth: 1.5 }),
         ...levelMarks(plot, goal, 'goal', { stroke: INK, strokeWidth: 1.25 }),
         plot.ruleY([0], { stroke: MUTED }),
         plot.tip(tops, plot.pointerX({ ...TIP, x: 'middle', y: 'top', title: 'tip' })),

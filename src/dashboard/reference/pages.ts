@@ -39,7 +39,7 @@ export function guidePage(context: ReferenceContext): Html {
           <p class="muted">${inline(tag.description)}</p>
           <ul class="operations">${operationsOf(api, tag).map(
             ([path, { summary, operationId }]) =>
-              html`<li><a href="docs/${slugOf(tag.name)}#${operationId}">${summary}</a> <code>GET ${path}</code></li>`,
+              html`<li><a href="docs/${slugOf(tag.name)}#${operationId}">${summary}</a> <code>GET ${breakable(path)}</code></li>`,
           )}</ul>`,
         )}
       </section>
@@ -119,6 +119,11 @@ function page(context: ReferenceContext, { title, lead, root, body }: Shown): Ht
       </main>
     `,
   )
+}
+
+/** A path that may break before a slash, not within a word. */
+function breakable(path: string): Html {
+  return html`${path.split(/(?=\/)/).map(part => html`<wbr>${part}`)}`
 }
 
 function operationsOf({ paths }: OpenApi, { name }: Tag) {
