@@ -89,9 +89,9 @@ function header(viewer: Viewer, section: Section | undefined, path: string): Htm
           ${isOwnSection(section) ? nothing : picker(viewer, path)}
           ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
             text: html`${eye}<span class="word">Discreet</span>`,
-            title: 'Discreet mode (D)',
+            title: viewer.hasShortcut ? 'Discreet mode (D)' : 'Discreet mode',
             pressed: viewer.discreet,
-            shortcut: 'd',
+            shortcut: viewer.hasShortcut ? 'd' : undefined,
           })}
           ${themeToggle(viewer, path)}
           <details class="menu account">
@@ -155,7 +155,7 @@ interface Toggle {
   readonly text: Part
   readonly title: string
   readonly pressed?: boolean
-  readonly shortcut?: string
+  readonly shortcut?: string | undefined
 }
 
 /** A button that changes how pages look in this browser. */

@@ -106,6 +106,22 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.waitForFunction(() => !document.documentElement.hasAttribute('data-discreet'))
   })
 
+  test('the key for discreet mode can be switched off', async () => {
+    await page.goto(`${service.url}/settings`)
+    const key = page.getByRole('group', { name: 'Key D' })
+    const off = key.getByRole('button', { name: 'Off' })
+    await off.click()
+    await page.getByRole('button', { name: 'Off', pressed: true }).nth(1).waitFor()
+    await page.waitForLoadState()
+    await page.locator('h1').click()
+    await page.keyboard.press('d')
+    // Were the key heard, discreet mode would be on now: it is set before anything is sent.
+    assert.equal(await page.locator('.veiled').count(), 0)
+    assert.doesNotMatch(await page.evaluate(() => document.cookie), /discreet/)
+    await key.getByRole('button', { name: 'On' }).click()
+    await page.locator('[aria-keyshortcuts=D]').waitFor()
+  })
+
   test('a lost connection and an ended session are said in place, and the form is kept', async () => {
     await page.goto(`${service.url}/settings`)
     await page.locator('input[name=displayName]').fill('Alexandra')

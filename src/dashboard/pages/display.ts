@@ -19,6 +19,10 @@ export const displayPages: readonly Page[] = [
       if (discreet === '1' || discreet === '0') {
         cookies.push(cookie('discreet', discreet, { maxAge: discreet === '1' ? YEAR_SECONDS : 0, secure }))
       }
+      const shortcut = form.get('shortcut')
+      if (shortcut === '1' || shortcut === '0') {
+        cookies.push(cookie('shortcut', shortcut, { maxAge: shortcut === '0' ? YEAR_SECONDS : 0, secure }))
+      }
       return redirect(safePath(form.get('back')), { cookies })
     },
   },

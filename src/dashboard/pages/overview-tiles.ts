@@ -122,7 +122,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
       <p class="muted">No lock session runs${ageText(viewer, now)}.</p>
       <dl class="lines">
         <div><dt>Last ended</dt><dd>${last.endAt === null ? NONE : timeAgo(viewer, last.endAt, now)}</dd></div>
-        <div><dt>It took</dt><dd>${durationText(((last.endAt ?? now) - last.at) / 1000)}</dd></div>
+        <div><dt>It took</dt><dd>${last.endAt === null ? NONE : durationText((last.endAt - last.at) / 1000)}</dd></div>
       </dl>
       <p class="small"><a href="/locks/${last.id}">Last lock session</a></p>
     `,

@@ -56,7 +56,15 @@ export function lookForms({ viewer }: Visit): Html {
           <button name="discreet" value="1" aria-pressed="${String(viewer.discreet)}">On</button>
         </span>
       </form>
-      <p class="muted">Both are kept in this browser. Discreet mode hides names, kinds and texts on every page; the key <kbd>D</kbd> turns it on and off.</p>
+      <form class="row" method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="name" id="shortcut">Key <kbd>D</kbd></span>
+        <span class="choice" role="group" aria-labelledby="shortcut">
+          <button name="shortcut" value="0" aria-pressed="${String(!viewer.hasShortcut)}">Off</button>
+          <button name="shortcut" value="1" aria-pressed="${String(viewer.hasShortcut)}">On</button>
+        </span>
+      </form>
+      <p class="muted">These are kept in this browser. Discreet mode hides names, kinds and texts on every page. The key <kbd>D</kbd> switches it.</p>
     </div>
   `
 }
