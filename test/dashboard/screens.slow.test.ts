@@ -215,8 +215,24 @@ describe('on any screen and on paper', needsChromium, () => {
       addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
     )
     await startSession(page, service.url)
-    for (const path of ['/bests', '/training/100', '/locks/43', '/keys', '/training']) {
+    for (const path of ['/', '/bests', '/training/100', '/locks/43', '/keys', '/training']) {
       await page.goto(service.url + path)
+      const outside = await page
+        .locator('.comparison td, .scroll td time')
+        .evaluateAll(
+          cells =>
+            cells.filter(
+              cell => cell.getBoundingClientRect().right > (cell.closest('td')?.getBoundingClientRect().right ?? 0) + 1,
+            ).length,
+        )
+      assert.equal(outside, 0, path)
+      const [content, view] = await page
+        .locator('.card')
+        .evaluateAll(cards => [
+          cards.reduce((sum, card) => sum + card.scrollWidth, 0),
+          cards.reduce((sum, card) => sum + card.clientWidth, 0),
+        ])
+      assert.equal(content, view, `${path}: what is in a card stays in it`)
       const narrow = await page
         .locator('.facts dd, .stacks td:visible')
         .evaluateAll(values => values.filter(value => value.getBoundingClientRect().width < 200).length)
@@ -234,6 +250,9 @@ describe('on any screen and on paper', needsChromium, () => {
     await bar.getByText('More').click()
     await bar.getByRole('link', { name: 'API keys' }).click()
     await page.waitForURL(`${service.url}/keys`)
+    await page.getByRole('link', { name: 'Revoke' }).first().click()
+    const value = await page.getByRole('dialog').locator('.facts dd').first().boundingBox()
+    assert.ok((value?.width ?? 0) > 200, 'of a dialog, too')
   })
 
   test('the line of the period before can be told from the bars that it crosses', async () => {
