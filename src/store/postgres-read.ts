@@ -74,7 +74,7 @@ interface Column {
 /** A read that somebody waits for. */
 export class Read {
   readonly statement: PreparedStatement
-  readonly values: readonly (string | null)[]
+  readonly values: (string | null)[]
   readonly resolve: (rows: unknown[]) => void
   readonly #reject: (error: unknown) => void
   /** More than one where it was sent again before the result of the first. */
@@ -130,7 +130,7 @@ export class ReadBatch implements pg.Submittable {
     connection.stream.cork()
     for (const { statement, values } of this.#reads) {
       statement.prepareOn(connection)
-      connection.bind({ portal: '', statement: statement.name, values: [...values] }, true)
+      connection.bind({ portal: '', statement: statement.name, values }, true)
       if (statement.columns === undefined) connection.describe({ type: 'P', name: '' }, true)
       connection.execute({ portal: '' }, true)
     }
