@@ -31,7 +31,7 @@ export function calendarTable<Item>(
   `
 }
 
-/** `Friday, 20 November 2026` of a date as `YYYY-MM-DD`. */
+/** `Fri, 20 November 2026` of a date as `YYYY-MM-DD`. */
 export function longDay(date: string): string {
   return LONG_DAY.format(Date.parse(date))
 }
@@ -49,7 +49,7 @@ function months(weeks: readonly Week[]): { readonly name: string; readonly count
   }))
 }
 
-/** Its text is there once; assets/keyboard.js makes it a tooltip where a pointer is. */
+/** The text is in the markup once; assets/keyboard.js shows it as a tooltip, too. */
 function cell({ look, text, to }: DayLook): Html {
   const hiddenText = html`<span class="hidden">${text}</span>`
   return to === undefined

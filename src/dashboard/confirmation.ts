@@ -11,15 +11,15 @@ import { safePath } from './paths.ts'
 import { PrimaryAwayError } from './primary-away.ts'
 import { waysHere } from './ways-here.ts'
 
-/** The path that the proof is sent to where no form is continued. */
+/** The path that the proof is sent to, unless a form goes on with it. */
 export const CONFIRM_PATH = '/confirm'
 /** No other form has fields of these names. */
 const PASSWORD_FIELD = 'confirm'
 const PASSKEY_FIELD = 'confirm-passkey'
 
 /**
- * Asks again who it is, where that was last proved more than ten minutes ago, with any way that the account has. What a form
- * contained is kept and submitted with the proof. Undefined if the handler may run.
+ * Asks the viewer to prove who they are, in any way that the account has, if the last proof is more than ten minutes old. The
+ * fields of a form are kept and submitted with the proof. Undefined if the handler may run.
  */
 export async function askAgain(
   visit: Visit,
@@ -57,7 +57,7 @@ export function isFresh({ viewer, now }: Pick<Visit, 'viewer' | 'now'>): boolean
   return isFreshSession(viewer.session, now)
 }
 
-/** Undefined if it was proved who it is, else what to say. */
+/** The message to show; undefined if the proof was accepted. */
 async function confirm(visit: Visit): Promise<string | undefined> {
   const { form, store, viewer, now } = visit
   const answer = form.get(PASSKEY_FIELD)

@@ -16,7 +16,7 @@ export function acceptedEncoding({ headers }: Pick<FastifyRequest, 'headers'>): 
   return (['br', 'gzip'] as const).find(encoding => accepted.has(encoding))
 }
 
-/** Compresses in a thread of its own. The effort is for content that is sent once, or for good many times. */
+/** Compresses in another thread; harder what is sent often. */
 export async function compress(encoding: Encoding, body: Uint8Array, sent: 'once' | 'often'): Promise<Uint8Array> {
   if (encoding === 'gzip') return gzipAsync(body)
   return brotliAsync(body, {

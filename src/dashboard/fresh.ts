@@ -1,8 +1,8 @@
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
 
-/** Whether it was proved in the last ten minutes whose a session is. */
+/** Whether the person behind a session proved who they are in the last ten minutes. */
 export function isFreshSession({ confirmedAt }: Pick<BrowserSession, 'confirmedAt'>, now: number): boolean {
-  // A clock that is set back does not make it last longer.
+  // Setting the clock back does not extend it.
   return Math.abs(now - confirmedAt) < FRESH_MS
 }
 

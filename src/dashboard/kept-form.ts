@@ -2,7 +2,7 @@ import { html, type Html } from './html.ts'
 import type { Confirmed, Visit } from './page.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 
-/** A form that waits until somebody has confirmed who it is at the issuer, on other pages than its own. */
+/** A form that is kept in a cookie while the browser is at the issuer to confirm who sends it. */
 
 export interface KeptForm {
   /** The path that it is sent to. */

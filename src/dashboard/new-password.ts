@@ -3,7 +3,7 @@ import { html, type Html, nothing } from './html.ts'
 
 /** A new password in a form: entered twice, so that a typing error locks nobody out. */
 
-/** The fields for it. The first describes itself by the problem of its form, if there is one, and may have the focus. */
+/** Its two fields. The first is described by the problem of the form, if there is one, and may have the focus. */
 export function newPasswordFields(
   label: string,
   { problem, focuses = false }: { readonly problem?: string | undefined; readonly focuses?: boolean } = {},

@@ -5,7 +5,7 @@ import { parseCookies } from './cookies.ts'
 import type { SiteOrigin } from './origin.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 
-/** The way to the issuer and back. What it is for is in a sealed cookie meanwhile, so that any process can complete it. */
+/** The redirect to the issuer and back. A sealed cookie keeps its purpose meanwhile, so that any process can complete it. */
 
 export interface OidcFlow {
   readonly purpose: 'signin' | 'confirm' | 'link' | 'invitation'
@@ -41,7 +41,7 @@ export async function openFlow({ store, site }: Edge, request: FastifyRequest): 
   return (await openedCookie(store, cookies, { site, name: COOKIE, now: request.context.now })) as KeptFlow | undefined
 }
 
-/** Whom the issuer has identified. Throws OidcError. */
+/** The identity that the issuer confirmed. Throws OidcError. */
 export async function identify(
   { oidc, site }: Edge,
   { context }: FastifyRequest,
@@ -50,12 +50,12 @@ export async function identify(
   return oidc.finish(new URL(`${site.baseUrl}${CALLBACK_PATH}?${context.target.query}`), flow.request)
 }
 
-/** Forgets what the browser was sent for, so that its way back works once. */
+/** A cookie header that removes the flow, so that its callback works only once. */
 export function forgetFlow({ site }: Pick<Edge, 'site'>): string {
   return noCookie({ site, name: COOKIE })
 }
 
-/** What to say to a person, and whether it counts as a failed attempt: only what was not accepted can have been a guess. */
+/** The message for a person, and whether it counts as a failed attempt: only a refused answer can have been a guess. */
 export function problemOf({ reason }: OidcError, name: string) {
   const counts = reason === 'refused'
   switch (reason) {
@@ -76,7 +76,7 @@ export function problemOf({ reason }: OidcError, name: string) {
 
 export const TOO_LATE = 'That took too long, or was begun in another browser. Try again.'
 
-/** What the ways to and from the issuer need. */
+/** What redirects to the issuer and its callback need. */
 export interface Edge {
   readonly store: Store
   readonly oidc: Oidc

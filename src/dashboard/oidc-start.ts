@@ -6,11 +6,11 @@ import type { SiteOrigin } from './origin.ts'
 import { hostCookie } from './sealed-cookie.ts'
 
 /**
- * What links an account with somebody at the issuer begins on a page of this service, in the same browser. The address that
- * begins it has a mark that only this browser gets, so a link on another site, or in a mail, begins nothing.
+ * An account is linked with an identity at the issuer only from a page of this service, in the same browser. The address that
+ * starts it contains a mark that only this browser receives, so a link on another site or in a mail cannot start it.
  */
 
-/** The mark for a session, of which nobody else knows the page. */
+/** The mark for a session; only its browser receives the page. */
 export function sessionMark(store: Store, sessionId: number, now: number): Promise<string> {
   return seal(store, purposeOf(`session ${sessionId}`), {}, now + MARK_MS)
 }
@@ -19,7 +19,7 @@ export async function hasSessionMark(store: Store, sessionId: number, mark: stri
   return (await unseal(store, purposeOf(`session ${sessionId}`), mark, now)) !== undefined
 }
 
-/** The mark for an invitation, which others may have opened too, and the cookie that binds it to a browser. */
+/** The mark for an invitation, and the cookie that binds it to a browser: others may have opened the same invitation. */
 export async function invitationMark(store: Store, { secret, site, now }: OpenedInvitation) {
   const browser = randomBytes(BROWSER_BYTES).toString('base64url')
   return {

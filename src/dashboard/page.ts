@@ -44,7 +44,7 @@ export interface Viewer extends Display {
   readonly units: Units
   /** Up to when the records of the subject are known; null if that is not known. */
   readonly asOf: number | null
-  /** While the primary database is away: the time up to which the replica has everything that pages are read from. */
+  /** While the primary database is down: the time up to which the replica that pages are read from has everything. */
   readonly replicaAsOf: number | undefined
 }
 
@@ -79,7 +79,7 @@ export interface Page {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /** For pages that need a sign-in of the last ten minutes; otherwise it is asked for again. */
+  /** For pages that need a proof of identity of the last ten minutes; if it is older, it is asked for. */
   readonly confirms?: Confirmed
   /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
   readonly changesCookiesOnly?: boolean
@@ -89,10 +89,10 @@ export interface Page {
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
 }
 
-/** What somebody is asked again for who it is. */
+/** An action for which the viewer must prove again who they are. */
 export interface Confirmed {
   readonly section: Section
-  /** What it goes on with, in the words of its button. */
+  /** The action, in the words of its button. */
   readonly action: string
 }
 
@@ -104,7 +104,7 @@ export interface View {
   readonly section?: Section | undefined
   /** The account of the record that it shows; by default the one whose records the viewer chose. */
   readonly owner?: number | undefined
-  /** Up to when its records are known, if that is not as for the account that the viewer chose. */
+  /** Up to when the records of that account are known, if it is not the one that the viewer chose. */
   readonly asOf?: number | null
   /** The heading, and the title of the tab. */
   readonly title: string

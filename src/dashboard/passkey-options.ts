@@ -32,7 +32,7 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     const { accountId, username } = session
     const subject = String(session.id)
     if (purpose === 'register') {
-      // Asking again must come before a passkey is made, too.
+      // A passkey is created only after a recent proof of identity.
       if (!isFreshSession(session, now)) throw notFound('Session')
       return { site, subject, made: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
     }

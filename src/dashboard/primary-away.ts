@@ -6,7 +6,7 @@ import type { DashboardOptions } from './options.ts'
 import type { Viewer } from './page.ts'
 import { dateTime } from './text.ts'
 
-/** What the dashboard does while the primary database is away: pages are read from a replica, and nothing is changed. */
+/** What the dashboard does while the primary database is down: pages are read from a replica, and nothing is changed. */
 
 /** Where a page is read from. */
 export interface PageSource {
@@ -44,7 +44,7 @@ async function findStandIn({ store, config }: Options) {
 
 const AWAY = 'The primary database is away. Nothing was changed.'
 
-/** Something needs the primary, which is down. Nothing was begun. */
+/** A request needs the primary, which is down. It has changed nothing. */
 export class PrimaryAwayError extends ApiError {
   constructor(isReadable: boolean) {
     super(

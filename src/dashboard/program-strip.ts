@@ -4,10 +4,9 @@ import { kindName } from './names.ts'
 import type { Viewer } from './page.ts'
 import { countText, durationText, numberText } from './text.ts'
 
-/**
- * A program as one strip: its segments in their order, as wide as they are long. Some segments are counted in seconds,
- * others in repetitions, so one repetition is drawn like a number of seconds.
- */
+/** A program as one strip: its segments in their order, as wide as they are long. */
+
+/** As wide one repetition is drawn: segments are measured in seconds or in repetitions. */
 export const REPETITION_SECONDS = 3
 
 /** How wide one run of a segment is drawn, in seconds. */
@@ -15,7 +14,7 @@ export function drawnSeconds({ type, duration }: TemplateSegment): number {
   return Math.max(0, isCounted(type) ? duration * REPETITION_SECONDS : duration)
 }
 
-/** `Warm-up 2 min`, `Training 3 min (2 ×)`, `Repetition 40 repetitions`. */
+/** `Warm-up 2 min`, `Training 3 min (2 ×)`, `Bounce 40 repetitions`. */
 export function segmentText(viewer: Viewer, { type, duration, repeat }: TemplateSegment): string {
   const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
   return `${kindName(viewer, type)} ${length}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`

@@ -7,7 +7,7 @@ import { Attempts, tooManyAttempts } from './attempts.ts'
 import type { Visit } from './page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 
-/** Checks whether the viewer is still who signed in. Limits guesses in a browser that was left signed in, for each session and way. */
+/** Checks that the person who signed in is still the viewer. Limits guesses by session and way, for browsers left signed in. */
 
 /** The proof, or what is wrong with the password. */
 export async function checkPassword(visit: Visit, password: string): Promise<PasswordProof | string> {
@@ -18,7 +18,7 @@ export async function checkPassword(visit: Visit, password: string): Promise<Pas
   })
 }
 
-/** The proof, or what is wrong with what the browser answered. */
+/** The proof, or what is wrong with the answer of the browser. */
 export async function checkPasskey(visit: Visit, answer: string): Promise<PasskeyProof | string> {
   const { store, viewer, site, cookies, now } = visit
   const { rpId, origin } = site
@@ -30,7 +30,7 @@ export async function checkPasskey(visit: Visit, answer: string): Promise<Passke
   })
 }
 
-/** What to say of a passkey that did not prove anything. It does not tell whether there is such a passkey. */
+/** The message for a passkey that proves nothing. It does not reveal whether such a passkey exists. */
 export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or another way.'
 
 async function limited<Found>(

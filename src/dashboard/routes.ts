@@ -15,7 +15,7 @@
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs, and that the
  *    primary database is up, unless the page `changesCookiesOnly`. All other pages may be read from a replica, and write nothing.
- *    A page that gives access or creates keys also sets `confirms`: who it is, is asked again (confirmation.ts).
+ *    A page that gives access or creates keys also sets `confirms`: the viewer proves again who they are (confirmation.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'

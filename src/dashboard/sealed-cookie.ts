@@ -20,7 +20,7 @@ export function hostCookie(name: string, { secure }: Pick<SiteOrigin, 'secure'>)
 interface Kept {
   readonly site: Pick<SiteOrigin, 'secure'>
   readonly name: string
-  /** What it can be opened for; undefined for its name alone. */
+  /** The cookie can be opened only for the same subject, such as a session; undefined if its name is enough. */
   readonly subject?: string
   readonly now: number
 }

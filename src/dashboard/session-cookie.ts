@@ -6,14 +6,14 @@ import type { SiteOrigin } from './origin.ts'
 import { hostCookie } from './sealed-cookie.ts'
 import { knownBrowserCookie } from './sign-in-limits.ts'
 
-/** What a session that begins with this request has, in place of the one that the browser had. */
+/** The facts of a session that starts with this request. It replaces the one that the browser had. */
 export async function sessionStart(store: Store, request: FastifyRequest, site: SiteOrigin): Promise<SessionStart> {
   const { headers, context } = request
   const replaces = (await sessionOf(store, request, site))?.id
   return { browser: headers['user-agent'] ?? '', now: context.now, replaces }
 }
 
-/** Gives the browser the cookies of a session that has just begun, and goes on. */
+/** Sets the cookies of a session that has just started, and redirects. */
 export async function sendSignedIn(
   reply: FastifyReply,
   { store, site }: { readonly store: Store; readonly site: SiteOrigin },

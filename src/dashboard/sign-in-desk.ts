@@ -31,13 +31,13 @@ export function signInVisit(config: Config, request: FastifyRequest, reply: Fast
 
 interface Attempted {
   readonly way: ProofWay
-  /** What was entered. The attempt counts for this account, too. */
+  /** As it was entered. The attempt also counts for this account. */
   readonly username?: string
-  /** What to say if it proves nothing. */
+  /** The message if the proof is wrong. */
   readonly wrong: string
 }
 
-/** Nothing was proved, for a reason of its own. */
+/** A failure with a message of its own. */
 interface OtherProblem {
   readonly problem: string
   readonly status: number

@@ -2,7 +2,7 @@ import { html, type Html, nothing } from './html.ts'
 import { personName } from './names.ts'
 import { type Person, type Section, type View, view, type Viewer } from './page.ts'
 
-/** What pages say where they show the records of somebody else, or would. */
+/** Notes on pages that show the records of somebody else, or did until access ended. */
 
 /** Sections that are about the account that signed in, whoever's records the others show. */
 const OWN_SECTIONS: readonly (Section | undefined)[] = ['people', 'keys', 'settings']

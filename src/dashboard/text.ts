@@ -93,7 +93,7 @@ export function durationText(seconds: number): string {
 /** Metres or feet of a distance in micrometres. */
 export function distanceText({ units }: { readonly units: Units }, micrometres: number): string {
   const [value, unit] = distanceIn(units, micrometres)
-  // Of a thousand, a tenth says nothing.
+  // No decimals from a thousand on.
   return `${NUMBER.format(Math.abs(value) < 1000 ? value : Math.round(value))}\u00a0${unit}`
 }
 

@@ -25,8 +25,8 @@ interface StreakDays {
 }
 
 /**
- * The bests of sessions, the oldest first. They depend on the day only, so those of a list of sessions are kept. Other requests are
- * handled while those of a long list are computed.
+ * The bests of sessions, which must be in order, the oldest first. They change only with the day, so the result is cached by the
+ * list of sessions. Other requests are handled while a long list is computed.
  */
 export async function trainingBests(
   sessions: readonly SessionStats[],

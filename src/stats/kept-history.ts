@@ -54,7 +54,7 @@ export async function keptLockEntries(store: Store, access: OwnerAccess): Promis
   )
 }
 
-/** Entries take less room than training sessions. */
+/** Entries that take as much room as one training session. */
 const ENTRIES_OF_SIZE_1 = 4
 
 /** What is kept depends on what of an account may be read. */

@@ -4,16 +4,16 @@ import { query } from '../store/query.ts'
 import { recordTables } from '../store/tables.ts'
 
 /**
- * Reads of one request that are kept in memory, so that the next request does not repeat them. Only what depends on nothing
- * but the database and the key may be read so: no access and no clock.
+ * A cache of reads for the next requests. A value may depend only on the database and on its key: what else it depends on, such
+ * as access or the time, must be in the key.
  */
 export interface KeptReads {
   /**
-   * The value that is kept under a key since the database changed last, or else what `read` returns. PostgreSQL cannot tell
-   * whether it changed, so nothing is kept of it.
+   * The value cached under a key, unless the database has changed since; else what `read` returns. Nothing is cached of
+   * PostgreSQL, which does not tell whether it changed. `sizeOf` is in training sessions, see `MAX_SIZE`.
    */
   get<Value>(key: string, read: () => Promise<Value>, sizeOf: (value: Value) => number): Promise<Value>
-  /** The same for what is made from the records of one account alone: it is kept until one of these changes, on both engines. */
+  /** The same for what depends only on the records of one account: it is cached until one of these changes, on both engines. */
   ofRecords<Value>(
     owner: number,
     key: string,
@@ -22,7 +22,7 @@ export interface KeptReads {
   ): Promise<Value>
 }
 
-/** The kept reads of the database as it is now. */
+/** The cache of a store, for the state in which its database is now. */
 export async function keptReads(store: Store): Promise<KeptReads> {
   const cache = caches.getOrInsertComputed(store, () => new ReadCache())
   const version = store.version?.()
@@ -31,7 +31,7 @@ export async function keptReads(store: Store): Promise<KeptReads> {
   return {
     get,
     async ofRecords(owner, key, read, sizeOf) {
-      // Before the records: what is newer than its revision is read again by the next request.
+      // The revision is read before the records: if they change in between, the next request reads them again.
       const revision = await get(
         `revision of ${owner}`,
         () => readRevision(store, owner),
@@ -51,13 +51,13 @@ interface KeptValue {
   readonly version: number | string
 }
 
-/** A read that has not ended: requests of the same wait for it, also when the one that began it has got its 503. */
+/** A read in progress: other requests for its value wait for it, even if the one that started it was answered with 503. */
 interface PendingRead {
   readonly value: Promise<unknown>
   readonly version: number | string
 }
 
-/** Values up to a size in all: then what was read first is dropped. */
+/** Holds values up to a total size, above which the oldest are dropped. */
 class ReadCache {
   #size = 0
   readonly #values = new Map<string, KeptValue>()
@@ -106,12 +106,12 @@ class ReadCache {
 /** In training sessions, or what takes as much room: 15 MB for those with segments of one kind, 40 MB with five. */
 const MAX_SIZE = 120_000
 
-/** What an entry takes beside its sessions: of many accounts with few sessions, five entries each took 6.7 KB for an account. */
+/** The size of an entry without its sessions: five entries for each of many accounts with few sessions took 6.7 KB for an account. */
 const ENTRY_SIZE = 10
 
 /**
- * A text that changes with every write of records of an account; undefined if there is no such account. Records that are
- * distributed have none: it could be visible before them.
+ * A text that changes with every write of records of an account; undefined if there is no such account, and for distributed
+ * records, because there a new revision could be visible before the records that it stands for.
  */
 async function readRevision(store: Store, owner: number): Promise<string | undefined> {
   const [row] = await store.read(revision, { owner })

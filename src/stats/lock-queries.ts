@@ -49,7 +49,7 @@ export async function lockHistory(
   return sessions
 }
 
-/** Little of a lock session: what lists of all of them are filtered by. */
+/** What a list of all lock sessions needs of each of them to be filtered. */
 export interface LockEntry {
   readonly id: number
   readonly state: string
@@ -61,13 +61,13 @@ export async function lockEntries(store: Store, access: OwnerAccess): Promise<Lo
   return store.read(allLocks, access)
 }
 
-/** Which of some lock templates are for practice, in order. */
+/** Which of some lock templates are for practice, in ascending order. */
 export async function practiceTemplates(store: Store, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return []
   return (await store.read(practiceTemplatesById, { ids })).map(({ id }) => id)
 }
 
-/** Some lock sessions of an account, in the order of their identifiers here. */
+/** Some lock sessions of an account, in the order of `ids`; those that are not found are left out. */
 export async function someLocks(
   store: Store,
   access: OwnerAccess,
@@ -86,7 +86,7 @@ export async function newestLocks(store: Store, access: OwnerAccess, limit: numb
   return (await store.read(newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
 }
 
-/** What is known of a lock session that runs, whatever the time is. */
+/** The facts of a running lock session that do not depend on the present time. */
 export type RunningLock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'>
 
 /** The lock session that runs; the newest where there are several. */
@@ -108,7 +108,7 @@ export async function runningLock(
 /** Events of a lock take as much room as one training session. */
 const EVENTS_OF_SIZE_1 = 5
 
-/** The same, with its record. */
+/** The lock session that runs, with its record; the newest where there are several. */
 export async function activeLock(store: Store, access: OwnerAccess, now: number) {
   const [row] = await store.read(activeLockSession, access)
   return row && { ...lockStats(row, now), document: row.document }
@@ -158,7 +158,7 @@ export function rulesOf({
   return { isPractice: is_test_lock === 1, showsTime: is_time_displayed === 1 }
 }
 
-// The templates of other accounts count too: all that a reader learns of them is what they hide.
+// Templates of other accounts count, too: of these a reader learns only whether they are for practice and hide the time.
 export function ruleColumns({ isDistributed }: Pick<Params<unknown>, 'isDistributed'>): RawBuilder<unknown> {
   if (isDistributed) return sql.raw(RULES.join(', '))
   return sql.raw(

@@ -19,9 +19,9 @@ export interface LockStatistics {
   readonly lockedSeconds: number
   readonly breakSeconds: number
   readonly openSeconds: number
-  /** The longest interval, as far as it lies in the bucket. */
+  /** The longest locked interval, as far as it lies in the bucket. */
   readonly longestLockedSeconds: number
-  /** Of the time that has passed, with one decimal; null where none has. */
+  /** Percent of the time that has passed, with one decimal; null where none has. */
   readonly lockedPercent: number | null
 }
 

@@ -122,7 +122,7 @@ export async function lockTemplate(store: Store, access: Access, id: number) {
   return row && { owner: row.owner_id, record: JSON.parse(row.document) as LockTemplate, document: row.document }
 }
 
-/** Milliseconds under lock and open in all intervals, and the longest under lock. */
+/** Milliseconds locked and not locked over all intervals, and those of the longest locked one. */
 export function totalsOf(intervals: readonly LockInterval[]): { locked: number; open: number; longest: number } {
   let locked = 0
   let open = 0

@@ -8,8 +8,8 @@ export type Periods = readonly number[]
 
 /**
  * The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. A day has 23 or 25 hours
- * where clocks change; a day that the zone skipped has no period. The same periods are the same list for some time, so that what
- * is computed for it can be kept.
+ * where clocks change; a day that the zone skipped has no period. The list is cached and returned again for the same periods, so
+ * that results can be cached by it.
  */
 export function periodsBetween(unit: Unit, from: number, to: number, zone: string): Periods {
   const clock = zoneClock(zone)
@@ -56,7 +56,7 @@ export function periodOf(at: number, periods: Periods): number {
   return low
 }
 
-/** The same, fast if it is the period of the instant before. */
+/** The same, faster if the instant lies in the period `index`. */
 export function periodNear(index: number, at: number, periods: Periods): number {
   return at >= (periods[index] ?? Infinity) && at < (periods[index + 1] ?? -Infinity) ? index : periodOf(at, periods)
 }
@@ -93,7 +93,7 @@ export function timeByPeriod(
   return sums
 }
 
-/** The clock of a zone at an instant, as `YYYY-MM-DDTHH:mm:ss`. */
+/** The local time in a zone, as `YYYY-MM-DDTHH:mm:ss`. */
 export function wallClock(at: number, zone: string): string {
   const known = clocks.get(zone)
   const clock = known ?? new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
@@ -101,7 +101,7 @@ export function wallClock(at: number, zone: string): string {
   return clock.format(at).replace(' ', 'T')
 }
 
-/** A format is slow to make, but the fastest way to get the clock. */
+/** A format is slow to create, but the fastest way to get local times. */
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
 /** The date in a zone, as `YYYY-MM-DD`. */

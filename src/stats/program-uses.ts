@@ -9,7 +9,7 @@ export interface ProgramUse {
   readonly last: number
 }
 
-/** The use of every program that sessions were run with, by its identifier. Those of a list are kept. */
+/** The use of every program that sessions were run with, by its identifier; cached by the list of sessions. */
 export function programUses(sessions: readonly Pick<SessionStats, 'program' | 'passed' | 'at'>[]) {
   return computed.getOrInsertComputed(sessions, computeProgramUses)
 }

@@ -10,18 +10,20 @@ import { type ZoneClock, zoneClock } from './zone-clock.ts'
 export interface LockStatus {
   readonly locked: boolean
   readonly state: string
-  /** When the session started, and its present interval. */
+  /** When the session started. */
   readonly lockedSince: number | null
+  /** When the present state began; null if that is not known. */
   readonly stateSince: number | null
   readonly plannedEnd: number | null
   readonly timeHidden: boolean
   readonly isPractice: boolean | null
-  /** Milliseconds since the session started, and until its planned end. */
+  /** Milliseconds since the session started. */
   readonly elapsed: number | null
+  /** Milliseconds until its planned end; null if that is not known or hidden. */
   readonly remaining: number | null
 }
 
-/** Durations of records older than this end at the time up to which they are known. */
+/** If records are known only up to a time longer ago than this, durations end at that time. */
 const MAX_FRESH_MS = 3_600_000
 
 /** The instant up to which durations count. */
@@ -126,7 +128,7 @@ function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClo
   }
 }
 
-/** The days with a session, for sessions with the oldest first. */
+/** The days with a session, in ascending order. The sessions must be in order, the oldest first. */
 export function* daysInParts(
   sessions: readonly Pick<SessionStats, 'at'>[],
   clock: ZoneClock,
@@ -145,7 +147,7 @@ function bestGrade(sessions: readonly SessionStats[]): number | null {
   return best
 }
 
-/** Of sessions in order, those from an instant on, before another. */
+/** Of sessions in order, those from one instant to before another. */
 function sessionsBetween(sessions: readonly SessionStats[], start: number, end: number): readonly SessionStats[] {
   return sessions.slice(firstFrom(sessions, start), firstFrom(sessions, end))
 }

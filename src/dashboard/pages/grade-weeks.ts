@@ -55,7 +55,7 @@ export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly strin
   ]
 }
 
-/** Or a month. */
+/** A week, or a month where weeks would be too many. */
 interface Week {
   readonly start: number
   readonly isCurrent: boolean

@@ -169,7 +169,7 @@ function expiresSoon(key: TokenFacts, now: number): key is TokenFacts & { expire
   return key.expires_at !== null && key.expires_at - now < SOON_MS
 }
 
-/** Days are rounded, as where the key was created: one for 30 days would have 29 left at once otherwise. */
+/** Days are rounded to the nearest: rounded down, a new key for 30 days would have 29 left at once. */
 function expiryText(at: number, now: number): string {
   const days = Math.round((at - now) / DAY_MS)
   return days > 1 ? `in ${countText(days, 'day')}` : agoText(at, now)

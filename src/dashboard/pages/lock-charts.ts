@@ -16,7 +16,7 @@ import { lockText, stateName } from './lock-states.ts'
 
 const MONTHS = 12
 
-/** When it is, and up to when time counts. */
+/** The present instant, and the one up to which time under lock counts. */
 interface Clock {
   readonly now: number
   readonly until: number

@@ -26,7 +26,7 @@ import { explanation, sendPlain } from '../plain.ts'
 import { sendSignedIn, sessionOf, sessionStart } from '../session-cookie.ts'
 import { type SignInDesk, signInVisit } from '../sign-in-desk.ts'
 
-/** Ways to the issuer and back: to sign in, to confirm who it is, to link an account, and from an invitation. */
+/** Redirects to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation. */
 export function registerOidc(scope: FastifyInstance, options: DashboardOptions, desk: SignInDesk) {
   const { oidc } = options
   if (oidc === undefined) return
@@ -45,7 +45,7 @@ function registerWaysOut(scope: FastifyInstance, counter: Counter) {
   const queryOf = ({ context }: FastifyRequest) => new URLSearchParams(context.target.query)
   scope.get('/signin/oidc', async (request, reply) => {
     const next = safePath(queryOf(request).get('next'))
-    // Who is signed in stays so, whoever sent them here.
+    // A link on another site must not sign in somebody else.
     if ((await sessionOf(store, request, edgeOf(counter, request).site)) !== undefined) return reply.redirect(next, 303)
     return begin(counter, request, reply, { purpose: 'signin', subject: '', next })
   })
@@ -111,7 +111,7 @@ async function comeBack(counter: Counter, request: FastifyRequest, reply: Fastif
   }
 }
 
-/** Answers with what went wrong at the issuer, where somebody can try another way. */
+/** Shows what went wrong at the issuer, on the page that offers the other ways. */
 async function showProblem(
   counter: Counter,
   request: FastifyRequest,
@@ -126,7 +126,7 @@ async function showProblem(
   return sendPlain(request, reply.code(status), problemPage(problem, back), TITLE)
 }
 
-/** Logs what went wrong at the issuer, and returns what to say of it. Throws anything else. */
+/** Logs an error of the issuer, and returns its message for people. Throws any other error. */
 function noted({ log, oidc }: Counter, request: FastifyRequest, error: unknown) {
   if (!(error instanceof OidcError)) throw error
   if (error.reason !== 'declined') log.failure(error, request.context.requestId)

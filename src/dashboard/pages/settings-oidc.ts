@@ -13,7 +13,7 @@ import { dateText, lastUsed } from '../text.ts'
 import { othersSignedOut } from '../others-signed-out.ts'
 import { waysHere } from '../ways-here.ts'
 
-/** Linking the account with somebody at the issuer, and going on after it has confirmed who it is. */
+/** Linking the account with an identity at the issuer, and continuing a form after the issuer has confirmed that identity. */
 export const oidcPages: readonly Page[] = [
   { path: '/settings/oidc', confirms: { section: 'settings', action: 'Link sign-in' }, handler: showLinking },
   { path: '/settings/oidc/remove', handler: visit => showRemoving(issuerOf(visit)) },

@@ -21,7 +21,7 @@ export const passwordPages: readonly Page[] = [
     async handler(visit) {
       const { form, store, viewer } = visit
       const { accountId, id } = viewer.session
-      // Asking again in place would put the new password into the page.
+      // The page that asks for a proof would contain the new password.
       if (!isFresh(visit)) return redirect('/settings/password/new')
       if ((await readWays(store, accountId, waysHere(visit))).hasPassword) return redirect('/settings')
       const next = readNewPassword(form)

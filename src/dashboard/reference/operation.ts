@@ -67,7 +67,7 @@ function success({ content, headers = {} }: Response, summary: string, link: Sch
 }
 
 function exampleBlock(example: Example | Ref, summary: string, index: number): Part {
-  // Those of a success are written out.
+  // Only shared examples are references, and none of those is of a success.
   if ('$ref' in example) return null
   const title = `Example${example.summary === undefined ? '' : `: ${example.summary.toLowerCase()}`}`
   return html`<details${index === 0 ? html` open` : null}><summary>${title}</summary>${codeBlock(
