@@ -29,8 +29,8 @@ export interface OwnerAccess {
 
 /** Access to the rows of one account in a table: the one named, or the caller. Throws owner_not_accessible. */
 export function accessToOne(holder: AccessHolder, table: RecordName, ownerId?: number): Access {
-  const { owner, start } = sessionsOf(holder, AREAS[table], ownerId)
-  return { owners: [owner], starts: DATED.has(table) && start !== ALL ? [start] : undefined }
+  const { owner, start } = sessionsOf(holder, RULES[table].area, ownerId)
+  return { owners: [owner], starts: RULES[table].isDated && start !== ALL ? [start] : undefined }
 }
 
 /** Access to the rows that a list of a table shows: of the account named, or of all the caller may read. Throws owner_not_accessible. */
@@ -38,8 +38,8 @@ export function accessTo(holder: AccessHolder, table: RecordName, ownerId?: numb
   if (ownerId !== undefined) return accessToOne(holder, table, ownerId)
   const { accountId, shared } = holder.grant
   if (shared.length === 0) return { owners: [accountId] }
-  const readable = shared.filter(access => allows(access, AREAS[table], holder.now))
-  const isLimited = DATED.has(table) && readable.some(({ recordsFrom }) => recordsFrom !== null)
+  const readable = shared.filter(access => allows(access, RULES[table].area, holder.now))
+  const isLimited = RULES[table].isDated && readable.some(({ recordsFrom }) => recordsFrom !== null)
   return {
     owners: [accountId, ...readable.map(access => access.ownerId)],
     starts: isLimited ? [ALL, ...readable.map(({ recordsFrom }) => recordsFrom ?? ALL)] : undefined,
@@ -69,21 +69,18 @@ function allows({ areas: allowed, until }: SharedAccess, area: Area, now: number
 }
 
 export function areaOf(table: RecordName): Area {
-  return AREAS[table]
+  return RULES[table].area
 }
 
-/** The area of each table. */
-const AREAS: Readonly<Record<RecordName, Area>> = {
-  lock_template: 'lkbx',
-  lock_device: 'lkbx',
-  lock_session: 'lkbx',
-  training_template: 'dtt',
-  training_device: 'dtt',
-  training_session: 'dtt',
+/** The area of each table, and whether an owner may show only its rows from a day on. */
+const RULES: Readonly<Record<RecordName, { readonly area: Area; readonly isDated: boolean }>> = {
+  lock_template: { area: 'lkbx', isDated: false },
+  lock_device: { area: 'lkbx', isDated: false },
+  lock_session: { area: 'lkbx', isDated: true },
+  training_template: { area: 'dtt', isDated: false },
+  training_device: { area: 'dtt', isDated: false },
+  training_session: { area: 'dtt', isDated: true },
 }
-
-/** Tables of which an owner may show only the rows from a day on. */
-const DATED: ReadonlySet<RecordName> = new Set(['lock_session', 'training_session'])
 
 /** Before every row. */
 const ALL = Number.MIN_SAFE_INTEGER

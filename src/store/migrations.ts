@@ -16,8 +16,8 @@ interface Migration {
   readonly earlierChecksums?: readonly string[]
   /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
-  /** Runs after the statements and does what SQL cannot. */
-  readonly rewrite?: Exclude<keyof RecordSteps, 'fillColumns'>
+  /** Runs after the statements and changes the documents of a table, which SQL cannot do. */
+  readonly rewrite?: { readonly table: RecordName; readonly step: Exclude<keyof RecordSteps, 'fillColumns'> }
 }
 
 // Part of a released step, like its statements.
@@ -214,7 +214,7 @@ const migrations: readonly Migration[] = [
   {
     name: 'unknown distances left out, newest instants',
     statements: [],
-    rewrite: 'leaveOutUnknownDistances',
+    rewrite: { table: 'training_session', step: 'leaveOutUnknownDistances' },
   },
   {
     name: 'invitations, sign-ins, removed accounts',
@@ -430,7 +430,7 @@ export async function migrateWithin(
       for (const statement of migration.statements) await run(db, engine, statement)
       const { rewrite } = migration
       if (rewrite !== undefined) {
-        await withRecordSteps(db, 'training_session', recordSteps, steps => steps[rewrite](db, engine, now))
+        await withRecordSteps(db, rewrite.table, recordSteps, steps => steps[rewrite.step](db, engine, now))
       }
     }
     await db
@@ -447,7 +447,14 @@ export async function migrateWithin(
   for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
     await withRecordSteps(db, table, recordSteps, steps => steps.fillColumns(db, table))
   }
+  for (const table of new Set(pending.flatMap(({ rewrite }) => rewrite?.table ?? []))) await raiseRevisions(db, table)
   return pending.map(migration => migration.name)
+}
+
+/** Pages that clients have cached contain the documents that a step has changed. */
+async function raiseRevisions(db: Kysely<Tables>, table: RecordName) {
+  const revision = sql.ref(`${table}_revision`)
+  await sql`update account set ${revision} = ${revision} + 1`.execute(db)
 }
 
 /** Throws SchemaError if a table has records and nobody said what is to be done with them. */

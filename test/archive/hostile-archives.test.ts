@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TArray, TObject, TSchema } from 'typebox'
 import { kinds } from '../../src/archive/kinds.ts'
-import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
 import { LockSession } from '../../src/contract/lock-sessions.ts'
-import { LockTemplate } from '../../src/contract/lock-templates.ts'
 import { User } from '../../src/contract/people.ts'
 import { TrainingSession } from '../../src/contract/training-sessions.ts'
 import { TrainingTemplate } from '../../src/contract/training-templates.ts'
 import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
+import { filled, schemas } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
 import {
   account,
@@ -16,6 +15,7 @@ import {
   lockSegment,
   lockSession,
   lockTemplate,
+  makers,
   partnership,
   templateSegment,
   trainerSegment,
@@ -518,44 +518,27 @@ testRefusals('records at odds with themselves are refused', [
 interface Shape {
   readonly schema: TObject
   readonly line: (more: object) => object
-  /** Fields that may be missing, and may be null, though the contract requires them of an answer. */
+  /** Fields that may be missing, and may be null, though the contract requires them of a response. */
   readonly filled?: readonly string[]
 }
 
+/** Fields that archives may leave out, but that random records always have. */
+const FILLED_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  'lock-template': ['minDuration', 'maxDuration'],
+  'training-session': ['distanceApproximate'],
+}
+
 const shapes: Readonly<Record<string, Shape>> = {
-  account: {
-    schema: User,
-    line: more => account(5, 'eve', more),
-    filled: [
-      'accountType',
-      'subscriptionTier',
-      'league',
-      'rank',
-      'totalPoints',
-      'matchPoints',
-      'profileImage',
-      'profileDescription',
-      'profileTitle',
-    ],
-  },
-  'lock-template': {
-    schema: LockTemplate,
-    line: more => lockTemplate(5, 1, more),
-    filled: ['minDuration', 'maxDuration'],
-  },
-  'lock-device': { schema: LockDevice, line: more => lockDevice(5, 1, more), filled: ['hueShift'] },
-  'training-device': {
-    schema: TrainingDevice,
-    line: more => trainingDevice(5, 1, more),
-    filled: ['serialNumber', 'apiHits'],
-  },
-  'training-template': { schema: TrainingTemplate, line: more => trainingTemplate(5, 1, more) },
-  'lock-session': { schema: LockSession, line: more => lockSession(5, 1, more) },
-  'training-session': {
-    schema: TrainingSession,
-    line: more => trainingSession(5, 1, more),
-    filled: ['repsMeasured', 'distanceTravelled', 'distanceApproximate'],
-  },
+  account: { schema: User, line: more => account(5, 'eve', more), filled: filled['account'] ?? [] },
+  ...Object.fromEntries(
+    makers.map(make => {
+      const { kind } = make(5, 1)
+      const schema = schemas[kind]
+      assert.ok(schema, kind)
+      const missing = [...(filled[kind] ?? []), ...(FILLED_ELSEWHERE[kind] ?? [])]
+      return [kind, { schema, line: (more: object) => make(5, 1, more), filled: missing }]
+    }),
+  ),
   'item of Segment': {
     schema: itemOf(TrainingTemplate, 'Segment'),
     line: more => trainingTemplate(5, 1, { Segment: [templateSegment(1), templateSegment(2, more)] }),

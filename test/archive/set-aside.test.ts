@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { kinds } from '../../src/archive/kinds.ts'
 import { retrySetAside } from '../../src/archive/retry.ts'
 import { listSetAside } from '../../src/archive/set-aside.ts'
 import { openStore, type TestStore, totals } from '../support/archives.ts'
@@ -101,6 +102,7 @@ test('the tier of a stored account is taken from an archive only if requested', 
 test('the line of each kind in the docs is imported and exported unchanged', async () => {
   const docs = readFileSync(new URL('../../docs/archive.md', import.meta.url), 'utf8')
   const lines = /```json\n([^]*?)```/.exec(docs)?.[1] ?? ''
+  for (const { name } of kinds) assert.ok(lines.includes(`{"kind":"${name}",`), name)
   await using store = await openStore(Buffer.from(`${lines}${JSON.stringify(account(2, 'ben'))}\n`))
   const exported = await store.export()
   // The mark of a legacy upload is in the record, so the envelope does not repeat it.

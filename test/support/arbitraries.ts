@@ -29,7 +29,7 @@ export const schemas: Readonly<Record<string, TObject>> = {
 }
 
 /** Fields that a source may leave out or have as null, though the API always sends them. */
-const filled: Readonly<Record<string, readonly string[]>> = {
+export const filled: Readonly<Record<string, readonly string[]>> = {
   account: Object.keys(User.properties).filter(name => name !== 'id' && name !== 'username'),
   'lock-device': ['hueShift'],
   'training-device': ['serialNumber', 'apiHits'],
