@@ -208,6 +208,25 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.ok(Math.min(...lines) > 0.6 * Math.max(...lines), `lines alike: ${lines.join()}`)
   })
 
+  test('the table of a chart stays in its card, and scrolls where it is wider', async () => {
+    for (const width of [360, 900]) {
+      await using browser = await openPage({ viewport: { width, height: 900 } })
+      const { page } = browser
+      await startSession(page, service.url)
+      await page.goto(`${service.url}/training?range=4w&compare=before`)
+      for (const chart of ['grades', 'repetitions', 'distance']) {
+        await page.locator(`#${chart} a[data-table]`).click()
+        const table = page.locator(`#${chart} [data-chart-table]`)
+        await table.waitFor()
+        const [right, edge] = await table.evaluate(place => [
+          place.getBoundingClientRect().right,
+          place.closest('.card')?.getBoundingClientRect().right ?? 0,
+        ])
+        assert.ok((right ?? 0) < (edge ?? 0), `${chart}, ${width} pixels wide: ${right} of ${edge}`)
+      }
+    }
+  })
+
   test('with letters twice as large on a phone, words stay whole, and each choice and section can be reached', async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
