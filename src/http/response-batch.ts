@@ -5,11 +5,11 @@ import type { Response } from './node-internals.ts'
  * on the same machine that costs more than making a small response.
  */
 export class ResponseBatch {
-  #waiting: { readonly response: Response; readonly body: Body; readonly bytes: number }[] = []
+  #waiting: { readonly response: Response; readonly body: Body }[] = []
   #bytes = 0
 
   add(response: Response, body: Body, bytes: number) {
-    this.#waiting.push({ response, body, bytes })
+    this.#waiting.push({ response, body })
     this.#bytes += bytes
     if (this.#bytes > MAX_BATCH_BYTES) this.#send()
     else if (this.#waiting.length === 1) setImmediate(() => this.#send())
@@ -19,26 +19,16 @@ export class ResponseBatch {
     const batch = this.#waiting
     this.#waiting = []
     this.#bytes = 0
-    for (const { response, body, bytes } of batch) {
-      if (body === undefined || Buffer.isBuffer(body)) {
+    for (const { response, body } of batch) {
+      if (typeof body !== 'object' || Buffer.isBuffer(body)) {
         response.end(body)
         continue
       }
-      const parts = typeof body === 'string' ? [body] : body
-      // Node takes room for three bytes of each character, and more time, unless it knows that each is one.
-      const encoding = charactersOf(parts) === bytes ? 'latin1' : 'utf8'
-      const last = parts.length - 1
-      // It collects the parts and writes to the socket once.
-      for (let index = 0; index < last; index += 1) response.write(parts[index], encoding)
-      response.end(parts[last], encoding)
+      // Node collects them and writes to the socket once.
+      for (const part of body) response.write(part)
+      response.end()
     }
   }
-}
-
-function charactersOf(parts: readonly string[]): number {
-  let characters = 0
-  for (const part of parts) characters += part.length
-  return characters
 }
 
 /** A text, in parts if joining them is not worth a copy. */
