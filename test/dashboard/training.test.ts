@@ -217,7 +217,7 @@ test('a training session shows its five stats, every field by a plain word, and 
     text,
     /Grade 87 % mean of its segments Result Passed 3 of 3 segments passed Repetitions 60 Distance 20 m Time 3 min 3 s/,
   )
-  assert.match(text, /3 min 3 s of the 3 min meant, and 60 of 60 repetitions/)
+  assert.match(text, /3 min 3 s of a target of 3 min, and 60 of 60 repetitions/)
   assert.match(text, /1 Training Passed 80 % 12 1 min 1 s 1 min 30 20 12\.5 m 11/)
   assert.match(text, /Earlier/)
   assert.doesNotMatch(text, /Later/)
@@ -363,6 +363,18 @@ test('the week on the overview is the one of the status and of the statistics', 
     Math.round((week.distanceMeters + week.distanceApproximateMeters) * 10) / 10,
   )
   assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
+})
+
+test('percentages differ by points', async () => {
+  await using service = await sampleService(unlimited)
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  const { text } = await alex.get('/training?range=12w&compare=before')
+  const notes = [...text.matchAll(/Period before: (\d+)\u00a0% \(([^)]*)\)/g)].map(
+    ([, , difference = '']) => difference,
+  )
+  assert.equal(notes.length, 2)
+  for (const note of notes) assert.match(note, /^(?:the same|[+−]1\u00a0point|[+−]\d+\u00a0points)$/)
 })
 
 test('the page that a figure links to has the same figure', async () => {

@@ -2,7 +2,7 @@ import { type SessionStats, type Totals, totalsOf } from '../../stats/training.t
 import { stat, stats } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
-import { countText, dateText, distanceText, NONE, numberText } from '../text.ts'
+import { countText, dateText, distanceText, NONE, numberText, unbroken } from '../text.ts'
 import { comparisons, type PeriodQuery, ranges } from './training-period.ts'
 import { percentText } from './training-summaries.ts'
 
@@ -54,16 +54,25 @@ export function totalTiles(viewer: Viewer, sessions: readonly SessionStats[], co
   if (sessions.length === 0) return nothing
   const now = totalsOf(sessions)
   const then = compared === undefined || compared.sessions.length === 0 ? undefined : totalsOf(compared.sessions)
-  const tile = (name: string, value: Part, of: (totals: Totals) => number | null, text: (value: number) => string) =>
-    stat(name, value, differenceNote(of(now), then === undefined ? undefined : of(then), compared?.title, text))
+  const tile = (
+    name: string,
+    value: Part,
+    of: (totals: Totals) => number | null,
+    text: (value: number) => string,
+    differenceText = text,
+  ) => {
+    const before = then === undefined ? undefined : of(then)
+    return stat(name, value, differenceNote(of(now), before, compared?.title, { text, differenceText }))
+  }
   const isKnown = sessions.some(({ distance }) => distance !== null)
   const distance = ({ measured, approximate }: Totals) => (isKnown ? measured + approximate : null)
   const rate = ({ passed, sessions }: Totals) => (sessions === 0 ? null : Math.round((passed * 100) / sessions))
   const percent = (value: number) => `${numberText(value)}\u00a0%`
+  const points = (value: number) => unbroken(countText(value, 'point'))
   return stats(
     tile('Sessions', numberText(now.sessions), ({ sessions }) => sessions, numberText),
-    tile('Passed', percentText(now.passed, now.sessions), rate, percent),
-    tile('Mean grade', now.grade === null ? NONE : percent(now.grade), ({ grade }) => grade, percent),
+    tile('Passed', percentText(now.passed, now.sessions), rate, percent, points),
+    tile('Mean grade', now.grade === null ? NONE : percent(now.grade), ({ grade }) => grade, percent, points),
     tile('Repetitions', numberText(now.reps), ({ reps }) => reps, numberText),
     tile('Distance', isKnown ? distanceText(viewer, distance(now) ?? 0) : NONE, distance, value =>
       distanceText(viewer, value),
@@ -75,11 +84,11 @@ function differenceNote(
   now: number | null,
   then: number | null | undefined,
   title: string | undefined,
-  text: (value: number) => string,
+  { text, differenceText }: Record<'text' | 'differenceText', (value: number) => string>,
 ): Part | undefined {
   if (title === undefined) return undefined
   if (now === null || then == null) return html`${title}: ${NONE}`
   const difference = now - then
   const sign = difference > 0 ? '+' : '−'
-  return html`${title}: ${text(then)} (${difference === 0 ? 'the same' : `${sign}${text(Math.abs(difference))}`})`
+  return html`${title}: ${text(then)} (${difference === 0 ? 'the same' : `${sign}${differenceText(Math.abs(difference))}`})`
 }

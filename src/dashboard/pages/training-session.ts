@@ -161,7 +161,7 @@ function targetsSummary(segments: readonly TrainerSegment[]): string {
   const sum = (field: 'durationMeasured' | 'durationTarget' | 'repsMeasured' | 'repsTarget', of = segments) =>
     of.reduce((total, segment) => total + segment[field], 0)
   if (segments.length === 0) return 'This session has no segments.'
-  const time = `${durationText(sum('durationMeasured'))} of the ${durationText(sum('durationTarget'))} meant`
+  const time = `${durationText(sum('durationMeasured'))} of a target of ${durationText(sum('durationTarget'))}`
   const counted = segments.filter(({ repsTarget }) => repsTarget > 0)
   if (counted.length === 0) return `${time}; no segment has a target for repetitions.`
   return `${time}, and ${numberText(sum('repsMeasured', counted))} of ${countText(sum('repsTarget', counted), 'repetition')} in segments with a target for them.`
