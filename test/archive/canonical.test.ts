@@ -264,11 +264,11 @@ function normalOf(schema: TSchema, value: unknown): unknown {
   return type === 'string' && choices === undefined && value === null ? '' : value
 }
 
-function defaultOf({ name: kind }: Kind, name: string): unknown {
-  if (kind === 'account' && name === 'accountType') return 'user'
-  return ['league', 'rank', 'totalPoints', 'matchPoints', 'hueShift', 'serialNumber', 'apiHits'].includes(name)
-    ? 0
-    : null
+/** What a field is that its source may leave out: 0 for an integer, null where that is allowed. */
+function defaultOf(kind: Kind, name: string): unknown {
+  if (kind.name === 'account' && name === 'accountType') return 'user'
+  const { type } = schemaOf(kind).properties[name] as { type?: string }
+  return type === 'integer' ? 0 : null
 }
 
 /** The sums of a session, added as integers of any size. */
