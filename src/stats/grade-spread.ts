@@ -3,7 +3,7 @@ import { periodNear, type Periods } from './periods.ts'
 import { meanGrade, type SessionStats } from './training.ts'
 import { atOnce, forEachInParts, kept, type Parts } from './turns.ts'
 
-/** The grades of the sessions of some time: the middle one, and those that a tenth lies below or above. */
+/** The 10th percentile, the median and the 90th percentile of the grades of sessions. */
 export interface GradeSpread {
   readonly sessions: number
   readonly low: number
@@ -21,7 +21,7 @@ export function gradeSpreads(
   return spreads.get(kind) ?? Array.from({ length: periods.length - 1 }, () => null)
 }
 
-/** The spreads of all kinds in each period; those of a list are kept, as a page shows them in several places. */
+/** The spreads of all kinds in each period, cached by the list of sessions: a page shows them in several places. */
 export function spreadsInParts(sessions: readonly SessionStats[], periods: Periods): Parts<SpreadsByKind> {
   const byPeriods = computed.getOrInsertComputed(sessions, () => new WeakMap())
   return kept(byPeriods, periods, () => spreadsByKind(sessions, periods))
@@ -31,7 +31,7 @@ type SpreadsByKind = ReadonlyMap<string | undefined, readonly (GradeSpread | nul
 
 const computed = new WeakMap<readonly SessionStats[], WeakMap<Periods, SpreadsByKind>>()
 
-/** The spreads of the grades of all segments, under `undefined`, and of each kind. */
+/** The spreads of the grades of sessions, under `undefined`, and of their mean grades of each kind. */
 function* spreadsByKind(sessions: readonly SessionStats[], periods: Periods): Parts<SpreadsByKind> {
   const counts = new Map<string | undefined, (GradeCounts | undefined)[]>([[undefined, []]])
   const add = (kind: string | undefined, index: number, grade: number) => {

@@ -79,7 +79,7 @@ export interface KindTotals extends Rate {
   readonly constantGrade: number | null
 }
 
-/** Segments by kind, the most frequent first. Those of a list of sessions are kept. */
+/** Totals of segments by kind, the most frequent first; cached by the list of sessions. */
 export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): readonly KindTotals[] {
   return atOnce(totalsByKindInParts(sessions))
 }
@@ -148,7 +148,7 @@ export interface Totals {
   readonly grade: number | null
 }
 
-/** The totals over sessions. Those of a list are kept. */
+/** The totals over sessions; cached by the list. */
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
   return atOnce(totalsInParts(sessions))
 }
@@ -230,7 +230,7 @@ export class SessionSums {
   }
 }
 
-/** The totals of each period. Those of a list are kept. */
+/** The totals of each period; cached by the list of sessions. */
 export function totalsByPeriod(sessions: readonly SessionStats[], periods: Periods): readonly Totals[] {
   return atOnce(totalsByPeriodInParts(sessions, periods))
 }

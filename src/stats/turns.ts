@@ -24,14 +24,14 @@ export function atOnce<Result>(parts: Parts<Result>): Result {
 }
 
 /**
- * The results of computations, one after the other. Where they take longer than `TURN_MS`, other requests are handled
- * after each such time: between two computations, and between the parts of one.
+ * The results of computations, one after the other. After every `TURN_MS` other requests are handled: between two computations, and
+ * between the parts of one.
  */
 export async function inTurns<Results extends readonly unknown[]>(
   ...computations: { readonly [Index in keyof Results]: () => Results[Index] | Parts<Results[Index]> }
 ): Promise<Results> {
   let start = performance.now()
-  const letOthers = async () => {
+  const handleOthers = async () => {
     if (performance.now() - start < TURN_MS) return
     await nextTurn()
     start = performance.now()
@@ -42,11 +42,11 @@ export async function inTurns<Results extends readonly unknown[]>(
     if (result instanceof Iterator) {
       const parts = result
       let part = parts.next()
-      for (; part.done !== true; part = parts.next()) await letOthers()
+      for (; part.done !== true; part = parts.next()) await handleOthers()
       result = part.value
     }
     results.push(result)
-    await letOthers()
+    await handleOthers()
   }
   // One result for each computation, in their order.
   return results as unknown as Results

@@ -219,7 +219,7 @@ function weekLegend(weeks: readonly Week[], average: string | null) {
   ] as const
 }
 
-/** What the drawing needs to know: it takes weeks for granted. */
+/** What the drawing needs to know: it draws weeks by default. */
 function periodOf(unit: ChartUnit): string | undefined {
   return unit === 'week' ? undefined : unit
 }
