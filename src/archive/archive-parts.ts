@@ -169,13 +169,13 @@ export class ArchiveParts {
   }
 }
 
-/** What is stored in some milliseconds. */
+/** As much as one statement stores in a few milliseconds. */
 const MAX_ROWS_AT_ONCE = 1000
 const MAX_CHARACTERS_AT_ONCE = 4 * 1024 * 1024
 const MAX_CHARACTERS_IN_PART = 1024 * 1024
 const ACCOUNTS_AT_ONCE = 500
 
-/** What rows take in the store with its indexes and its log, compared with their texts. */
+/** How many times the size of its text a row takes in the store, with its indexes and the log. */
 const STORED_SIZE = 1.5
 
 /** All parts within a transaction that is open. */

@@ -96,5 +96,5 @@ function failAll([first, ...others]: readonly Read[], error: Error) {
 }
 
 const MAX_BATCH = 16
-/** As long as the event loop may be held. */
+/** After this time reads that were sent together do not wait for one another any longer. */
 const SPREAD_AFTER_MS = 50

@@ -13,7 +13,7 @@ export class PreparedStatement {
   readonly parameters: Compiled['parameters']
   /** Known after the first run. */
   columns: readonly Column[] | undefined
-  /** What a run takes, by the latest ones, in milliseconds. */
+  /** The moving average of what the latest runs took, in milliseconds. */
   #typicalMs = 0
   /** Where it is prepared; false where a run has failed, so that it may be or not. */
   readonly #isPreparedOn = new WeakMap<pg.Connection, boolean>()
@@ -62,7 +62,7 @@ export class PreparedStatement {
 }
 
 const MAX_SHORT_MS = 2
-/** After this many times 25 short runs or so it counts as short again. */
+/** About 25 short runs later the average is below MAX_SHORT_MS again. */
 const LONG_MS = 50
 const LATEST_RUNS = 8
 
