@@ -46,14 +46,16 @@ function pagesOf(total: number, size: number): number {
 }
 
 /** The texts of the links to the previous and the next page, and where on them the table is. */
-interface PagerWords {
+export interface PagerWords {
   readonly before: string
   readonly after: string
   /** The id of its card; none if the page is the table alone. */
   readonly place: string | undefined
 }
 
-const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older', place: 'sessions' }
+export const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older', place: 'sessions' }
+export const OLDEST_FIRST: PagerWords = { before: 'Older', after: 'Newer', place: 'sessions' }
+export const OTHERWISE_SORTED: PagerWords = { before: 'Previous', after: 'Next', place: 'sessions' }
 
 /** Which rows are shown, and links to the previous and the next page that keep the rest of the query. */
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {

@@ -5,6 +5,7 @@ import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { kindLabels } from '../../src/dashboard/labels.ts'
 import { allowSignIn, drawnValues, sampleService, type Seen, tableRows, visitor } from '../support/dashboard.ts'
+import { kindSummary, rateSummary } from '../../src/dashboard/pages/training-summaries.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -119,7 +120,7 @@ test('without sessions the page shows no 0 %, but what it will show and how to i
   const filtered = await open()
   await using _ = filtered
   const text = await filtered.page('/training?kind=bounce')
-  assert.match(text, /No sessions in this time/)
+  assert.match(text, /No session of this time fits the filters\./)
   assert.match(text, /No session fits\./)
   assert.doesNotMatch(text, /\b0\s*%/)
 })
@@ -363,6 +364,22 @@ test('the week on the overview is the one of the status and of the statistics', 
     Math.round((week.distanceMeters + week.distanceApproximateMeters) * 10) / 10,
   )
   assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
+})
+
+test('kinds with the same figure are named together', () => {
+  const kinds = [
+    { kind: 'warmup', passed: 10, total: 10, grade: 100, constantGrade: 100 },
+    { kind: 'training', passed: 44, total: 46, grade: 70, constantGrade: null },
+    { kind: 'freeform', passed: 9, total: 9, grade: 100, constantGrade: 100 },
+    { kind: 'endurance', passed: 22, total: 23, grade: 82, constantGrade: null },
+  ]
+  const viewer = { discreet: false }
+  const plain = (text: string) => text.replaceAll('\u00a0', ' ').replaceAll('\u2011', '-')
+  assert.equal(
+    plain(kindSummary(viewer, kinds)),
+    'Highest on average are Warm-up (100 %) and Freeform (100 %), lowest Training (70 %).',
+  )
+  assert.equal(plain(rateSummary(viewer, kinds)), 'Training and Endurance were passed least often: 96 % each.')
 })
 
 test('percentages differ by points', async () => {

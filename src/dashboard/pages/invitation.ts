@@ -117,7 +117,7 @@ function waysToChoose(choice: Choice): Html {
   return html`
     <div class="card stack">
       <h1>${TITLE}</h1>
-      <p>For the account <strong>${username}</strong>. It ends every session that is open; API keys stay as they are.</p>
+      <p>For the account <strong>${username}</strong>. Every browser that is signed in is signed out; API keys stay as they are.</p>
       ${keepsPasskeys ? html`<p>Its passkeys stay, too: if you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${passwordForm(choice)}

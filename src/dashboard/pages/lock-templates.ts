@@ -123,7 +123,7 @@ async function showTemplate(visit: Visit) {
           name: 'table',
           title: 'Table',
           body: () => html`
-            ${card('Rules', html`<ul class="rules">${rulesOf(record).map(rule => html`<li>${rule}</li>`)}</ul>`)}
+            ${card('Rules', ruleList(viewer, record))}
             ${card('Sessions with it', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
             ${card(
               'Record',
@@ -143,7 +143,16 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** The rules of a template, one sentence for each. They state names and values of fields and do not interpret them. */
+/** In discreet mode only the length: the others have words that pages do not show then. */
+function ruleList({ discreet }: Viewer, record: LockTemplate): Html {
+  const rules = rulesOf(record)
+  return html`
+    <ul class="rules">${(discreet ? rules.slice(0, 1) : rules).map(rule => html`<li>${rule}</li>`)}</ul>
+    ${discreet ? html`<p class="muted">Discreet mode hides the other rules.</p>` : nothing}
+  `
+}
+
+/** The rules of a template, the first of which is its length, one sentence for each. They state names and values of fields and do not interpret them. */
 export function rulesOf(template: LockTemplate): string[] {
   const { breakRegularity, breakMaximum, breakPenalty, deepthroatTimeReduction, shameTimeAdd } = template
   const rule = (name: string, isOn: boolean, more = '') => `${name}: ${isOn ? `yes${more}` : 'no'}.`

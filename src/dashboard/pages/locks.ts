@@ -34,7 +34,7 @@ async function showLocks(visit: Visit) {
       title: 'Locks',
       body: emptyState(
         'No lock sessions yet',
-        html`Here you would see whether a lock is closed, how long it has been so by month, and every session with its breaks. ${WAYS_IN}`,
+        html`Here you would see the session that runs, the ${lockText('time under lock', viewer)} by month, and every session with its breaks. ${WAYS_IN}`,
       ),
     })
   }
@@ -78,7 +78,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
     const last = Math.max(...history.map(({ endAt, at }) => endAt ?? at))
     return html`
       <section class="card" data-live="now">
-        <div class="card-head"><h2>Now</h2><span class="state">${viewer.discreet ? 'Not active' : 'Not locked'}${ageText(viewer, now)}</span></div>
+        <div class="card-head"><h2>Now</h2><span class="state">Open${ageText(viewer, now)}</span></div>
         <p>No session is running. The last one ended ${dateTime(viewer, last)}.</p>
       </section>
     `

@@ -13,8 +13,8 @@ import { dateText, dateTimeText } from '../text.ts'
 
 /** The forms that give and narrow access, and how its terms are written. */
 
-export function areasOf({ areas }: Pick<AccessTerms, 'areas'>): string {
-  return areas.map(area => areaLabels[area]).join(', ')
+export function areasOf({ areas }: Pick<AccessTerms, 'areas'>, separator = ', '): string {
+  return areas.map(area => areaLabels[area]).join(separator)
 }
 
 /** Days are those of UTC, whatever the zone of the account. */
@@ -81,7 +81,7 @@ export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?:
     problem,
     button: 'Give access',
     body: html`
-      <p>Whoever has exactly this username on this service may read, not change, what you choose. If there is no such account, nothing happens.</p>
+      <p>Whoever has exactly this username on this service may read, not change, what you choose. If there is no such account, nobody reads anything, and the name stays in your list.</p>
       <div>
         <label for="username">Username</label>
         <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${username}" autofocus${

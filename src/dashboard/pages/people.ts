@@ -97,7 +97,7 @@ async function showPeople(visit: Visit) {
         'Who may read mine',
         given.length === 0
           ? html`<p class="muted">You gave access to nobody. <em>Give access</em> lets somebody here read your records, in part or all of them, until you end it.</p>`
-          : html`${givenTable(visit, given, names)}<p class="muted">Names are listed as you gave them, whether or not there is such an account.</p>`,
+          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you gave them, whether or not there is such an account.</p>`}`,
       )}
       ${card(
         'Whose records I may read',
@@ -160,7 +160,7 @@ function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names:
 
 function termColumns({ viewer }: Visit): Column<Omit<ReceivedAccess, 'accountId'>>[] {
   return [
-    { title: 'Areas', cell: areasOf },
+    { title: 'Areas', cell: access => areasOf(access) },
     { title: 'Records from', cell: firstDayText },
     { title: 'Until', cell: access => untilText(viewer, access) },
     { title: 'Since', cell: ({ since }) => (since === null ? NONE : dateText(viewer, since)) },
@@ -175,6 +175,6 @@ function showEnding({ access, name }: { access: NamedAccess; name: string }) {
     button: 'End access',
     isDangerous: true,
     focusesButton: true,
-    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access)}? It ends within a second. You can give access again.</p>`,
+    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
   })
 }

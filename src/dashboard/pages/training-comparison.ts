@@ -1,4 +1,4 @@
-import { type SessionStats, type Totals, totalsOf } from '../../stats/training.ts'
+import { type Filters, type SessionStats, type Totals, totalsOf } from '../../stats/training.ts'
 import { stat, stats } from '../components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
@@ -19,19 +19,22 @@ export interface Compared {
 /** A sentence on what changed. */
 export function changeText(
   viewer: Viewer,
-  { range, day, from, compare }: PeriodQuery,
+  query: PeriodQuery & Filters,
   sessions: readonly SessionStats[],
   before: readonly SessionStats[],
 ): string {
   const now = totalsOf(sessions)
   const then = totalsOf(before)
   const [first] = sessions
+  const { range, day, from, compare } = query
   const count = countText(now.sessions, 'session')
   if (day !== undefined) return `${count} on this day.`
   if (first === undefined) {
+    const isFiltered = query.kind !== undefined || query.program !== undefined || query.passed !== undefined
+    const none = isFiltered ? 'No session of this time fits the filters' : 'No sessions in this time'
     return before.length === 0
-      ? 'No sessions in this time.'
-      : `No sessions in this time; ${numberText(then.sessions)} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
+      ? `${none}.`
+      : `${none}; ${numberText(then.sessions)} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
   }
   const passed = `${percentText(now.passed, now.sessions)} passed`
   const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
@@ -39,7 +42,7 @@ export function changeText(
   const title = from === undefined ? ranges[range].title : 'this period'
   const earlier = compare === undefined ? 'in the time before' : comparisons[compare].text
   const atThatTime = compare === 'year' ? 'then' : 'before it'
-  if (before.length === 0) return `${count} in ${title}, ${passed}${graded}; nothing before that to compare with.`
+  if (before.length === 0) return `${count} in ${title}, ${passed}${graded}; nothing ${earlier} to compare with.`
   const grade =
     now.grade === null || then.grade === null
       ? ''

@@ -9,6 +9,8 @@ import { countText, NONE, numberText, unbroken } from '../text.ts'
 
 export const NO_SESSIONS = 'No sessions in this time'
 
+const LIST = new Intl.ListFormat('en')
+
 /** Rates of fewer segments than this say little. */
 export const FEW = 5
 
@@ -45,17 +47,23 @@ export function gradeSummary(sessions: readonly SessionStats[], averages: readon
   return `${whole}; the average over seven ${change}.`
 }
 
-export function kindSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
-  const graded = kinds.filter(({ grade }) => grade !== null).toSorted((a, b) => (b.grade ?? 0) - (a.grade ?? 0))
-  const [best] = graded
-  const last = graded.at(-1)
-  if (best === undefined || last === undefined) return `${NO_SESSIONS}.`
-  const named = ({ kind, grade }: KindTotals) => unbroken(`${kindName(viewer, kind)} (${grade ?? 0} %)`)
-  if (best === last) return `${named(best)} on average.`
-  return `Highest on average is ${named(best)}, lowest ${named(last)}.`
+export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {
+  const grades = kinds.flatMap(({ grade }) => grade ?? [])
+  if (grades.length === 0) return `${NO_SESSIONS}.`
+  const [highest, lowest] = [Math.max(...grades), Math.min(...grades)]
+  const withGrade = (wanted: number) => {
+    const found = kinds.filter(({ grade }) => grade === wanted)
+    return {
+      count: found.length,
+      names: LIST.format(found.map(({ kind }) => unbroken(`${kindName(viewer, kind)} (${wanted} %)`))),
+    }
+  }
+  const best = withGrade(highest)
+  if (highest === lowest) return `${best.names} on average.`
+  return `Highest on average ${best.count === 1 ? 'is' : 'are'} ${best.names}, lowest ${withGrade(lowest).names}.`
 }
 
-export function rateSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
+export function rateSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {
   const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
   const [least] = enough
   if (kinds.length === 0) return 'No segments in this time.'
@@ -63,7 +71,11 @@ export function rateSummary(viewer: Viewer, kinds: readonly KindTotals[]): strin
   if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
   const rate = `${numberText(least.passed)} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)})`
   const name = kindName(viewer, least.kind)
-  return enough.length === 1 ? `${name} was passed in ${rate}.` : `${name} was passed least often: ${rate}.`
+  if (enough.length === 1) return `${name} was passed in ${rate}.`
+  const same = enough.filter(({ passed, total }) => passed / total === least.passed / least.total)
+  if (same.length === 1) return `${name} was passed least often: ${rate}.`
+  const names = LIST.format(same.map(({ kind }) => kindName(viewer, kind)))
+  return `${names} were passed least often: ${percentText(least.passed, least.total)} each.`
 }
 
 function capital(text: string): string {

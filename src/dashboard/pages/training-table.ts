@@ -3,7 +3,7 @@ import { forEachInParts, inTurns, type Parts } from '../../stats/turns.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { type Column, recordLink, resultMark, table } from '../components.ts'
-import { paginate, tableFoot } from '../paging.ts'
+import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type PagerWords, paginate, tableFoot } from '../paging.ts'
 import type { Programs } from '../program-names.ts'
 import { distanceText, NONE, numberText } from '../text.ts'
 import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
@@ -32,11 +32,16 @@ export async function sessionsTable(
           ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
           : html`
               ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, 'session-table')}
-              ${tableFoot(path, query, paged)}
+              ${tableFoot(path, query, paged, pagerWords(filters))}
             `
       }
     </section>
   `
+}
+
+function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
+  if (sort !== 'at') return OTHERWISE_SORTED
+  return descending ? NEWEST_FIRST : OLDEST_FIRST
 }
 
 /** The columns of a table of sessions. With a query, their headings sort it. */
