@@ -274,7 +274,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.ok((value?.width ?? 0) > 200, 'of a dialog, too')
   })
 
-  test('the line of the period before can be told from the bars that it crosses', async () => {
+  test('the lines of the average and of the period before can be told from the bars that they cross', async () => {
     await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
     const { page } = browser
     await startSession(page, service.url)
@@ -288,6 +288,14 @@ describe('on any screen and on paper', needsChromium, () => {
       )
     assert.equal(edge?.[1], line?.[1])
     assert.equal(edge?.[0], 'rgb(255, 255, 255)')
+    const rules = await page
+      .locator('#repetitions g[data-mark=rule]')
+      .evaluateAll(groups =>
+        groups.map(group => [getComputedStyle(group).stroke, group.querySelector('line')?.getAttribute('y1')]),
+      )
+    const average = rules.findIndex(([, y]) => y !== rules.at(-1)?.[1])
+    assert.equal(rules[average]?.[0], 'rgb(255, 255, 255)')
+    assert.equal(rules[average]?.[1], rules[average + 1]?.[1])
   })
 
   test('in forced colours the days of a calendar still differ', async () => {

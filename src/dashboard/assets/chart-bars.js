@@ -141,18 +141,18 @@ function addressOf(href, start, end) {
 }
 
 /**
- * The line that is compared with, with an edge without which it could not be told from the bars that it crosses.
+ * The line that is compared with.
  *
  * @param {Plot} plot
  * @param {readonly { middle: Date; before: number }[]} before
  */
 function beforeMarks(plot, before) {
   const line = { x: 'middle', y: 'before', curve: 'step' }
-  return [
-    plot.lineY(before, { ...line, stroke: CARD, strokeWidth: 4.5 }),
-    plot.lineY(before, { ...line, ...BEFORE_LINE }),
-  ]
+  return [plot.lineY(before, { ...line, ...EDGE }), plot.lineY(before, { ...line, ...BEFORE_LINE })]
 }
+
+/** Under a line, which could not be told from the bars that it crosses without it. */
+const EDGE = { stroke: CARD, strokeWidth: 4.5 }
 
 /**
  * A line at a level, with its name at its end.
@@ -165,6 +165,7 @@ function beforeMarks(plot, before) {
 function levelMarks(plot, level, name, look) {
   if (level <= 0) return []
   return [
+    plot.ruleY([level], EDGE),
     plot.ruleY([level], look),
     plot.text([level], {
       y: level,
