@@ -237,7 +237,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
   test('the sort order is announced, paging stays at the table, and links back keep the filters', async () => {
     await page.goto(`${service.url}/training?range=1y&sort=reps`)
     assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending')
-    await page.getByRole('link', { name: 'Older' }).click()
+    await page.getByRole('link', { name: 'Next' }).click()
     await page.waitForURL(/page=2#sessions$/)
     await page.locator('#session-table a.when').first().click()
     await page.waitForURL(/\/training\/\d+$/)
