@@ -113,7 +113,7 @@ class KindSums {
   add({ segments, passed, gradeSum, graded }: Pick<KindStats, 'segments' | 'passed' | 'gradeSum' | 'graded'>) {
     this.#passed += passed
     this.#total += segments
-    const grade = meanGrade({ gradeSum, graded })
+    const grade = mean(gradeSum, graded)
     if (grade === null) return
     this.#grades += gradeSum
     this.#graded += graded

@@ -173,6 +173,15 @@ test('in discreet mode no page says that something is locked', async () => {
   }
 })
 
+test('in discreet mode a lock template shows of its rules only the length', async () => {
+  await using it = await signedIn('ann')
+  const rulesOn = async () =>
+    /<ul class="rules">([^]*?)<\/ul>/.exec((await it.viewer.get('/lock-templates/41')).text)?.[1]
+  assert.match((await rulesOn()) ?? '', /keyholder|Emergency|votes/)
+  it.viewer.cookies.set('discreet', '1')
+  assert.match((await rulesOn()) ?? '', /^\s*<li>The length [^<]*<\/li>\s*$/)
+})
+
 test('the export of everything is an archive of the own account, importable alone', async () => {
   await using it = await signedIn('ann')
   const { text, headers } = await it.viewer.get('/settings/export')

@@ -152,7 +152,7 @@ function ruleList({ discreet }: Viewer, record: LockTemplate): Html {
   `
 }
 
-/** The rules of a template, the first of which is its length, one sentence for each. They state names and values of fields and do not interpret them. */
+/** The rules of a template, one sentence for each, the first its length. They state names and values of fields and do not interpret them. */
 export function rulesOf(template: LockTemplate): string[] {
   const { breakRegularity, breakMaximum, breakPenalty, deepthroatTimeReduction, shameTimeAdd } = template
   const rule = (name: string, isOn: boolean, more = '') => `${name}: ${isOn ? `yes${more}` : 'no'}.`
