@@ -1,15 +1,7 @@
 import { networkOf } from '../accounts/addresses.ts'
 import { type RateWindow, RateWindows } from '../accounts/windows.ts'
+import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
-
-export interface LimitSettings {
-  /** Requests of a token in a window; 0 for no limit. */
-  readonly rateLimit: number
-  /** Concurrent requests of a token; 0 for no limit. */
-  readonly concurrencyLimit: number
-  /** Failed authentications of a network in a window; 0 for no limit. */
-  readonly failureLimit: number
-}
 
 /**
  * The limits of this process; other processes count for themselves. Times are milliseconds of `performance.now()`, so
@@ -27,7 +19,12 @@ export interface Limits {
   countFailure(address: string, now: number): void
 }
 
-export function makeLimits({ rateLimit, concurrencyLimit, failureLimit }: LimitSettings): Limits {
+/** Each limit is a number in a window, or of requests at the same time; 0 for none. */
+export function makeLimits({
+  rateLimit,
+  concurrencyLimit,
+  failureLimit,
+}: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>): Limits {
   const tokens = new RateWindows<number>(WINDOW_MS)
   const failures = new RateWindows<string>(WINDOW_MS)
   const policy = `RateLimit-Policy: "default";q=${rateLimit};w=${WINDOW_MS / 1000}\r\n`
