@@ -161,7 +161,7 @@ async function confirmAgain(page: Page, { service }: Stage) {
   const longAgo = { created_at: Date.now() - 20 * 60_000, confirmed_at: null }
   await service.store.db.updateTable('browser_session').set(longAgo).execute()
   await page.goto(`${service.url}/settings/export`)
-  await page.getByText('Enter your password to go on').waitFor()
+  await page.getByText('Enter your password to continue').waitFor()
 }
 
 async function openKeyDialog(page: Page) {

@@ -37,7 +37,7 @@ export class Attempts {
 
 /** The message for somebody who has to wait. */
 export function tooManyAttempts({ waitMs }: Attempt): string {
-  return `Too many tries. Try again in ${countText(Math.ceil(waitMs / 60_000), 'minute')}.`
+  return `Too many attempts. Try again in ${countText(Math.ceil(waitMs / 60_000), 'minute')}.`
 }
 
 const MAX_ATTEMPTS = 10

@@ -157,7 +157,7 @@ export function apiTabs(baseUrl: string, path: string, json: string, discreet: b
       title: 'curl',
       body: () => html`<div class="card stack">
         <p>The command that requests this record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
-        ${code(curlLine(baseUrl, path), 'curl line')}
+        ${code(curlLine(baseUrl, path), 'curl command')}
       </div>`,
     },
   ]

@@ -65,7 +65,7 @@ async function confirm(visit: Visit): Promise<string | undefined> {
     answer === null ? await checkPassword(visit, form.get(PASSWORD_FIELD) ?? '') : await checkPasskey(visit, answer)
   if (typeof proof === 'string') return proof
   const isConfirmed = await confirmSession(store, { proof, id: viewer.session.id, now })
-  return isConfirmed ? undefined : 'The way to sign in has changed meanwhile.'
+  return isConfirmed ? undefined : 'This way to sign in was changed in the meantime.'
 }
 
 interface AskedForm extends KeptForm {
@@ -88,12 +88,12 @@ async function ask(visit: Visit, kept: AskedForm): Promise<PageResult> {
     body: html`
       <div class="card narrow stack" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">Confirm</h2>
-        <p>You signed in more than ten minutes ago. ${ways.hasPassword ? 'Enter your password to go on' : 'Confirm that it is you, to go on'}${action === undefined ? nothing : html` with: ${action}`}.</p>
+        <p>You signed in more than ten minutes ago. ${ways.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${action === undefined ? nothing : html` with: ${action}`}.</p>
         ${kept.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${kept.problem}</p>`}
         ${ways.hasPassword ? passwordForm(visit, kept, path) : nothing}
         ${ways.passkeys > 0 ? passkeyForm(ways, kept) : nothing}
         ${ways.isLinked ? html`<p><a class="button" href="/confirm/oidc"${ways.hasPassword || ways.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
-        ${isStuck(ways) ? html`<p>No way to sign in to this account works at this address. ${whyNoPasskeys(site) ?? html`Whoever runs this service makes a link to choose one, with <code>./lockstep account invite</code>.`}</p>` : nothing}
+        ${isStuck(ways) ? html`<p>No way to sign in to this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.`}</p>` : nothing}
         ${ways.hasPassword ? nothing : html`<p><a class="button" href="${path}" data-close>Cancel</a></p>`}
       </div>
     `,
@@ -116,7 +116,7 @@ function passwordForm({ viewer }: Visit, kept: AskedForm, path: string): Html {
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
       </label>
-      <div class="buttons"><button class="primary">Go on</button><a class="button" href="${path}" data-close>Cancel</a></div>
+      <div class="buttons"><button class="primary">Continue</button><a class="button" href="${path}" data-close>Cancel</a></div>
     </form>
   `
 }

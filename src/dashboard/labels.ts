@@ -18,7 +18,7 @@ export const labels: Readonly<Record<string, string>> = {
   createdDate: 'Created',
   updatedAt: 'Changed',
   type: 'Kind',
-  order: 'Place',
+  order: 'Position',
 
   // Lock sessions
   lockState: 'State',
@@ -147,7 +147,7 @@ export const scopeTexts: Readonly<Record<string, string>> = {
   'lkbx:read': 'Lock templates, lock sessions and lock devices.',
   'dtt:read': 'Programs, training sessions and training devices.',
   'shared:access': 'Also the records of others that you may read.',
-  'status:read': 'The current status and statistics, but no records; the first two include it.',
+  'status:read': 'The current status and statistics, but no records. Locks and Training together include it.',
 }
 
 export const areaLabels: Readonly<Record<Area, string>> = { lkbx: 'Locks', dtt: 'Training' }

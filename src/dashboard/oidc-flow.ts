@@ -61,20 +61,24 @@ export function problemOf({ reason }: OidcError, name: string) {
   switch (reason) {
     case 'away':
       return {
-        problem: `It is not possible to reach ${name} at the moment. Try another way, or later.`,
+        problem: `At the moment, ${name} cannot be reached. Try again later, or use another way.`,
         status: 503,
         counts,
       }
     case 'declined':
       return { problem: `The sign-in with ${name} was not completed there.`, status: 403, counts }
     case 'refused':
-      return { problem: `What ${name} answered was not accepted. Try again, or another way.`, status: 403, counts }
+      return {
+        problem: `The response of ${name} was not accepted. Try again, or use another way.`,
+        status: 403,
+        counts,
+      }
     default:
       return reason satisfies never
   }
 }
 
-export const TOO_LATE = 'That took too long, or was begun in another browser. Try again.'
+export const TOO_LATE = 'That took too long, or was started in another browser. Try again.'
 
 /** What redirects to the issuer and its callback need. */
 export interface Edge {

@@ -13,7 +13,7 @@ export function passkeyField(purpose: PasskeyPurpose, name = 'answer'): Html {
 export function whyNoPasskeys({ rpId, baseUrl, trustworthy }: SiteOrigin, path = '/'): Html | undefined {
   if (rpId !== undefined) return undefined
   if (!trustworthy) {
-    return html`Passkeys need an encrypted connection: whoever runs this service sets <code>LOCKSTEP_PUBLIC_URL</code> to an <code>https://</code> address.`
+    return html`Passkeys need an encrypted connection: whoever runs this service must set <code>LOCKSTEP_PUBLIC_URL</code> to an <code>https://</code> address.`
   }
   const { protocol, port } = new URL(baseUrl)
   if (protocol === 'https:') return html`Passkeys need a host name, and this address has none.`

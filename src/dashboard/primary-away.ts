@@ -42,7 +42,7 @@ async function findStandIn({ store, config }: Options) {
   return store.standIn?.(config.primaryGrace)
 }
 
-const AWAY = 'The primary database is away. Nothing was changed.'
+const AWAY = 'The primary database cannot be reached. Nothing was changed.'
 
 /** A request needs the primary, which is down. It has changed nothing. */
 export class PrimaryAwayError extends ApiError {
@@ -50,7 +50,7 @@ export class PrimaryAwayError extends ApiError {
     super(
       'unavailable',
       isReadable
-        ? `${AWAY} Signing in and changes work again when it is back; until then, pages can be read from a replica by those who are signed in`
+        ? `${AWAY} Signing in and changes work again when it is back; until then, people who are signed in can read pages from a replica`
         : `${AWAY} Pages, signing in and changes work again when it is back`,
     )
   }
@@ -62,7 +62,7 @@ export function awayBanner(viewer: Viewer): Html {
   if (replicaAsOf === undefined) return nothing
   return html`
     <div class="banner" role="note">
-      <p>The primary database is away. This page is from a replica, as of ${dateTime(viewer, replicaAsOf)}; nothing can be changed until it is back.</p>
+      <p>The primary database cannot be reached. This page is from a replica, as of ${dateTime(viewer, replicaAsOf)}; nothing can be changed until it is back.</p>
     </div>
   `
 }

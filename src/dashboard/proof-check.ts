@@ -12,7 +12,7 @@ import { challengeOf } from './sealed-cookie.ts'
 /** The proof, or what is wrong with the password. */
 export async function checkPassword(visit: Visit, password: string): Promise<PasswordProof | string> {
   const { store, viewer } = visit
-  return limited(visit, 'password', 'The password is not right.', async () => {
+  return limited(visit, 'password', 'The password is wrong.', async () => {
     const proof = await verifyPassword(store, viewer.session.username, password)
     return proof?.accountId === viewer.session.accountId ? proof : undefined
   })
@@ -31,7 +31,7 @@ export async function checkPasskey(visit: Visit, answer: string): Promise<Passke
 }
 
 /** The message for a passkey that proves nothing. It does not reveal whether such a passkey exists. */
-export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or another way.'
+export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or use another way.'
 
 async function limited<Found>(
   { store, viewer }: Visit,

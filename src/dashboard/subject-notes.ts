@@ -34,8 +34,8 @@ export function accessEnded(viewer: Viewer, section: Section, title: string): Vi
     title,
     body: html`
       <div class="card stack">
-        <h2>The access to these records has ended</h2>
-        <p>The account that you looked at does not share its records with you any more.</p>
+        <h2>Your access to these records has ended</h2>
+        <p>The account whose records you were viewing no longer shares them with you.</p>
         ${backToMine(viewer, '/', 'primary')}
       </div>
     `,
@@ -45,6 +45,6 @@ export function accessEnded(viewer: Viewer, section: Section, title: string): Vi
 function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
   return html`<form method="post" action="/subject">
     <input type="hidden" name="back" value="${path}">
-    <button class="${look}" name="subject" value="${session.accountId}">Back to mine</button>
+    <button class="${look}" name="subject" value="${session.accountId}">Back to my records</button>
   </form>`
 }

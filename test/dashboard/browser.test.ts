@@ -68,7 +68,7 @@ describe('in a browser', needsChromium, () => {
     await dialog.waitFor()
     await tabTo(page, 'Revoke key')
     await keyboard.press('Enter')
-    await page.getByText('The key is revoked').and(page.locator(':focus')).waitFor()
+    await page.getByText('The key was revoked').and(page.locator(':focus')).waitFor()
     assert.equal(await page.getByText('Kitchen display').count(), 0)
     assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
 
@@ -105,7 +105,7 @@ describe('in a browser', needsChromium, () => {
     await page.getByRole('link', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'Revoke Without script' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()
-    await page.getByText('The key is revoked').waitFor()
+    await page.getByText('The key was revoked').waitFor()
     await page.getByRole('button', { name: 'Discreet' }).click()
     await page.getByText('You', { exact: true }).first().waitFor()
     await page.goto(`${service.url}/`)

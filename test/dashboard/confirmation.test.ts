@@ -23,7 +23,7 @@ async function signedIn() {
   return { service, ann, age, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-const ASKED = /Enter your password to go on/
+const ASKED = /Enter your password to continue/
 
 test('ten minutes after the sign-in a key needs the password again, and the form is kept', async () => {
   await using it = await signedIn()
@@ -38,7 +38,7 @@ test('ten minutes after the sign-in a key needs the password again, and the form
   await it.age(10)
   const asked = await it.ann.post('/keys', fields)
   assert.equal(asked.status, 403)
-  assert.match(asked.text, /Enter your password to go on with: Create key\./)
+  assert.match(asked.text, /Enter your password to continue with: Create key\./)
   assert.match(asked.text, /<form class="stack" method="post" action="\/keys">/)
   const kept = [...(asked.text.split('<main')[1] ?? '').matchAll(/type="hidden" name="(\w+)" value="(.*?)"/g)].map(
     ([, name, value]) => [name, value],
@@ -46,7 +46,7 @@ test('ten minutes after the sign-in a key needs the password again, and the form
   assert.deepEqual(kept, [['name', 'Script &quot;one&quot; &amp; two'], ...fields.slice(1)])
 
   const wrong = await it.ann.post('/keys', [...fields, ['confirm', 'not the password']])
-  assert.match(wrong.text, /The password is not right/)
+  assert.match(wrong.text, /The password is wrong/)
   assert.match(wrong.text, ASKED)
   const keys = () => it.service.store.db.selectFrom('token').select('scopes').orderBy('id').execute()
   assert.equal((await keys()).length, 1)
@@ -63,7 +63,7 @@ test('the export of everything needs a fresh sign-in, and leads back to its butt
   assert.match(asked.text, ASKED)
   assert.doesNotMatch(asked.text, /"kind":"account"/)
   const next = /name="next" value="(.*?)"/.exec(asked.text)?.[1] ?? ''
-  assert.match((await it.ann.post('/confirm', { next, confirm: 'not the password' })).text, /not right/)
+  assert.match((await it.ann.post('/confirm', { next, confirm: 'not the password' })).text, /is wrong/)
   assert.match((await it.ann.get('/settings/export')).text, ASKED)
   const confirmed = await it.ann.post('/confirm', { next, confirm: PASSWORD })
   assert.equal(confirmed.status, 303)
@@ -115,5 +115,5 @@ test('attempts to guess the password in an open browser are limited', async () =
   for (let index = 0; index < 10; index += 1) {
     assert.match((await it.ann.post('/confirm', { confirm: 'wrong password' })).text, ASKED)
   }
-  assert.match((await it.ann.post('/confirm', { confirm: PASSWORD })).text, /Too many tries/)
+  assert.match((await it.ann.post('/confirm', { confirm: PASSWORD })).text, /Too many attempts/)
 })

@@ -42,9 +42,9 @@ test('a form that is not complete comes back with what was in it and why', async
     [{ name: '  ' }, /Give the key a name/],
     [{ name: 'x'.repeat(65) }, /Give the key a name/],
     [{ scope: 'all' }, /Choose what the key may read/],
-    [{ expires: 'date', date: '2026-02-30' }, /Choose a day on which/],
-    [{ expires: 'date', date: '2020-01-01' }, /Choose a day that is not over/],
-    [{ expires: '1000d' }, /Choose a day on which/],
+    [{ expires: 'date', date: '2026-02-30' }, /Choose the last day on which/],
+    [{ expires: 'date', date: '2020-01-01' }, /Choose today or a later day/],
+    [{ expires: '1000d' }, /Choose the last day on which/],
     [{ expires: 'date', date: '9999-12-31' }, /must not lie beyond 9999-12-31T23:59:59\.999Z: choose an earlier one/],
   ]
   for (const [fields, problem] of cases) {

@@ -89,7 +89,7 @@ describe('lists of 2,000 programs and lock templates', () => {
     assert.deepEqual(widths, [66.7, 33.3, 33.3, 66.7])
     assert.match(
       (await ann.get('/programs/9')).text,
-      /In order: Warm-up 2.min.*One repetition is drawn like 3 seconds\./,
+      /In order: Warm-up 2.min.*A repetition is drawn as long as 3 seconds\./,
     )
     const first = (await ann.get('/programs')).text
     const [, longest = ''] = new RegExp(`href="/programs/${MANY}"[^]*?<svg[^>]*>(.*?)</svg>`).exec(first) ?? []

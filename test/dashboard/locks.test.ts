@@ -125,7 +125,7 @@ test('the rules of a template are sentences that state its fields and nothing el
     'Penalty votes: yes, with a time addition of 900.',
     'Emergency unlock: no.',
     'Time displayed: no.',
-    'Sessions that start from it are for practice and not counted.',
+    'Sessions that start from this template are for practice and not counted.',
   ])
 })
 

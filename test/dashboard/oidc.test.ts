@@ -139,7 +139,7 @@ test('the way back works once, in the browser that left, and with what the issue
   const { person, address } = await leave()
   const elsewhere = await back(visitor(service.url), address.href)
   assert.equal(elsewhere.status, 400)
-  assert.match(elsewhere.text, /begun in another browser/)
+  assert.match(elsewhere.text, /started in another browser/)
   const cookie = person.cookies.get('oidc') ?? ''
   assert.equal((await back(person, address.href)).status, 303)
   assert.equal(person.cookies.has('oidc'), false)
@@ -251,7 +251,7 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   const confirmed = await back(ann, await known.follow(out.to ?? '', 'somebody'))
   assert.equal(confirmed.to, '/confirm/continue')
   const kept = await ann.get('/confirm/continue')
-  assert.match(kept.text, /Go on with: <strong>Create key<\/strong>/)
+  assert.match(kept.text, /Continue with: <strong>Create key<\/strong>/)
   assert.match(kept.text, /<button[^>]*>Create key<\/button><a class="button" href="\/keys">Cancel/)
   assert.match(kept.text, /action="\/keys"[^]*name="name" value="Kitchen &quot;1&quot;"/)
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
@@ -383,7 +383,7 @@ for (const [what, answer] of [
     for (let tries = 0; tries < 12; tries += 1) {
       const seen = await visitor(service.url).get('/signin/oidc?next=/keys')
       assert.equal(seen.status, 503)
-      assert.match(seen.text, /not possible to reach Example ID/)
+      assert.match(seen.text, /Example ID cannot be reached/)
       assert.match(seen.text, /name="password"/)
     }
     const ann = await signedIn(service)
@@ -422,7 +422,7 @@ test('an issuer that goes away while somebody is there says so on the way back, 
     const state = new URL((await person.get('/signin/oidc')).to ?? '').searchParams.get('state') ?? ''
     const seen = await person.get(`/signin/oidc/callback?${new URLSearchParams({ code: 'x', state })}`)
     assert.equal(seen.status, 503, String(trouble))
-    assert.match(seen.text, /not possible to reach Example ID/)
+    assert.match(seen.text, /Example ID cannot be reached/)
     assert.match(seen.text, /name="password"/)
   }
 })

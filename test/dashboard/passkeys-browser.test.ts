@@ -36,7 +36,7 @@ test(
     await device.setUnlocked(false)
     await tabTo(page, /^Add passkey and sign in$/)
     await page.keyboard.press('Enter')
-    await page.getByRole('alert').getByText('The browser did not go on').waitFor()
+    await page.getByRole('alert').getByText('No passkey was used').waitFor()
     assert.equal(await device.credentials(), 0)
 
     await device.setUnlocked(true)

@@ -30,7 +30,7 @@ test('in a browser a passkey is added, signs in, and is removed; then it lets no
   await page.getByRole('link', { name: 'Add a passkey' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Add passkey' }).click()
-  await dialog.getByText('has a passkey of this account already').waitFor()
+  await dialog.getByText('already has a passkey for this account').waitFor()
   assert.equal(await device.credentials(), 1)
 
   await page.context().clearCookies()

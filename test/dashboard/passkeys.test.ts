@@ -349,11 +349,11 @@ test('whoever lost the only device gets in by an invitation, and removes its pas
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
   const path = `/invitation/${await createInvitation(service.store, 1, Date.now())}`
-  assert.doesNotMatch((await visitor(service.origin).get(path)).text, /passkeys stay/)
+  assert.doesNotMatch((await visitor(service.origin).get(path)).text, /passkeys are kept/)
   const lost = await register(ann, service, 'Phone')
   await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()
   const owner = visitor(service.origin)
-  assert.match((await owner.get(path)).text, /Its passkeys stay, too/)
+  assert.match((await owner.get(path)).text, /Its passkeys are kept, too/)
   assert.equal((await owner.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
   assert.equal((await ann.get('/settings')).status, 303)
   const { person, seen } = await signInWith(lost, service)
@@ -407,7 +407,7 @@ test('whoever guesses a password does not keep the owner of a passkey out', asyn
   // Nor in a browser that was left open.
   await service.age(11)
   for (let index = 0; index < 10; index += 1) await known.post('/confirm', { confirm: 'wrong password' })
-  assert.match((await known.post('/confirm', { confirm: PASSWORD })).text, /Too many tries/)
+  assert.match((await known.post('/confirm', { confirm: PASSWORD })).text, /Too many attempts/)
   const answer = device.get(await optionsOf(known, 'confirm'))
   assert.equal((await known.post('/confirm', { next: '/keys', 'confirm-passkey': answer })).to, '/keys')
 })
@@ -470,7 +470,7 @@ test('a passkey that was made at another address says where it works, and does n
   const stuck = (await ann.get('/settings/password/new')).text
   assert.match(
     stuck,
-    /No way to sign in to this account works at this address\. Whoever runs this service makes a link/,
+    /No way to sign in to this account works at this address\. Ask whoever runs this service for an invitation/,
   )
   assert.doesNotMatch(stuck, /data-passkey|type="password"/)
 })

@@ -55,7 +55,12 @@ test('People says who may read what, from when, until when and since when', asyn
   await using it = await signedIn()
   assert.match((await it.ann.get('/')).text, /href="\/keys">API keys<\/a><\/li><li><a href="\/people">People<\/a>/)
   const before = (await it.ann.get('/people')).text
-  assert.deepEqual(rowsOf(before, 'Who may read mine')[0]?.slice(0, 4), ['ben', 'Locks, Training', 'All', 'No end'])
+  assert.deepEqual(rowsOf(before, 'Who may read my records')[0]?.slice(0, 4), [
+    'ben',
+    'Locks, Training',
+    'All',
+    'No end',
+  ])
   assert.match(before, /Nobody gave you access/)
   const given = await it.ann.post('/people/give', {
     username: 'cas',
@@ -64,7 +69,7 @@ test('People says who may read what, from when, until when and since when', asyn
     last: '9990-01-01',
   })
   assert.equal(given.to, '/people?done=given')
-  const rows = rowsOf((await it.ann.get('/people')).text, 'Who may read mine')
+  const rows = rowsOf((await it.ann.get('/people')).text, 'Who may read my records')
   assert.deepEqual(rows[1]?.slice(0, 4), ['cas', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
   assert.match(rows[1]?.[4] ?? '', /^\d+ \w+ 20\d\d$/)
   assert.equal(rows[1]?.[5], 'Not yet')
@@ -73,7 +78,7 @@ test('People says who may read what, from when, until when and since when', asyn
   await cas.signIn('cas')
   const received = rowsOf((await cas.get('/people')).text, 'Whose records I may read')
   assert.deepEqual(received[0]?.slice(0, 4), ['ann', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
-  assert.match((await cas.get('/people')).text, /You gave access to nobody/)
+  assert.match((await cas.get('/people')).text, /Nobody has access to your records/)
 })
 
 test('access that is given works, can only be narrowed, and ends', async () => {
@@ -101,7 +106,7 @@ test('access that is given works, can only be narrowed, and ends', async () => {
 
   assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).to, '/people?done=ended')
   assert.equal(await it.status('ben'), 404)
-  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Who may read mine')
+  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Who may read my records')
   assert.equal(only?.[0], 'cas')
   assert.deepEqual(rest, [])
   await give(it, 'ben')
@@ -116,7 +121,7 @@ test('a form that is not complete comes back with what was in it and why', async
         ['username', ''],
         ['area', 'dtt'],
       ],
-      /Give a username/,
+      /Enter a username/,
     ],
     [[['username', 'cas']], /Choose what may be read/],
     [
@@ -125,7 +130,7 @@ test('a form that is not complete comes back with what was in it and why', async
         ['area', 'dtt'],
         ['from', '2026-02-30'],
       ],
-      /Choose days of the calendar/,
+      /Enter valid dates/,
     ],
     [
       [
@@ -260,7 +265,8 @@ test('an owner is shown the account that was given access by name once it has re
 test('the name of an account that is removed before it has read stays as that of nobody does, and gives nothing', async () => {
   await using it = await signedIn()
   const { store } = it.service
-  const names = async () => rowsOf((await it.ann.get('/people')).text, 'Who may read mine').map(row => row.slice(0, 6))
+  const names = async () =>
+    rowsOf((await it.ann.get('/people')).text, 'Who may read my records').map(row => row.slice(0, 6))
   for (const username of ['quinby', 'cas']) await give(it, username, [['last', '9990-01-01']])
   const before = await names()
   assert.deepEqual(
@@ -323,7 +329,7 @@ test('a name without an account gives no access, not even to a later account of 
   await give(it, 'quinby')
   const { id } = await addAccount(it.service.store, { username: 'quinby', tier: 'ultra' })
   assert.equal(await it.status('quinby'), 404)
-  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Who may read mine').length, 2)
+  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Who may read my records').length, 2)
   await give(it, 'quinby')
   assert.equal(await it.status('quinby'), 200)
   const given = await listGiven(it.service.store, 1, Date.now())
@@ -382,20 +388,20 @@ async function withReads() {
 test('the log of reads is newest first, paged, filtered by reader, and a CSV', async () => {
   await using it = await withReads()
   const first = (await it.ann.get('/people')).text
-  const rows = rowsOf(first, 'Who read mine')
+  const rows = rowsOf(first, 'Who read my records')
   assert.equal(rows.length, 25)
   const texts = rows.map(row => row.slice(1).join(' | '))
   assert.ok(texts.includes('You | API key =own &quot;key&quot; | Locks, single record | 1'))
   assert.ok(texts.includes('Operator | Command line | Training, download | 1'))
   assert.ok(texts.includes('ben | API key | Locks, single record | 1'))
   assert.doesNotMatch(first, /secret name of ben/)
-  assert.match(rowsOf(first, 'Who may read mine')[0]?.[5] ?? '', /ago|just now/)
-  assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Who read mine').length, 8)
+  assert.match(rowsOf(first, 'Who may read my records')[0]?.[5] ?? '', /ago|just now/)
+  assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Who read my records').length, 8)
   const ofBen = (await it.ann.get('/people?reader=2')).text
-  assert.ok(rowsOf(ofBen, 'Who read mine').every(([, who]) => who === 'ben'))
+  assert.ok(rowsOf(ofBen, 'Who read my records').every(([, who]) => who === 'ben'))
   assert.match(ofBen, /<option value="2" selected>ben<\/option>/)
   assert.match(ofBen, /href="\/people\?reader=2&amp;page=2#reads"/)
-  assert.equal(rowsOf((await it.ann.get('/people?reader=2&page=2')).text, 'Who read mine').length, 6)
+  assert.equal(rowsOf((await it.ann.get('/people?reader=2&page=2')).text, 'Who read my records').length, 6)
 
   const all = await it.ann.get('/people/reads.csv')
   assert.match(all.headers.get('Content-Disposition') ?? '', /attachment; filename="reads-\d{4}-\d\d-\d\d\.csv"/)
@@ -413,8 +419,8 @@ test('reads of a removed account stay in the log, without its name', async () =>
   await using it = await withReads()
   await it.service.store.db.deleteFrom('account').where('id', '=', 2).execute()
   const page = (await it.ann.get('/people?reader=2')).text
-  assert.ok(rowsOf(page, 'Who read mine').every(([, who]) => who === 'removed account'))
-  assert.equal(rowsOf(page, 'Who read mine').length, 25)
+  assert.ok(rowsOf(page, 'Who read my records').every(([, who]) => who === 'removed account'))
+  assert.equal(rowsOf(page, 'Who read my records').length, 25)
 })
 
 test('discreet mode shows no name on the page, in its source or CSV, and each person under one neutral name', async () => {
@@ -422,7 +428,7 @@ test('discreet mode shows no name on the page, in its source or CSV, and each pe
   await give(it, 'quinby')
   await it.ann.post('/display', { discreet: '1' })
   const page = (await it.ann.get('/people')).text
-  const given = rowsOf(page, 'Who may read mine').map(([name]) => name)
+  const given = rowsOf(page, 'Who may read my records').map(([name]) => name)
   assert.deepEqual(given, ['Person 1', 'Person 2'])
   const csv = (await it.ann.get('/people/reads.csv')).text
   assert.match(csv, /Person 1,Pages/)

@@ -129,7 +129,7 @@ describe('periods, comparisons and bests, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/settings`)
     await page.getByLabel('Weekly goal').fill('many')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The weekly goal is a whole number').waitFor()
+    await page.getByText('Enter the weekly goal as a whole number').waitFor()
     await page.getByLabel('Weekly goal').fill('400')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()

@@ -31,9 +31,9 @@ after(async () => {
   primary?.remove()
 })
 
-const NOTICE = /The primary database is away\. This page is from a replica, as of <time/
-const REFUSED = /The primary database is away\. Nothing was changed/
-const READABLE = /until then, pages can be read from a replica/
+const NOTICE = /The primary database cannot be reached\. This page is from a replica, as of <time/
+const REFUSED = /The primary database cannot be reached\. Nothing was changed/
+const READABLE = /until then, people who are signed in can read pages from a replica/
 
 testOnPostgres('pages come from a replica while the primary is away, and forms say why they wait', async () => {
   const { primary, replica } = await everything()
@@ -69,7 +69,7 @@ testOnPostgres('pages come from a replica while the primary is away, and forms s
 
   // What was ended before stays so.
   assert.match((await ben.get('/training')).text, /Showing ann’s records/)
-  assert.match((await cas.get('/training')).text, /The access to these records has ended/)
+  assert.match((await cas.get('/training')).text, /Your access to these records has ended/)
   assert.deepEqual([(await left.get('/')).status, (await left.get('/')).to], [303, '/signin'])
 
   for (const [path, fields] of FORMS) assertRefused(await ann.post(path, fields), path)

@@ -71,7 +71,7 @@ test('a new password needs the current one, ends the other sessions and keeps th
   await other.signIn('ann')
   const change = (current: string, next: string, again = next) =>
     it.ann.post('/settings/password', { current, next, again })
-  assert.match((await change('wrong password', 'another long password')).text, /The password is not right/)
+  assert.match((await change('wrong password', 'another long password')).text, /The password is wrong/)
   assert.match((await change(PASSWORD, 'short')).text, /12 to 1024/)
   assert.match((await change(PASSWORD, 'another long password', 'yet another one')).text, /passwords differ/)
   assert.equal((await other.get('/settings')).status, 200)
@@ -89,8 +89,8 @@ test('attempts to guess the password in an open browser are limited, in each ser
   const guess = ({ ann } = it) =>
     ann.post('/settings/password', { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) })
   for (let index = 0; index < 10; index += 1) assert.equal((await guess()).status, 422)
-  assert.match((await guess()).text, /Too many tries/)
-  assert.match((await guess(other)).text, /The password is not right/)
+  assert.match((await guess()).text, /Too many attempts/)
+  assert.match((await guess(other)).text, /The password is wrong/)
 })
 
 test('open browser sessions can be signed out, one or all others', async () => {

@@ -85,7 +85,7 @@ test('a wrong name and a wrong password get the same response', async () => {
   const withoutPassword = await visitor(service.url).signIn('ben', PASSWORD)
   for (const seen of [wrongPassword, wrongName, withoutPassword]) {
     assert.equal(seen.status, 403)
-    assert.match(seen.text, /Username or password is not right\./)
+    assert.match(seen.text, /The username or the password is wrong\./)
     assert.deepEqual(seen.headers.getSetCookie(), [])
   }
   assert.equal(wrongName.text.replace('nobody', 'ann'), wrongPassword.text)
@@ -115,7 +115,7 @@ test('after ten wrong passwords an account is locked for everybody, and the page
   for (let index = 0; index < 10; index += 1) assert.equal((await attempt('wrong password', index)).status, 403)
   const refused = await attempt(PASSWORD, 10)
   assert.equal(refused.status, 429)
-  assert.match(refused.text, /Too many tries\. Try again in 15 minutes\./)
+  assert.match(refused.text, /Too many attempts\. Try again in 15 minutes\./)
   assert.ok(Number(refused.headers.get('Retry-After')) > 800)
   assert.equal((await attempt(PASSWORD, 0)).status, 429)
 })
@@ -132,7 +132,7 @@ test('wrong passwords from elsewhere do not lock out a browser in which somebody
   assert.equal((await ann.signIn('ann')).to, '/')
   // Nor one in which somebody is signed in and is asked again.
   const guess = { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) }
-  assert.match((await ann.post('/settings/password', guess)).text, /The password is not right/)
+  assert.match((await ann.post('/settings/password', guess)).text, /The password is wrong/)
   // It has its own limit.
   for (let index = 0; index < 10; index += 1) assert.equal((await ann.signIn('ann', 'wrong password')).status, 403)
   assert.equal((await ann.signIn('ann')).status, 429)
@@ -263,7 +263,7 @@ test('a form from another site is refused before anything else', async () => {
     for (const headers of cases) {
       const seen = await ann.post(path, { name: 'x', scope: 'dtt:read' }, headers)
       assert.equal(seen.status, 403, path)
-      assert.match(seen.text, /did not come from a page of this service/, path)
+      assert.match(seen.text, /was not sent from a page of this service/, path)
     }
     const bare = await fetch(service.url + path, {
       method: 'POST',
@@ -393,7 +393,7 @@ test('the picker has only accounts the viewer may read, and ended access ends at
   assert.match((await ben.get('/')).text, /<option value="1" selected>/, 'cas gave no access')
   await service.store.db.deleteFrom('partnership').where('owner_id', '=', 1).execute()
   for (const path of ['/locks', '/locks/1', '/training', '/bests', '/programs', '/lock-templates']) {
-    assert.match((await ben.get(path)).text, /The access to these records has ended/, path)
+    assert.match((await ben.get(path)).text, /Your access to these records has ended/, path)
   }
   for (const path of ['/training.csv', '/training.ndjson', '/locks.csv', '/locks.ndjson', '/lock-templates.csv']) {
     const { status, headers } = await ben.get(path)

@@ -92,7 +92,7 @@ function textOf({ text }: Seen): string {
 /** The identifiers of the sessions in the table, in its order. A page without the table says that no session fits. */
 function listed({ text }: Seen): number[] {
   const rows = tableRows(text, 'session-table')
-  if (rows === undefined) assert.match(text, /No session fits\./)
+  if (rows === undefined) assert.match(text, /No session matches\./)
   return (rows ?? []).map(row => Number(/href="\/training\/(\d+)"/.exec(row)?.[1]))
 }
 
@@ -120,8 +120,8 @@ test('without sessions the page shows no 0 %, but what it will show and how to i
   const filtered = await open()
   await using _ = filtered
   const text = await filtered.page('/training?kind=bounce')
-  assert.match(text, /No session of this time fits the filters\./)
-  assert.match(text, /No session fits\./)
+  assert.match(text, /No session of this period matches the filters\./)
+  assert.match(text, /No session matches\./)
   assert.doesNotMatch(text, /\b0\s*%/)
 })
 
@@ -144,7 +144,7 @@ test('filters are read from the address, and the page says what changed', async 
   assert.deepEqual(await shown('?page=99'), [1, 2, 3, 4])
   assert.match(
     await ann.page('/training?range=4w'),
-    /3 sessions in 4 weeks, 1 in the time before; 67 % passed, before it 0 %, the mean grade went from 70 to 69 %\./,
+    /3 sessions in 4 weeks, 1 in the period before\. 67 % passed \(0 % before\), and the mean grade went from 70 to 69 %\./,
   )
 })
 
@@ -253,7 +253,7 @@ test('records of others are shown if they gave access, and do not exist otherwis
   assert.match(await ben.page('/programs/2'), /Holds/)
   for (const path of ['/training/1', '/programs/2']) {
     const { text } = await ben.reader.get(path)
-    assert.match(text, /Showing ann’s records[^]*Back to mine/, path)
+    assert.match(text, /Showing ann’s records[^]*Back to my records/, path)
     assert.match(text, /<title>Lockstep – [^<]* \(ann\)<\/title>/, path)
   }
   assert.doesNotMatch((await ben.reader.get('/training')).text, /Showing ann/)
@@ -430,7 +430,8 @@ test('the page that a figure links to has the same figure', async () => {
     assert.equal(Number(tiles.get('Repetitions')?.replaceAll(',', '') ?? 0), repsMeasured)
   }
   const program = (await alex.get('/programs/13')).text
-  const [, path = '', sessions] = /href="(\/training\?[^"]+)">All ([\d,]+) sessions with it/.exec(program) ?? []
+  const [, path = '', sessions] =
+    /href="(\/training\?[^"]+)">All ([\d,]+) sessions with this program/.exec(program) ?? []
   assert.equal((await tilesOf(path.replaceAll('&amp;', '&'))).get('Sessions'), sessions)
 })
 

@@ -64,7 +64,7 @@ describe('pages say no more than is known', () => {
   test('an unknown distance is in no average, and an unknown lock is empty in a file', async () => {
     const { text } = await ann.get('/training?range=12w')
     const [card = ''] = /<section[^>]* id="distance"[^]*?<\/section>/.exec(text) ?? []
-    assert.match(card, /No distance is known in this time\./)
+    assert.match(card, /No distance is known in this period\./)
     assert.doesNotMatch(card, /average/)
     assert.ok(drawnValues(text, 'distance', 'measured').includes(0), 'a week without sessions has no distance')
     assert.ok(drawnValues(text, 'distance', 'measured').some(value => value === null))
@@ -104,7 +104,7 @@ describe('pages say no more than is known', () => {
     const ticks = / data-(since|until)=/
     for (const path of ['/', '/locks']) {
       const { text } = await ann.get(path)
-      assert.match(text, /<dt>From the start<\/dt><dd><span>1\sd<\/span>/, path)
+      assert.match(text, /<dt>Since the start<\/dt><dd><span>1\sd<\/span>/, path)
       assert.match(text, /<span>5\sd<\/span> left/, path)
       assert.doesNotMatch(text, ticks, path)
     }
@@ -114,7 +114,7 @@ describe('pages say no more than is known', () => {
 
   test('a page that is filtered by a kind shows that kind alone, and says so of results', async () => {
     const { text } = await ann.get('/training?range=all&kind=endurance')
-    assert.match(text, /those of segments of the kind Endurance\. Results are those of whole sessions\./)
+    assert.match(text, /are of segments of the kind Endurance only\. Results are of whole sessions\./)
     assert.deepEqual(drawnValues(text, 'grades', 'grade'), [45, 45, 45, 45])
     const tiles = new Map(
       [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)].map(([, name, value]) => [name, value]),

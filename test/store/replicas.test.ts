@@ -86,7 +86,7 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   const killed = performance.now()
   await primary.stop('immediate')
   assert.match((await ann.get('/')).text, /This page is from a replica/)
-  assert.match((await visitor(url).signIn('ann')).text, /The primary database is away. Nothing was changed/)
+  assert.match((await visitor(url).signIn('ann')).text, /The primary database cannot be reached. Nothing was changed/)
   await Promise.all([sleep(2500), load.more(50)])
   const during = await load.stop()
   assertAll(during, 200)

@@ -45,13 +45,16 @@ async function connectionProblem() {
 }
 
 export const SESSION_ENDED = {
-  text: 'You are signed out. Sign in again in a new tab, and then send this once more: it is kept.',
+  text: 'You are signed out. What you entered is kept: sign in again in a new tab, then send this again.',
   action: { text: 'Sign in', href: '/signin' },
 }
 
 export const NO_CONNECTION = {
   text: 'There is no connection. What you entered is kept: send it again later.',
-  action: { text: 'Check', act: () => void fetch('/live').then(() => document.querySelector('.notice')?.remove()) },
+  action: {
+    text: 'Check again',
+    act: () => void fetch('/live').then(() => document.querySelector('.notice')?.remove()),
+  },
 }
 
 export const NO_ANSWER = {

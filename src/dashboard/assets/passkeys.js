@@ -58,7 +58,7 @@ async function askBrowser(purpose, form) {
     const { problem } = /** @type {{ problem: string }} */ (await response.json())
     throw new ShownError(problem)
   }
-  if (!response.ok) throw new ShownError('This cannot be done any more. Open the page again.')
+  if (!response.ok) throw new ShownError('This is no longer possible. Open the page again.')
   /** @type {unknown} */
   const options = await response.json()
   if (!('PublicKeyCredential' in globalThis)) throw new ShownError('This browser cannot use passkeys.')
@@ -80,9 +80,9 @@ class ShownError extends Error {}
 function textOf(error) {
   if (error instanceof ShownError) return error.message
   const name = error instanceof Error ? error.name : ''
-  if (name === 'InvalidStateError') return 'This device has a passkey of this account already.'
+  if (name === 'InvalidStateError') return 'This device already has a passkey for this account.'
   if (name === 'NotAllowedError' || name === 'AbortError') {
-    return 'The browser did not go on: it was canceled, took too long, or has no passkey for this. You can try again.'
+    return 'No passkey was used: you cancelled, it took too long, or this browser has none for this. You can try again.'
   }
   return 'The browser could not use a passkey here.'
 }

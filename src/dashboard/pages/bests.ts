@@ -37,18 +37,18 @@ async function showBests(visit: Visit) {
     section: 'training',
     title: 'Bests',
     back: { path: '/training', title: 'Training' },
-    lead: 'Over all records that are known.',
+    lead: 'Over all known records.',
     body:
       rows.length === 0 && bests.grades.length === 0
         ? emptyState(
             'No bests yet',
             lockText(
-              'Here you would see the highest grades, the longest streak and the longest locked stretch.',
+              'This page will show the highest grades, the longest streak and the longest locked stretch.',
               viewer,
             ),
           )
         : html`
-            ${rows.length === 0 ? nothing : card('In general', facts(rows))}
+            ${rows.length === 0 ? nothing : card('Overall', facts(rows))}
             ${bests.grades.length === 0 ? nothing : card('Best grade by kind', facts(gradeRows(viewer, bests)))}
           `,
   })

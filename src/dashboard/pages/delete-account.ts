@@ -28,7 +28,7 @@ export const deleteAccountPages: readonly Page[] = [
 
 /** The card in Settings that links to the form. */
 export const deleteAccountCard: Html = html`
-  <p>Deletes this account with everything of it, for good.</p>
+  <p>Permanently deletes this account and everything that belongs to it.</p>
   <p><a class="button danger" href="/settings/delete">Delete account</a></p>
 `
 
@@ -40,13 +40,13 @@ function showForm({ viewer }: Visit, problem?: string) {
     status: problem === undefined ? 200 : 422,
     body: html`
       <form class="card narrow stack" method="post" action="/settings/delete">
-        <p>This deletes, for good:</p>
+        <p>This permanently deletes:</p>
         <ul>
-          <li>your records, with all that came with them from other servers and what could not be stored of them;</li>
+          <li>your records, all data that came with them from other servers, and what was set aside because it could not be stored;</li>
           <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the list of sign-ins;</li>
-          <li>all access that you gave, and all that was given to you.</li>
+          <li>all access that you gave or received.</li>
         </ul>
-        <p>Only the number of this account stays, so that no import and no pull brings your records back. Lists of who read what keep your reads, under that number. Backups that were made before are not changed.</p>
+        <p>Only the number of this account is kept, so that no import or pull brings your records back. What you read of others stays in their lists, under that number. Existing backups are not changed.</p>
         <p>To keep a copy, <a href="/settings">export everything</a> first.</p>
         ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
         <label>Your username${viewer.discreet ? nothing : html`, <strong>${viewer.session.username}</strong>`}

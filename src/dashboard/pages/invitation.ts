@@ -117,8 +117,8 @@ function waysToChoose(choice: Choice): Html {
   return html`
     <div class="card stack">
       <h1>${TITLE}</h1>
-      <p>For the account <strong>${username}</strong>. Every browser that is signed in is signed out; API keys stay as they are.</p>
-      ${keepsPasskeys ? html`<p>Its passkeys stay, too: if you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
+      <p>For the account <strong>${username}</strong>. All browsers that are signed in to it will be signed out; API keys are not changed.</p>
+      ${keepsPasskeys ? html`<p>Its passkeys are kept, too: if you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${passwordForm(choice)}
     </div>
@@ -147,7 +147,7 @@ function passkeyForm({ secret, site, browser }: Choice): Html {
           ? html`
               <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
               <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
-                <p>It signs you in with the lock of your device: a fingerprint, a face or a PIN. A password that the account has stays; Settings can remove it.</p>
+                <p>It signs you in with the screen lock of your device: a fingerprint, a face or a PIN. If the account has a password, it is kept; you can remove it in Settings.</p>
                 ${passkeyName(browser)}
                 ${passkeyField('invitation')}
                 <button>Add passkey and sign in</button>
@@ -162,7 +162,7 @@ function passkeyForm({ secret, site, browser }: Choice): Html {
 const ended = html`
   <div class="card stack">
     <h1>This link no longer works</h1>
-    <p>A link to choose a way to sign in works once, and for 24 hours. Whoever runs this service can make another one, with <code>./lockstep account invite</code>.</p>
+    <p>A link to choose a way to sign in works only once, within 24 hours. Ask whoever runs this service for another one: <code>./lockstep account invite</code>.</p>
     <p><a class="button" href="/signin">Sign in</a></p>
   </div>
 `

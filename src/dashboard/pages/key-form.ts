@@ -42,8 +42,8 @@ function expiryOf(expires: string, date: string, timeZone: string, now: number):
 export function problemOf({ name, chosen, expiresAt }: KeyForm, now: number): string | undefined {
   if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
   if (chosen.every(scope => scope === 'shared:access')) return 'Choose what the key may read.'
-  if (expiresAt === undefined) return 'Choose a day on which the key is to expire.'
-  return expiresAt !== null && expiresAt <= now ? 'Choose a day that is not over.' : undefined
+  if (expiresAt === undefined) return 'Choose the last day on which the key works.'
+  return expiresAt !== null && expiresAt <= now ? 'Choose today or a later day.' : undefined
 }
 
 const DEFAULT_EXPIRY = '365d'

@@ -19,7 +19,7 @@ const recipes: readonly Recipe[] = [
     name: 'curl',
     title: 'curl',
     file: 'curl/status.sh',
-    text: 'Prints the state and the last weeks of training. Needs curl and jq.',
+    text: 'Prints the current status and the last four weeks of training. Needs curl and jq.',
   },
   {
     name: 'home-assistant',
@@ -37,7 +37,7 @@ const recipes: readonly Recipe[] = [
     name: 'typescript',
     title: 'TypeScript',
     file: 'typescript/weeks.ts',
-    text: 'Prints weeks of training. Its first lines fetch the typed client from this service.',
+    text: 'Prints the last weeks of training. Its first lines fetch the typed client from this service.',
   },
 ]
 
@@ -46,7 +46,7 @@ function showRecipes({ baseUrl, path, query }: Visit) {
     section: 'keys',
     title: 'Recipes',
     back: { path: '/keys', title: 'API keys' },
-    lead: 'Programs to copy, with the address of this service. They read the key from LOCKSTEP_TOKEN.',
+    lead: 'Examples to copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
     body: tabs(
       path,
       query.get('view'),
@@ -61,7 +61,7 @@ function recipeCard({ title, file, text }: Recipe, baseUrl: string): Html {
   return card(
     title,
     html`<div class="stack">
-      <p>${text}${isShell ? html` The scope <code>status:read</code> is enough for the state.` : ''}</p>
+      <p>${text}${isShell ? html` The scope <code>status:read</code> is enough.` : ''}</p>
       ${code(readExample(file).replaceAll(EXAMPLE_URL, baseUrl), name)}
     </div>`,
   )

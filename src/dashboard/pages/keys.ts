@@ -87,17 +87,17 @@ async function showKeys(visit: Visit) {
         ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
         : html`<a class="button primary" href="/keys/new" data-dialog>Create key</a>`,
     body: html`
-      ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key is revoked. Programs that use it are refused from now on.</p>` : nothing}
+      ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key was revoked. Programs that use it are refused from now on.</p>` : nothing}
       ${entitled ? nothing : withoutTier(keys.length)}
       ${
         keys.length === 0
           ? emptyState(
               'No keys yet',
-              html`Scripts and other programs read your history with a key: one for each, so that each can be revoked alone. Create one here; it is shown a single time. The <a href="/docs">API reference</a> lists all requests.`,
+              html`Scripts and other programs read your history with an API key. Create one for each program, so that you can revoke it alone. A key is shown only once. The <a href="/docs">API reference</a> lists all requests.`,
             )
           : card('Keys', keyTable(visit, keys, entitled))
       }
-      <p class="muted">A key reads what you can read, and changes nothing. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
+      <p class="muted">A key can read what you can read, and cannot change anything. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
     `,
   })
 }
@@ -106,9 +106,7 @@ function withoutTier(keys: number): Html {
   return html`
     <div class="warning">
       <p><strong>This account has no subscription at the moment.</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${
-        keys === 0
-          ? 'With one, keys can be created here.'
-          : 'Your keys are kept: they work again when the subscription does.'
+        keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
       } Your history stays here in any case.</p>
     </div>
   `
@@ -186,10 +184,10 @@ function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: str
     button: 'Regenerate key',
     focusesButton: true,
     body: html`
-      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? It has the same name and may read the same, and ${
+      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? The new key has the same name, may read the same, and ${
         days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
       }.</p>
-      <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that programs can be changed meanwhile.</p>
+      <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that you have time to change your programs.</p>
     `,
   })
 }

@@ -121,7 +121,7 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     title: lockText('Locked and open', viewer),
     summary: `${lockText(timelineSummary(viewer, intervals), viewer)}${drawnText(intervals.length, MAX_DRAWN_INTERVALS)}`,
     maxDrawn: MAX_DRAWN_INTERVALS,
-    empty: 'No events, so nothing is known of this session',
+    empty: 'No events, so the times of this session are not known',
     wide: true,
     ticks: events.slice(0, MAX_DRAWN_INTERVALS).map(([at]) => wallClock(at, timeZone)),
     data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
@@ -166,7 +166,7 @@ const MAX_DRAWN_INTERVALS = 800
 function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
   const locked = intervals.filter(interval => interval.locked)
   const [first] = locked
-  if (first === undefined) return 'Nothing is known of a time under lock.'
+  if (first === undefined) return 'No time under lock is known.'
   const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
   if (locked.length === 1)
     return `One locked stretch, of ${durationText((first.end - first.start) / 1000)}. It began ${dateTimeText(viewer, first.start)}.`
@@ -189,7 +189,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
       { title: 'Event', cell: ({ kind }) => lockText(eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind), viewer) },
       { title: 'From then on', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
       {
-        title: 'After',
+        title: 'Time since last',
         numeric: true,
         cell: ({ at, before }) => (before === undefined ? NONE : durationText((at - before) / 1000)),
       },

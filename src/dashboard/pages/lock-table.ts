@@ -48,7 +48,7 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
       </div>
       ${
         rows.length === 0
-          ? html`<p class="muted">No session fits. <a href="/locks#sessions">Show all sessions</a></p>`
+          ? html`<p class="muted">No session matches. <a href="/locks#sessions">Show all sessions</a></p>`
           : html`${table('Sessions', columns(visit), rows, 'session-table')}${tableFoot('/locks', query, paged)}`
       }
     </section>

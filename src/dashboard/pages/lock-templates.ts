@@ -36,7 +36,7 @@ async function showTemplates(visit: Visit) {
       total === 0
         ? emptyState(
             'No lock templates yet',
-            html`Here you would see the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. ${WAYS_IN}`,
+            html`This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. ${WAYS_IN}`,
           )
         : html`
             <section class="card" id="sessions">
@@ -124,7 +124,7 @@ async function showTemplate(visit: Visit) {
           title: 'Table',
           body: () => html`
             ${card('Rules', ruleList(viewer, record))}
-            ${card('Sessions with it', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
+            ${card('Sessions with this template', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
             ${card(
               'Record',
               facts([
@@ -176,13 +176,13 @@ export function rulesOf(template: LockTemplate): string[] {
     rule(label('isShameEnabled'), template.isShameEnabled, `, with a time addition of ${numberText(shameTimeAdd)}`),
     rule(label('isEmergencyUnlockEnabled'), template.isEmergencyUnlockEnabled),
     rule(label('isTimeDisplayed'), template.isTimeDisplayed),
-    ...(template.isTestLock ? ['Sessions that start from it are for practice and not counted.'] : []),
+    ...(template.isTestLock ? ['Sessions that start from this template are for practice and not counted.'] : []),
   ]
 }
 
 function sessionTable(visit: Visit, sessions: readonly LockStats[]): Html {
   const { viewer } = visit
-  if (sessions.length === 0) return html`<p class="muted">No session has started from it.</p>`
+  if (sessions.length === 0) return html`<p class="muted">No session has started from this template.</p>`
   return table(
     'Sessions with this template',
     [

@@ -34,7 +34,7 @@ async function showLocks(visit: Visit) {
       title: 'Locks',
       body: emptyState(
         'No lock sessions yet',
-        html`Here you would see the session that runs, the ${lockText('time under lock', viewer)} by month, and every session with its breaks. ${WAYS_IN}`,
+        html`This page will show the running session, the ${lockText('time under lock', viewer)} by month, and every session with its breaks. ${WAYS_IN}`,
       ),
     })
   }
@@ -100,7 +100,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
           ? ['Started', dateTime(viewer, active.at)]
           : [sinceTitle(viewer, current.locked), dateTime(viewer, current.start)],
         [
-          'From the start',
+          'Since the start',
           html`${tickingTime(active.at, { until, now })} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
         ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active.plannedEnd, until)],

@@ -61,7 +61,7 @@ export function thisWeek(viewer: Viewer, sessions: readonly SessionStats[], now:
             html`<tr><th scope="row">${name}</th><td class="number strong">${value(current)}</td><td class="number muted">${before === null ? NONE : value(before)}</td></tr>`,
         )}</tbody>
       </table>
-      <p class="muted small">${before === null ? 'No session in the four weeks before.' : 'Usual: a week of the four before, on average.'}</p>
+      <p class="muted small">${before === null ? 'No session in the four weeks before.' : 'Usual: the weekly average of the four weeks before.'}</p>
     `,
   )
 }
@@ -105,7 +105,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
         <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
         <dl class="lines">
           <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
-          <div><dt>From the start</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
+          <div><dt>Since the start</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
           <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : planned}</dd></div>
         </dl>
         ${isHidden ? nothing : timeBar({ start: current.at, until, now, plannedEnd })}
@@ -113,16 +113,16 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
     )
   }
   if (last === undefined) {
-    return tile('Lock', html`<p class="muted">No lock session yet. One that runs will be shown here.</p>`)
+    return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`)
   }
   return tile(
     'Lock',
     html`
       <p class="big word">Open</p>
-      <p class="muted">No lock session runs${ageText(viewer, now)}.</p>
+      <p class="muted">No lock session is running${ageText(viewer, now)}.</p>
       <dl class="lines">
         <div><dt>Last ended</dt><dd>${last.endAt === null ? NONE : timeAgo(viewer, last.endAt, now)}</dd></div>
-        <div><dt>It took</dt><dd>${last.endAt === null ? NONE : durationText((last.endAt - last.at) / 1000)}</dd></div>
+        <div><dt>It lasted</dt><dd>${last.endAt === null ? NONE : durationText((last.endAt - last.at) / 1000)}</dd></div>
       </dl>
       <p class="small"><a href="/locks/${last.id}">Last lock session</a></p>
     `,

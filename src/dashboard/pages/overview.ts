@@ -66,7 +66,7 @@ async function showOverview(visit: Visit) {
 
 const nothingYet = emptyState(
   'Nothing here yet',
-  html`Here you would see your last training session, how this week compares with the ones before, and the state of your lock. ${WAYS_IN} Once they are there, <a href="/keys">an API key</a> lets your own programs read them.`,
+  html`This page will show your last training session, how this week compares with the ones before, and the state of your lock. ${WAYS_IN} Once there are records, <a href="/keys">an API key</a> lets your own programs read them.`,
 )
 
 function activity(

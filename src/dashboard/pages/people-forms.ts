@@ -54,9 +54,9 @@ export function readGiveForm({ form, viewer }: Visit): GiveForm {
 
 /** What is wrong with a form; undefined for one that can be used. */
 export function problemOf({ username, areas, recordsFrom, until }: GiveForm): string | undefined {
-  if (!isName(username)) return `Give a username of 1 to ${MAX_NAME_LENGTH} characters.`
+  if (!isName(username)) return `Enter a username of 1 to ${MAX_NAME_LENGTH} characters.`
   if (areas.length === 0) return 'Choose what may be read.'
-  return recordsFrom === undefined || until === undefined ? 'Choose days of the calendar.' : undefined
+  return recordsFrom === undefined || until === undefined ? 'Enter valid dates.' : undefined
 }
 
 /** The terms of access after the form was applied. Empty fields change nothing. */
@@ -81,7 +81,7 @@ export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?:
     problem,
     button: 'Give access',
     body: html`
-      <p>Whoever has exactly this username on this service may read, not change, what you choose. If there is no such account, nobody reads anything, and the name stays in your list.</p>
+      <p>The account with exactly this username on this service can read, but not change, what you choose. If there is no such account, nobody gets access, and the name stays in your list.</p>
       <div>
         <label for="username">Username</label>
         <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${username}" autofocus${
@@ -138,7 +138,7 @@ function dayFields({ viewer, now }: Visit, { from, last }: { readonly from: stri
       <label for="last">Last day of access <span class="muted">empty for no end</span></label>
       <input id="last" type="date" name="last" min="${dayAt(now, viewer.timeZone)}" value="${last}">
     </div>
-    <p class="muted">Templates, programs and devices of an area are visible whatever the day.</p>
+    <p class="muted">The first day limits sessions only: templates, programs and devices of an area are always visible.</p>
   `
 }
 

@@ -39,15 +39,15 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
   const entries = await listReads(store, viewer.session.accountId, range)
   const chosen = readerId === undefined ? '' : `?reader=${readerId}`
   return card(
-    'Who read mine',
+    'Who read my records',
     html`
       ${filter(names, readerId)}
       ${
         entries.length === 0
-          ? html`<p class="muted">No reads by others, and none by your own keys, are in the log yet. They appear within about a minute.</p>`
+          ? html`<p class="muted">No reads by other people or by your API keys are in the log yet. They appear within about a minute.</p>`
           : html`${readsTable(visit, entries.slice(0, ROWS), names)}${pager(page, chosen, entries.length > ROWS)}`
       }
-      <p class="muted">How often somebody read in an hour, and in which way. What you read here yourself, signed in, is not listed.</p>
+      <p class="muted">Each row counts the reads of one kind in one hour. What you read yourself on these pages is not listed.</p>
     `,
     { id: 'reads', actions: html`<a href="/people/reads.csv${chosen}" download>CSV</a>` },
   )
@@ -70,7 +70,7 @@ function filter({ readers, of }: PeopleNames, readerId: number | undefined): Htm
 
 function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: PeopleNames): Html {
   return table(
-    'Who read mine',
+    'Who read my records',
     [
       { title: 'Hour', cell: ({ hour }) => dateTime(viewer, hour) },
       { title: 'Who', cell: entry => whoOf(viewer.session.accountId, entry, names) },

@@ -94,10 +94,10 @@ async function showPeople(visit: Visit) {
     body: html`
       ${noteOf(query.get('done'))}
       ${card(
-        'Who may read mine',
+        'Who may read my records',
         given.length === 0
-          ? html`<p class="muted">You gave access to nobody. <em>Give access</em> lets somebody here read your records, in part or all of them, until you end it.</p>`
-          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you gave them, whether or not there is such an account.</p>`}`,
+          ? html`<p class="muted">Nobody has access to your records. <em>Give access</em> lets somebody on this service read all or part of them until you end it.</p>`
+          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you entered them, whether or not such an account exists.</p>`}`,
       )}
       ${card(
         'Whose records I may read',
@@ -117,14 +117,14 @@ function noteOf(done: string | null): Html {
 
 const NOTES: ReadonlyMap<string, string> = new Map([
   ['given', 'If there is such an account, it may read your records from now on.'],
-  ['narrowed', 'The access is narrowed, within a second.'],
-  ['ended', 'The access ends within a second. No import and no pull gives it again.'],
+  ['narrowed', 'The access is narrowed within a second.'],
+  ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
 ])
 
 function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
   const { viewer, now } = visit
   return table(
-    'Who may read mine',
+    'Who may read my records',
     [
       { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
       ...termColumns(visit),

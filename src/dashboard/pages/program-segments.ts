@@ -39,7 +39,7 @@ interface NumberedSegment extends TemplateSegment {
 
 function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
   return [
-    { title: 'Place', numeric: true, cell: ({ place }) => place },
+    { title: 'Position', numeric: true, cell: ({ place }) => place },
     { key: 'label', title: label('type'), cell: ({ type }) => kindName(viewer, type) },
     {
       title: 'Time',
@@ -107,6 +107,6 @@ function segmentsSummary(viewer: Viewer, segments: readonly TemplateSegment[]): 
   }
   const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
   const repeated = runs === segments.length ? '' : `, ${numberText(runs)} with repeats`
-  const mixed = seconds > 0 && reps > 0 ? ` One repetition is drawn like ${REPETITION_SECONDS} seconds.` : ''
+  const mixed = seconds > 0 && reps > 0 ? ` A repetition is drawn as long as ${REPETITION_SECONDS} seconds.` : ''
   return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}. In order: ${programText(viewer, segments)}.${mixed}`
 }

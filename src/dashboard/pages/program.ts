@@ -84,18 +84,18 @@ const MAX_LISTED_SESSIONS = 10
 
 function sessionsWith(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]): Html {
   if (sessions.length === 0) {
-    return emptyState('No sessions with it yet', 'Sessions that are run with this program will be listed here.')
+    return emptyState('No sessions with this program yet', 'They will be listed here.')
   }
   const { passed } = totalsOf(sessions)
   const newest = sessions.toReversed().slice(0, MAX_LISTED_SESSIONS)
   return card(
-    'Sessions with it',
+    'Sessions with this program',
     html`
       <p class="summary">${passed} of ${countText(sessions.length, 'session')} passed (${percentText(passed, sessions.length)}).</p>
       ${table('Sessions with this program', sessionColumns(visit, undefined), newest)}
       ${
         sessions.length > newest.length
-          ? html`<p><a href="/training?range=all&amp;program=${program.id}">All ${numberText(sessions.length)} sessions with it</a></p>`
+          ? html`<p><a href="/training?range=all&amp;program=${program.id}">All ${numberText(sessions.length)} sessions with this program</a></p>`
           : nothing
       }
     `,

@@ -38,7 +38,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
       total === 0
         ? emptyState(
             'No programs yet',
-            html`Here you would see your training programs, what they consist of, and how sessions with them went. ${WAYS_IN}`,
+            html`This page will show your training programs, what they consist of, and how sessions with them went. ${WAYS_IN}`,
           )
         : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, programUses(sessions), now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })

@@ -64,7 +64,7 @@ export function lookForms({ viewer }: Visit): Html {
           <button name="shortcut" value="1" aria-pressed="${String(viewer.hasShortcut)}">On</button>
         </span>
       </form>
-      <p class="muted">These are kept in this browser. Discreet mode hides names, kinds and texts on every page. The key <kbd>D</kbd> switches it.</p>
+      <p class="muted">These apply to this browser. Discreet mode hides names, kinds and texts on every page. The key <kbd>D</kbd> turns it on and off.</p>
     </div>
   `
 }

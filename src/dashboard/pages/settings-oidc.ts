@@ -42,14 +42,14 @@ export const oidcPages: readonly Page[] = [
       const [field] = fields
       // Where no form is continued, this is the path of the page that asked.
       if (path === CONFIRM_PATH && field?.[0] === 'next') return redirect(field[1], { cookies })
-      const { section = 'settings', action = 'Go on' } = confirms ?? {}
+      const { section = 'settings', action = 'Continue' } = confirms ?? {}
       return view({
         section,
         title: isConfirmed ? 'Confirmed' : 'Not confirmed',
         cookies,
         body: html`
           <form class="card narrow stack" method="post" action="${path}">
-            <p>${isConfirmed ? 'It is confirmed that it is you' : 'It is not confirmed yet that it is you'}. Go on with: <strong>${action}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
+            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${action}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
             ${keptFields(kept)}
             <div class="buttons"><button class="primary" autofocus>${action}</button><a class="button" href="${sections[section].path}">Cancel</a></div>
           </form>
@@ -65,7 +65,7 @@ export async function oidcCard({ store, viewer, now }: Visit, oidc: Oidc, messag
   return card(
     `Sign-in with ${oidc.name}`,
     link === undefined
-      ? html`${message}<p>Signs you in to this account with your account there. Nothing else is read from it.</p>
+      ? html`${message}<p>Signs you in here with your account there. Only your identifier there is used.</p>
           <p><a class="button" href="/settings/oidc">Link</a></p>`
       : html`${message}
           ${facts([
@@ -90,7 +90,7 @@ async function showLinking(visit: Visit) {
     back: { path: '/settings', title: 'Settings' },
     body: html`
       <div class="card narrow stack">
-        <p>You sign in there next. Whoever can sign in there as the same person can then sign in to this account.</p>
+        <p>You sign in there next. From then on, whoever can sign in there as you can also sign in to this account.</p>
         <div class="buttons"><a class="button primary" href="/settings/oidc/start?mark=${mark}">Continue with ${name}</a><a class="button" href="/settings">Cancel</a></div>
       </div>
     `,
@@ -106,6 +106,6 @@ function showRemoving({ name }: Oidc, problem?: string) {
     button: 'Remove link',
     isDangerous: true,
     focusesButton: true,
-    body: html`<p>Remove the link with ${name}? It cannot sign in to this account any more, and every other browser is signed out.</p>`,
+    body: html`<p>Remove the link with ${name}? You can no longer sign in with it, and every other browser is signed out.</p>`,
   })
 }

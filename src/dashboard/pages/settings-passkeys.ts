@@ -77,7 +77,7 @@ export async function passkeyCard(visit: Visit): Promise<Html> {
   return html`
     ${
       passkeys.length === 0
-        ? html`<p>A passkey signs you in with the lock of your device: a fingerprint, a face or a PIN. No password is sent, and none can be guessed.</p>`
+        ? html`<p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN. There is no password to send or to guess.</p>`
         : passkeyTable(visit, passkeys)
     }
     ${
@@ -162,6 +162,6 @@ function showRemoving(viewer: Viewer, passkey: PasskeyFacts, problem?: string) {
     button: 'Remove passkey',
     isDangerous: true,
     focusesButton: true,
-    body: html`<p>Remove <strong>${recordName(viewer, 'passkey', passkey)}</strong>? It cannot sign in here any more, and every other browser is signed out. Remove it from the device, too.</p>`,
+    body: html`<p>Remove <strong>${recordName(viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Remove it from the device, too.</p>`,
   })
 }

@@ -53,10 +53,10 @@ export const passwordPages: readonly Page[] = [
 export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: Ways): Html {
   if (!hasPassword) {
     return html`
-      <p>This account has no password. It signs in without one.</p>
+      <p>This account has no password.</p>
       ${
         passkeys + Number(isLinked) === 1
-          ? html`<p>It has one way to sign in. Set a password or add a passkey, in case that one is lost.</p>`
+          ? html`<p>It has only one way to sign in. Set a password or add a passkey, in case you lose that one.</p>`
           : nothing
       }
       <p><a class="button" href="/settings/password/new" data-dialog>Set a password</a></p>
@@ -79,7 +79,7 @@ function changeForm(username: string, discreet: boolean): Html {
       <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
       ${newPasswordFields('New password')}
       <div><button>Change password</button></div>
-      <p class="muted">Ends every other browser session. API keys stay as they are.</p>
+      <p class="muted">This signs out every other browser. API keys are not changed.</p>
     </form>
   `
 }
@@ -107,6 +107,6 @@ function showRemoving(problem?: string) {
     button: 'Remove password',
     isDangerous: true,
     focusesButton: true,
-    body: html`<p>Remove the password of this account? Every other browser is signed out. From then on you sign in in the other ways that Settings lists; you can set a password again.</p>`,
+    body: html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other ways that Settings lists. You can set a password again at any time.</p>`,
   })
 }

@@ -36,7 +36,9 @@ export const settingsPages: readonly Page[] = [
       const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
       const weeklyGoal = readGoal(form.get('weeklyGoal'))
       if (weeklyGoal === undefined) {
-        return showSettings(visit, { account: 'The weekly goal is a whole number of repetitions, or empty.' })
+        return showSettings(visit, {
+          account: 'Enter the weekly goal as a whole number of repetitions, or leave it empty.',
+        })
       }
       if (knownTimeZone(timeZone) === undefined || !isUnits(units) || !(displayName === '' || isName(displayName))) {
         return showSettings(visit, {
@@ -125,7 +127,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
       <div class="columns">
         <div>
           ${card('Account', html`${message('account')}${accountForm(visit)}`)}
-          ${card('Look', lookForms(visit))}
+          ${card('Appearance', lookForms(visit))}
         </div>
         <div>
           ${card('Password', html`${message('password')}${passwordCard(visit, ways)}`)}
@@ -135,7 +137,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
             'Export',
             html`
               ${query.has('confirmed') ? CONFIRMED : nothing}
-              <p>Everything this account has: its records as NDJSON, one record a line, in the form that <code>./lockstep import</code> reads. Passwords and keys are not in it.</p>
+              <p>All records of this account as NDJSON, one on each line, in the format that <code>./lockstep import</code> reads. Passwords and API keys are not included.</p>
               <p><a class="button" href="/settings/export">Download</a></p>
             `,
           )}

@@ -22,7 +22,7 @@ export function signInForms(shown: Shown, sample: DashboardOptions['sample']): H
   return html`
     <div class="card stack">
       <h1>Sign in</h1>
-      ${isDeleted ? html`<p class="note" role="status">The account is deleted, with everything of it.</p>` : nothing}
+      ${isDeleted ? html`<p class="note" role="status">The account was deleted, with everything that belonged to it.</p>` : nothing}
       ${sample === undefined ? nothing : html`<p class="note">This is sample data. The form is filled in: just sign in.</p>`}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       <form class="stack" method="post" action="/signin">
@@ -32,7 +32,7 @@ export function signInForms(shown: Shown, sample: DashboardOptions['sample']): H
       </form>
       ${passkeyForm(shown)}
       ${oidc === undefined ? nothing : html`<a class="button" href="/signin/oidc?${new URLSearchParams({ next }).toString()}">Continue with ${oidc.name}</a>`}
-      ${sample === undefined ? html`<p class="muted small">No way to sign in yet, or a forgotten password? Whoever runs this service makes a link to choose one, with <code>./lockstep account invite</code>.</p>` : nothing}
+      ${sample === undefined ? html`<p class="muted small">No way to sign in yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.</p>` : nothing}
     </div>
   `
 }

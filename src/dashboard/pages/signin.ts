@@ -30,7 +30,7 @@ export function makeSignIn({ store, config }: DashboardOptions, desk: SignInDesk
       scope.post('/signin', async (request, reply) => {
         const visit = signInVisit(config, request, reply)
         const username = visit.form.get('username') ?? ''
-        const wrong = 'Username or password is not right.'
+        const wrong = 'The username or the password is wrong.'
         return desk.attempt(visit, { way: 'password', username, wrong }, () =>
           verifyPassword(store, username, visit.form.get('password') ?? ''),
         )

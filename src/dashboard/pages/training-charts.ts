@@ -124,7 +124,7 @@ export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Chart {
     chartType: 'rates',
     title: 'Pass rate by kind',
     summary: rateSummary(viewer, kinds),
-    empty: 'No segments in this time',
+    empty: 'No segments in this period',
     wide: true,
     data: { few: FEW },
     legend: kinds.some(({ total }) => total < FEW) ? [['few', `Fewer than ${FEW} segments`]] : [],

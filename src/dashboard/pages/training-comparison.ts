@@ -31,25 +31,25 @@ export function changeText(
   if (day !== undefined) return `${count} on this day.`
   if (first === undefined) {
     const isFiltered = query.kind !== undefined || query.program !== undefined || query.passed !== undefined
-    const none = isFiltered ? 'No session of this time fits the filters' : 'No sessions in this time'
+    const none = isFiltered ? 'No session of this period matches the filters' : 'No sessions in this period'
     return before.length === 0
       ? `${none}.`
-      : `${none}; ${numberText(then.sessions)} ${compare === undefined ? 'in the time before' : comparisons[compare].text}.`
+      : `${none}; ${numberText(then.sessions)} ${compare === undefined ? 'in the period before' : comparisons[compare].text}.`
   }
   const passed = `${percentText(now.passed, now.sessions)} passed`
   const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
   if (range === 'all' && from === undefined) return `${count} since ${dateText(viewer, first.at)}, ${passed}${graded}.`
   const title = from === undefined ? ranges[range].title : 'this period'
-  const earlier = compare === undefined ? 'in the time before' : comparisons[compare].text
-  const atThatTime = compare === 'year' ? 'then' : 'before it'
+  const earlier = compare === undefined ? 'in the period before' : comparisons[compare].text
+  const thenText = compare === 'year' ? 'a year before' : 'before'
   if (before.length === 0) return `${count} in ${title}, ${passed}${graded}; nothing ${earlier} to compare with.`
   const grade =
     now.grade === null || then.grade === null
       ? ''
       : now.grade === then.grade
-        ? `, the mean grade stayed at ${now.grade}\u00a0%`
-        : `, the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
-  return `${count} in ${title}, ${numberText(then.sessions)} ${earlier}; ${passed}, ${atThatTime} ${percentText(then.passed, then.sessions)}${grade}.`
+        ? `, and the mean grade stayed at ${now.grade}\u00a0%`
+        : `, and the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
+  return `${count} in ${title}, ${numberText(then.sessions)} ${earlier}. ${passed} (${percentText(then.passed, then.sessions)} ${thenText})${grade}.`
 }
 
 /** The sums of the period, with differences where it is compared. */

@@ -7,7 +7,7 @@ import { countText, NONE, numberText, unbroken } from '../text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
-export const NO_SESSIONS = 'No sessions in this time'
+export const NO_SESSIONS = 'No sessions in this period'
 
 const LIST = new Intl.ListFormat('en')
 
@@ -28,7 +28,7 @@ export function weekSummary(
   const now = current === undefined ? '' : `${(average === null ? text : textAfter)(current)} this ${unit} so far`
   if (average === null)
     return current === undefined || current === 0
-      ? 'Nothing in this time.'
+      ? 'Nothing in this period.'
       : `${capital(now)}; no whole ${unit} before it.`
   return `${capital(text(Math.round(average)))} in an average ${unit}${now === '' ? '' : `, ${now}`}.`
 }
@@ -66,7 +66,7 @@ export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly Ki
 export function rateSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {
   const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
   const [least] = enough
-  if (kinds.length === 0) return 'No segments in this time.'
+  if (kinds.length === 0) return 'No segments in this period.'
   if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
   if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
   const rate = `${numberText(least.passed)} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)})`

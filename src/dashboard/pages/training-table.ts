@@ -29,7 +29,7 @@ export async function sessionsTable(
       </div>
       ${
         paged.total === 0
-          ? html`<p class="muted">No session fits. <a href="/training?range=all">Show all sessions</a></p>`
+          ? html`<p class="muted">No session matches. <a href="/training?range=all">Show all sessions</a></p>`
           : html`
               ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, 'session-table')}
               ${tableFoot(path, query, paged, pagerWords(filters))}

@@ -73,7 +73,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
       value => countText(value, 'repetition'),
       numberText,
     ),
-    empty: 'No repetitions in this time',
+    empty: 'No repetitions in this period',
     data: {
       average: average === null ? undefined : Math.round(average),
       goal: weeklyGoal,
@@ -117,8 +117,8 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
     id: 'distance',
     chartType: 'bars',
     title: `Distance per ${unit} (${measure})`,
-    summary: isApproximate ? `${summary} Light hatching: distances that may have been estimated.` : summary,
-    empty: 'No distance known in this time',
+    summary: isApproximate ? `${summary} Lightly hatched distances may have been estimated.` : summary,
+    empty: 'No distance is known in this period',
     data: {
       average: average === null || !isKnown ? undefined : inUnits(average)[0],
       unit: measure,
@@ -159,7 +159,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
   })
 }
 
-const UNKNOWN_DISTANCE = 'No distance is known in this time.'
+const UNKNOWN_DISTANCE = 'No distance is known in this period.'
 
 function weekColumns(viewer: Viewer, unit: ChartUnit): Column<Week>[] {
   const { timeZone } = viewer

@@ -89,12 +89,12 @@ async function showTraining(visit: Visit) {
 
 /** With a filter by kind, the page shows that kind alone, except for results. */
 function kindNote(viewer: Viewer, kind: string): Html {
-  return html`<p class="muted">Grades, repetitions and distances are those of segments of the kind ${kindName(viewer, kind)}. Results are those of whole sessions.</p>`
+  return html`<p class="muted">Grades, repetitions and distances are of segments of the kind ${kindName(viewer, kind)} only. Results are of whole sessions.</p>`
 }
 
 const noTraining = emptyState(
   'No training sessions yet',
-  html`Here you would see your sessions with their grades, repetitions and distances over time. ${WAYS_IN}`,
+  html`This page will show your sessions with their grades, repetitions and distances over time. ${WAYS_IN}`,
 )
 
 async function isWithout({ store, pageAccess }: Visit): Promise<boolean> {

@@ -25,7 +25,7 @@ export function operationCard(api: OpenApi, baseUrl: string, path: string, opera
       <div class="stack">
         <p class="request"><code>GET ${path}</code></p>
         <p>${inline(description)}</p>
-        ${codeBlock(curl, `curl line: ${summary}`)}
+        ${codeBlock(curl, `curl command: ${summary}`)}
         ${parameterTable(api, operation)}
         ${responses.filter(([status]) => status === '200').map(([, response]) => success(response, summary, links.schema))}
         ${refusals(responses, links.guide)}

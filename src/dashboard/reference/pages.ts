@@ -43,7 +43,7 @@ export function guidePage(context: ReferenceContext): Html {
           )}</ul>`,
         )}
       </section>
-      ${card('Headers of responses', headerTable(api))}
+      ${card('Response headers', headerTable(api))}
       ${schemaCards(context, '', undefined)}
       ${card('Example of an error', errorExample(api))}
     `,
@@ -150,7 +150,7 @@ function schemaAddress(schemaResources: ReadonlyMap<string, string>, root: Root,
 
 function headerTable({ components }: OpenApi): Html {
   return table<[string, Header]>(
-    'Headers of responses',
+    'Response headers',
     [
       { title: 'Header', cell: ([name]) => html`<code>${name}</code>` },
       { title: 'Meaning', cell: ([, { description }]) => inline(description) },
