@@ -37,7 +37,7 @@ const FIRST: readonly (readonly string[])[] = [
   ['api/status.slow'],
   ['api/large-pages.slow'],
   [
-    'dashboard/alive',
+    'dashboard/live-updates',
     'dashboard/browser',
     'dashboard/charts',
     'dashboard/light',

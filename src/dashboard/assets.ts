@@ -34,7 +34,7 @@ const files = {
   'reference.css': ownFile('reference.css'),
   'start.js': ownFile('start.js'),
   'dashboard.js': ownFile('dashboard.js'),
-  'alive.js': ownFile('alive.js'),
+  'live-updates.js': ownFile('live-updates.js'),
   'copy.js': ownFile('copy.js'),
   'display.js': ownFile('display.js'),
   'focus.js': ownFile('focus.js'),

@@ -5,7 +5,7 @@ import { countText } from './text.ts'
 export interface Attempt {
   /** How long to wait before the next one, in milliseconds; 0 if this one may be made. */
   readonly waitMs: number
-  /** Does not count the attempt, because it succeeded. */
+  /** Uncounts the attempt: it succeeded, or could not be checked. */
   refund(): void
 }
 
@@ -14,8 +14,8 @@ export class Attempts {
   readonly #windows = new RateWindows<string>(WINDOW_MS)
 
   /**
-   * Counts an attempt for each key. Called before the proof is checked, or many concurrent ones would all pass. Keys after one
-   * that is full are not looked at: whoever is refused already must not crowd out the windows of others.
+   * Counts an attempt for each key. Call it before the proof is checked, or many concurrent attempts would all pass. Keys after one
+   * whose limit is reached are not counted, so that a caller that is refused already cannot evict the windows of others.
    */
   begin(...keys: readonly string[]): Attempt {
     const now = performance.now()

@@ -60,7 +60,7 @@ interface ChartOptions<Row> {
   /** The text where there is nothing to draw. */
   readonly empty: string
   readonly legend?: readonly LegendItem[]
-  /** What else is drawn: `unit`, `period` (`month` or `quarter`, if not weeks), `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `low` and
+  /** More for the drawing: `unit`, `period` (`month` or `quarter`, if not weeks), `average`, `few` (rates of fewer are greyed), `from`, `to`, `now`, `low` and
    * `high` (the ends of the axis of grades), `goal`, `href` (where bars lead, with `{from}` and `{to}` for their days). */
   readonly data?: Readonly<Record<string, string | number | undefined>>
   /** Links or buttons next to the title. */

@@ -63,7 +63,7 @@ export function table<Row>(
   const kind = ({ numeric = false }: Column<Row>) => (numeric ? html` class="number"` : nothing)
   const isOfRecords = columns.some(({ line }) => line !== undefined)
   const look = stacks ? 'stacks' : isOfRecords ? 'records' : undefined
-  const place = ({ numeric = false, line, unit: given }: Column<Row>, row: Row) => {
+  const cellAttributes = ({ numeric = false, line, unit: given }: Column<Row>, row: Row) => {
     const unit = typeof given === 'function' ? given(row) : given
     const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
     return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
@@ -74,7 +74,7 @@ export function table<Row>(
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${place(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
       </table>
     </div>
   `

@@ -8,7 +8,7 @@ import { type Page, type PageResult, redirect, sections, view, type Visit } from
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { checkPasskey, checkPassword } from './proof-check.ts'
 import { safePath } from './paths.ts'
-import { PrimaryAwayError } from './primary-away.ts'
+import { PrimaryDownError } from './primary-down.ts'
 import { waysHere } from './ways-here.ts'
 
 /** The path that the proof is sent to, unless a form goes on with it. */
@@ -26,7 +26,7 @@ export async function askAgain(
   { method, path, confirms, isDownload = false }: Page,
 ): Promise<PageResult | undefined> {
   if (confirms === undefined || isFresh(visit)) return undefined
-  if (visit.store.isReplica === true) throw new PrimaryAwayError(true)
+  if (visit.store.isReplica === true) throw new PrimaryDownError(true)
   if (method !== 'POST') {
     // A download does not replace the page with the form, so the form leads back to the button of the download.
     const next = isDownload ? `${sections[confirms.section].path}?confirmed=${path}` : visit.path

@@ -3,7 +3,7 @@ export interface Display {
   readonly theme: Theme
   /** Whether names, kinds and texts are replaced by neutral ones. */
   readonly discreet: boolean
-  /** Whether the key D switches discreet mode. Who speaks to a browser, or presses keys by accident, needs it off. */
+  /** Whether the key D switches discreet mode. People who use voice control, or press keys by accident, switch it off. */
   readonly hasShortcut: boolean
 }
 

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export type Encoding = 'br' | 'gzip'
 
-/** The coding to answer a request in; undefined for none. */
+/** The coding of the response to a request; undefined for none. */
 export function acceptedEncoding({ headers }: Pick<FastifyRequest, 'headers'>): Encoding | undefined {
   const accepted = new Set<string>()
   for (const part of (headers['accept-encoding'] ?? '').split(',')) {
@@ -16,7 +16,7 @@ export function acceptedEncoding({ headers }: Pick<FastifyRequest, 'headers'>): 
   return (['br', 'gzip'] as const).find(encoding => accepted.has(encoding))
 }
 
-/** Compresses in another thread; harder what is sent often. */
+/** Compresses in another thread, with more effort for what is sent often. */
 export async function compress(encoding: Encoding, body: Uint8Array, sent: 'once' | 'often'): Promise<Uint8Array> {
   if (encoding === 'gzip') return gzipAsync(body)
   return brotliAsync(body, {

@@ -6,7 +6,7 @@ import { readDisplay } from './display.ts'
 import { FormError } from './form-errors.ts'
 import { html, type Html, nothing } from './html.ts'
 import { page, plainPage } from './layout.ts'
-import { PrimaryAwayError } from './primary-away.ts'
+import { PrimaryDownError } from './primary-down.ts'
 import { view, type Viewer } from './page.ts'
 import { safePath } from './paths.ts'
 
@@ -35,25 +35,25 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
 
 function errorPage({ headers, context, method }: FastifyRequest, error: HttpError, viewer?: Viewer): Html {
   const { code, status, message } = error
-  const isAway = error instanceof PrimaryAwayError
-  const title = isAway ? 'Not possible now' : status === 404 ? 'There is nothing here' : 'That did not work'
+  const isPrimaryDown = error instanceof PrimaryDownError
+  const title = isPrimaryDown ? 'Not possible now' : status === 404 ? 'There is nothing here' : 'That did not work'
   const { path, query } = context.target
   const address = query === '' ? path : `${path}?${query}`
   const body = html`
-      <div class="card"${isAway ? html` data-dialog-body` : nothing}><div class="stack">
+      <div class="card"${isPrimaryDown ? html` data-dialog-body` : nothing}><div class="stack">
         ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
-        ${isAway && viewer !== undefined ? html`<h2 class="dialog-title" id="dialog-title">${title}</h2>` : nothing}
+        ${isPrimaryDown && viewer !== undefined ? html`<h2 class="dialog-title" id="dialog-title">${title}</h2>` : nothing}
         <p>${code === 'no_route' ? 'The address may be mistyped, or old' : message}.</p>
         <p class="buttons">${
           status >= 500 && method === 'GET'
             ? html`<a class="button primary" href="${safePath(address)}">Try again</a>`
             : nothing
         }<a class="button" href="/">Back to the overview</a></p>
-        ${status >= 500 && !isAway ? html`<p class="muted">The log has the cause under <code>${context.requestId}</code>.</p>` : nothing}
+        ${status >= 500 && !isPrimaryDown ? html`<p class="muted">The log has the cause under <code>${context.requestId}</code>.</p>` : nothing}
       </div></div>
     `
   return viewer === undefined
     ? plainPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
     : // The error says what a notice would.
-      page(isAway ? { ...viewer, replicaAsOf: undefined } : viewer, view({ title, body }), '/')
+      page(isPrimaryDown ? { ...viewer, replicaAsOf: undefined } : viewer, view({ title, body }), '/')
 }

@@ -2,7 +2,7 @@ import type { LockRules } from '../stats/intervals.ts'
 import { hidesTime } from '../stats/status.ts'
 import type { Viewer } from './page.ts'
 
-/** Shown instead of a time that a lock hides from its owner. */
+/** Shown in place of a time that a lock hides from its owner. */
 export const HIDDEN = 'Hidden'
 
 interface Lock {

@@ -2,13 +2,13 @@ import { html, type Html } from './html.ts'
 import type { Confirmed, Visit } from './page.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 
-/** A form that is kept in a cookie while the browser is at the issuer to confirm who sends it. */
+/** A form that is kept in a cookie while its sender confirms their identity at the issuer. */
 
 export interface KeptForm {
   /** The path that it is sent to. */
   readonly action: string
   readonly fields: readonly (readonly [name: string, value: string])[]
-  /** What it is for; undefined where no form is continued. */
+  /** What the form does; undefined if there is no form to continue. */
   readonly confirms?: Confirmed | undefined
 }
 

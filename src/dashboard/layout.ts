@@ -4,7 +4,7 @@ import { html, type Html, type Part, nothing } from './html.ts'
 import type { Display } from './display.ts'
 import { ownName, personName } from './names.ts'
 import { type Section, sections, type View, type Viewer } from './page.ts'
-import { awayBanner } from './primary-away.ts'
+import { primaryDownBanner } from './primary-down.ts'
 import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
 import { dateTime } from './text.ts'
 
@@ -18,7 +18,7 @@ export function page(viewer: Viewer, view: View, path: string): Html {
     html`
       <a class="skip" href="#main">Skip to content</a>
       ${header(viewer, section, path)}
-      ${awayBanner(viewer)}
+      ${primaryDownBanner(viewer)}
       ${ownerBanner(viewer, owner, path)}
       <main id="main" tabindex="-1">
         ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}

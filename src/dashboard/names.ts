@@ -19,8 +19,8 @@ export function personName(viewer: Viewer, { id, username }: Person): string {
   if (id === viewer.session.accountId) return ownName(viewer)
   if (!viewer.discreet) return username
   const partners = viewer.readable.slice(1)
-  const place = partners.findIndex(person => person.id === id)
-  return partners.length < 2 ? 'Partner' : `Partner ${place + 1}`
+  const index = partners.findIndex(person => person.id === id)
+  return partners.length < 2 ? 'Partner' : `Partner ${index + 1}`
 }
 
 const neutralNames = {

@@ -5,13 +5,13 @@ import { parseCookies } from './cookies.ts'
 import type { SiteOrigin } from './origin.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 
-/** The redirect to the issuer and back. A sealed cookie keeps its purpose meanwhile, so that any process can complete it. */
+/** The redirect to the issuer and back. A sealed cookie keeps its purpose, so that any process can complete it. */
 
 export interface OidcFlow {
   readonly purpose: 'signin' | 'confirm' | 'link' | 'invitation'
   /** The session, or the secret of the invitation, that it is for; empty for a sign-in. */
   readonly subject: string
-  /** Where it leads in the end. */
+  /** The path to redirect to when it has succeeded. */
   readonly next: string
 }
 
@@ -23,7 +23,7 @@ export const CALLBACK_PATH = '/signin/oidc/callback'
 
 /** Sends the browser to the issuer. Throws OidcError. */
 export async function sendToIssuer(
-  { store, oidc, site }: Edge,
+  { store, oidc, site }: OidcContext,
   { context: { now } }: FastifyRequest,
   reply: FastifyReply,
   flow: OidcFlow,
@@ -35,7 +35,7 @@ export async function sendToIssuer(
 }
 
 /** What the browser was sent to the issuer for; undefined if that was too long ago, or in another browser. */
-export async function openFlow({ store, site }: Edge, request: FastifyRequest): Promise<KeptFlow | undefined> {
+export async function openFlow({ store, site }: OidcContext, request: FastifyRequest): Promise<KeptFlow | undefined> {
   const cookies = parseCookies(request.headers.cookie)
   // Only `sendToIssuer` seals for this name.
   return (await openedCookie(store, cookies, { site, name: COOKIE, now: request.context.now })) as KeptFlow | undefined
@@ -43,7 +43,7 @@ export async function openFlow({ store, site }: Edge, request: FastifyRequest): 
 
 /** The identity that the issuer confirmed. Throws OidcError. */
 export async function identify(
-  { oidc, site }: Edge,
+  { oidc, site }: OidcContext,
   { context }: FastifyRequest,
   flow: KeptFlow,
 ): Promise<OidcIdentity> {
@@ -51,11 +51,11 @@ export async function identify(
 }
 
 /** A cookie header that removes the flow, so that its callback works only once. */
-export function forgetFlow({ site }: Pick<Edge, 'site'>): string {
+export function forgetFlow({ site }: Pick<OidcContext, 'site'>): string {
   return noCookie({ site, name: COOKIE })
 }
 
-/** The message for a person, and whether it counts as a failed attempt: only a refused answer can have been a guess. */
+/** The message for a person, and whether it counts as a failed attempt: only a refused response can have been a guess. */
 export function problemOf({ reason }: OidcError, name: string) {
   const counts = reason === 'refused'
   switch (reason) {
@@ -81,7 +81,7 @@ export function problemOf({ reason }: OidcError, name: string) {
 export const TOO_LATE = 'That took too long, or was started in another browser. Try again.'
 
 /** What redirects to the issuer and its callback need. */
-export interface Edge {
+export interface OidcContext {
   readonly store: Store
   readonly oidc: Oidc
   readonly site: SiteOrigin

@@ -17,7 +17,7 @@ export interface SiteOrigin {
   readonly maySignIn: boolean
   /** Whether browsers treat it as a secure context, and so send Sec-Fetch-Site with forms. */
   readonly trustworthy: boolean
-  /** The host that passkeys belong to; undefined where browsers have none. */
+  /** The host that passkeys belong to; undefined where browsers do not allow passkeys. */
   readonly rpId: string | undefined
 }
 

@@ -79,11 +79,11 @@ export interface Page {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /** For pages that need a proof of identity of the last ten minutes; if it is older, it is asked for. */
+  /** For pages that need a proof of identity from the last ten minutes: without one, the viewer is asked for it. */
   readonly confirms?: Confirmed
   /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
   readonly changesCookiesOnly?: boolean
-  /** Whether its result is a file, which does not replace the page that it is requested from and takes as long as its reader takes. */
+  /** Whether its result is a file: it does not replace the page with its link, and there is no limit to how long sending it may take. */
   readonly isDownload?: boolean
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>

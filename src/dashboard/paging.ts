@@ -50,12 +50,12 @@ export interface PagerWords {
   readonly before: string
   readonly after: string
   /** The id of its card; none if the page is the table alone. */
-  readonly place: string | undefined
+  readonly anchor: string | undefined
 }
 
-export const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older', place: 'sessions' }
-export const OLDEST_FIRST: PagerWords = { before: 'Older', after: 'Newer', place: 'sessions' }
-export const OTHERWISE_SORTED: PagerWords = { before: 'Previous', after: 'Next', place: 'sessions' }
+export const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older', anchor: 'sessions' }
+export const OLDEST_FIRST: PagerWords = { before: 'Older', after: 'Newer', anchor: 'sessions' }
+export const OTHERWISE_SORTED: PagerWords = { before: 'Previous', after: 'Next', anchor: 'sessions' }
 
 /** Which rows are shown, and links to the previous and the next page that keep the rest of the query. */
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {
@@ -72,22 +72,22 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
 export const RECORD_ROWS = 100
 
 /** The same below a table on the page of a record, only if it has several pages. */
-export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, place?: string): Html {
+export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor?: string): Html {
   if (paged.pages === 1) return nothing
-  return tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows', place })
+  return tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows', anchor })
 }
 
 function pager(
   path: string,
   query: URLSearchParams,
   { page, pages }: Paged<unknown>,
-  { before, after, place }: PagerWords,
+  { before, after, anchor }: PagerWords,
 ): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
     if (to === 1) next.delete('page')
     else next.set('page', String(to))
-    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}${place === undefined ? '' : `#${place}`}">${text}</a>`
+    return html`<a class="button small" rel="${rel}" href="${next.size === 0 ? path : `${path}?${next}`}${anchor === undefined ? '' : `#${anchor}`}">${text}</a>`
   }
   return html`
     <nav class="pager" aria-label="Pages">

@@ -11,7 +11,7 @@ export function sendPlain({ headers }: FastifyRequest, reply: FastifyReply, body
 }
 
 /** Explains why signing in is off over this connection. */
-export const explanation = html`
+export const insecureExplanation = html`
   <div class="card stack">
     <h1>Sign in</h1>
     <p>This connection is not encrypted, and a password sent over it could be read on the way. Signing in is therefore off here.</p>

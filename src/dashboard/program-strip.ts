@@ -6,7 +6,7 @@ import { countText, durationText, numberText } from './text.ts'
 
 /** A program as one strip: its segments in their order, as wide as they are long. */
 
-/** As wide one repetition is drawn: segments are measured in seconds or in repetitions. */
+/** How wide one repetition is drawn. Segments are measured in seconds or in repetitions. */
 export const REPETITION_SECONDS = 3
 
 /** How wide one run of a segment is drawn, in seconds. */
@@ -35,7 +35,7 @@ export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[
   const parts = segments.slice(0, MAX_PARTS).flatMap(segment => {
     const times = Math.max(1, segment.repeat)
     const width = drawnSeconds(segment)
-    // Beyond that, the runs of a segment are one part.
+    // With more runs than that, all runs of a segment are one part.
     return runs > MAX_PARTS ? [width * times] : Array.from({ length: times }, () => width)
   })
   const whole = parts.reduce((sum, part) => sum + part, 0)

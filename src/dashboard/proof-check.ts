@@ -7,7 +7,7 @@ import { Attempts, tooManyAttempts } from './attempts.ts'
 import type { Visit } from './page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 
-/** Checks that the person who signed in is still the viewer. Limits guesses by session and way, for browsers left signed in. */
+/** Checks that the viewer is still the person who signed in. Attempts are limited by session and way, because a browser may be left signed in. */
 
 /** The proof, or what is wrong with the password. */
 export async function checkPassword(visit: Visit, password: string): Promise<PasswordProof | string> {
@@ -33,12 +33,12 @@ export async function checkPasskey(visit: Visit, answer: string): Promise<Passke
 /** The message for a passkey that proves nothing. It does not reveal whether such a passkey exists. */
 export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or use another way.'
 
-async function limited<Found>(
+async function limited<Proof>(
   { store, viewer }: Visit,
   way: ProofWay,
   problem: string,
-  check: () => Promise<Found | undefined>,
-): Promise<Found | string> {
+  check: () => Promise<Proof | undefined>,
+): Promise<Proof | string> {
   const attempt = guessesAt(store).begin(`${way} ${viewer.session.id}`)
   if (attempt.waitMs > 0) return tooManyAttempts(attempt)
   const proof = await check().catch((error: unknown) => {

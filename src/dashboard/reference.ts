@@ -55,7 +55,7 @@ export function registerReference(app: FastifyInstance, config: Config) {
     if (documents.size >= MAX_DOCUMENTS) documents.clear()
     return documents.getOrInsertComputed(baseUrl, () => new Asset(JSON_TYPE, JSON.stringify(api)))
   }
-  // What the console shows: its commands have the address at which it is open.
+  // The document of the console. Its commands have the address at which the console is open.
   app.get('/docs/openapi.json', async (request, reply) => sendAsset(reply, await documentAt(request)))
   registerConsole(app)
 }
@@ -92,7 +92,7 @@ const HEADERS = {
   ].join('; '),
 }
 
-/** The files of the dashboard in the order of their layers. They are one file here, as the others are not served without it. */
+/** Style sheets of the dashboard, in the order of their layers. They are served as one file, because the dashboard, which serves them, may be off. */
 const STYLES = ['base.css', 'components.css', 'reference.css'] as const
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(asset('favicon.svg').body.toString())}`

@@ -57,10 +57,10 @@ import { passkeyPages } from './pages/settings-passkeys.ts'
 import { passwordPages } from './pages/settings-password.ts'
 import { askToSignIn, makeSignIn } from './pages/signin.ts'
 import { PageAccess } from './page-access.ts'
-import { type PageSource, readPage, requirePrimary } from './primary-away.ts'
+import { type PageSource, readPage, requirePrimary } from './primary-down.ts'
 import { registerPasskeyOptions } from './passkey-options.ts'
 import { sessionOf } from './session-cookie.ts'
-import { makeSignInDesk } from './sign-in-desk.ts'
+import { makeSignInSteps } from './sign-in-steps.ts'
 import { viewerOf } from './viewer.ts'
 
 const pages: readonly Page[] = [
@@ -92,9 +92,9 @@ export interface Dashboard {
 
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
   const { config, sendAsJson, log } = options
-  // One for all ways, because they share the limits.
-  const desk = makeSignInDesk(options)
-  const signIn = makeSignIn(options, desk)
+  // One for all ways to sign in, because they share their limits.
+  const signInSteps = makeSignInSteps(options)
+  const signIn = makeSignIn(options, signInSteps)
 
   void app.register((scope, _options, done) => {
     acceptForms(scope)
@@ -125,7 +125,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       signIn.register(ways)
       registerInvitations(ways, options)
       registerPasskeyOptions(ways, options)
-      registerOidc(ways, options, desk)
+      registerOidc(ways, options, signInSteps)
       registered()
     })
     for (const page of pages) registerPage(scope, options, page)
@@ -150,14 +150,14 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, page: P
   scope.route({
     method,
     url: path,
-    // Statements have a limit of their own.
+    // Statements have a time limit of their own.
     ...(isDownload ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
     handler: async (request, reply) => {
       if (!isRead) await requirePrimary(options)
-      const answer = (source: PageSource) => answerVisit(options, request, page, source)
-      const answered = await (isRead ? readPage(options, answer) : answer({ store }))
-      if (answered === undefined) return askToSignIn(request, reply)
-      const { visit, result } = answered
+      const run = (source: PageSource) => runPage(options, request, page, source)
+      const outcome = await (isRead ? readPage(options, run) : run({ store }))
+      if (outcome === undefined) return askToSignIn(request, reply)
+      const { visit, result } = outcome
       recordReads(reads, visit, kindOfRead(path, result))
       return send(reply, visit, result)
     },
@@ -170,12 +170,12 @@ async function viewerOrNone(options: DashboardOptions, request: FastifyRequest):
   return visit?.viewer
 }
 
-/** The visit of a request, and what a page answers to it; undefined if nobody is signed in. */
-async function answerVisit(options: DashboardOptions, request: FastifyRequest, page: Page, source: PageSource) {
+/** The visit of a request, and the result of its page; undefined if nobody is signed in. */
+async function runPage(options: DashboardOptions, request: FastifyRequest, page: Page, source: PageSource) {
   const visit = await visitOf(options, request, source)
   if (visit === undefined) return undefined
-  const asked = endedView(visit, page) ?? (await askAgain(visit, page))
-  return { visit, result: asked ?? (await page.handler(visit)) }
+  const instead = endedView(visit, page) ?? (await askAgain(visit, page))
+  return { visit, result: instead ?? (await page.handler(visit)) }
 }
 
 /** The page in place of the records of an account whose access has ended. */
@@ -184,7 +184,7 @@ function endedView({ viewer, path }: Visit, { method, isDownload = false }: Page
   const section = sectionOf(path)
   if (section === undefined || isOwnSection(section)) return undefined
   const ended = accessEnded(viewer, section, sections[section].title)
-  // With this status browsers do not save it as the file.
+  // With this status, browsers do not save the page under the name of the file.
   return isDownload ? { ...ended, status: 403 } : ended
 }
 
@@ -245,7 +245,7 @@ async function visitOf(
   }
 }
 
-/** Counts what a page reads of others. Own records that somebody views on pages are not counted. */
+/** Counts what a page reads of others. A viewer's own records are not counted. */
 function recordReads(reads: ReadLog, { viewer, pageAccess, now }: Visit, kind: ReadKind) {
   const { accountId } = viewer.session
   for (const [area, owner] of pageAccess.noted()) {

@@ -10,11 +10,11 @@ import { cookie, parseCookies } from './cookies.ts'
 import type { SiteOrigin } from './origin.ts'
 
 /**
- * Limits attempts to sign in. Each way has limits of its own: whoever guesses passwords must not keep out somebody who has a
- * passkey or an account at the issuer, which cannot be guessed.
+ * Limits attempts to sign in. Each way has limits of its own: somebody who guesses passwords must not lock out people who sign in
+ * with a passkey or at the issuer, which cannot be guessed.
  */
 export interface SignInLimits {
-  /** Counts an attempt; for a password, also for the account that it is to get into. */
+  /** Counts an attempt: by network and, for a password, by account; or by browser alone, if the account knows the browser. */
   begin(request: FastifyRequest, way: ProofWay, username?: string): Promise<Attempt>
 }
 

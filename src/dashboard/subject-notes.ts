@@ -11,7 +11,7 @@ export function isOwnSection(section: Section | undefined): boolean {
   return OWN_SECTIONS.includes(section)
 }
 
-/** Whose records a page shows, if they are somebody else's whose name the viewer knows. */
+/** The owner of the records that a page shows, if that is not the viewer but somebody who gave them access. */
 export function otherOwner(viewer: Viewer, { section, owner = viewer.subject.id }: View): Person | undefined {
   if (owner === viewer.session.accountId || isOwnSection(section)) return undefined
   return viewer.readable.find(({ id }) => id === owner)

@@ -4,7 +4,7 @@ import { readKnownTime } from '../stats/known-time.ts'
 import { cookie, type CookieOptions } from './cookies.ts'
 import { readDisplay } from './display.ts'
 import type { Units, Viewer } from './page.ts'
-import type { PageSource } from './primary-away.ts'
+import type { PageSource } from './primary-down.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 
 /** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */

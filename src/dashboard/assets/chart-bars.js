@@ -141,7 +141,7 @@ function addressOf(href, start, end) {
 }
 
 /**
- * The line that is compared with.
+ * The line of the compared period.
  *
  * @param {Plot} plot
  * @param {readonly { middle: Date; before: number }[]} before
@@ -151,7 +151,7 @@ function beforeMarks(plot, before) {
   return [plot.lineY(before, { ...line, ...EDGE }), plot.lineY(before, { ...line, ...BEFORE_LINE })]
 }
 
-/** Under a line, which could not be told from the bars that it crosses without it. */
+/** Drawn under a line, to set it off from the bars that it crosses. */
 const EDGE = { stroke: CARD, strokeWidth: 4.5 }
 
 /**

@@ -47,7 +47,7 @@ export const APPROXIMATE_PATTERN = 'url(#hatch-approximate)'
  */
 export const TIP = { fill: CARD, lineHeight: 1.4, textPadding: 10, stroke: 'var(--edge)', maxRadius: Infinity }
 
-/** The line that is compared with. */
+/** The line of the compared period. */
 export const BEFORE_LINE = { stroke: WARN, strokeWidth: 1.75, strokeDasharray: '6 4' }
 
 /**

@@ -1,8 +1,8 @@
 /** Prints the table of a chart in place of its drawing. */
 
 /**
- * Puts the table into the card until printing is over. No script may wait while a page is about to be printed, so the request
- * does not return before its response is there.
+ * Puts the table into the card until printing is over. A browser does not wait for promises before it prints, so the request is
+ * synchronous.
  *
  * @param {{ section: HTMLElement; host: HTMLElement }} chart
  */

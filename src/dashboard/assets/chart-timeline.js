@@ -29,9 +29,9 @@ export const timeline = {
       })
       return
     }
-    const { days, wraps, place } = layout
+    const { days, wraps, positionOf } = layout
     const blocks = rows.flatMap(row => blocksOf(row, layout))
-    const events = ticks.map(place)
+    const events = ticks.map(positionOf)
     draw(plot, host, {
       title,
       height: heightOf(layout),
@@ -74,10 +74,10 @@ export const timeline = {
  * @property {Date} last
  * @property {boolean} wraps Whether each day has a line of its own, with hours as positions; otherwise instants are.
  * @property {readonly Date[]} days
- * @property {(time: Date) => Place} place
+ * @property {(time: Date) => Position} positionOf
  */
 
-/** @typedef {{ readonly day: Date; readonly x: Date | number }} Place */
+/** @typedef {{ readonly day: Date; readonly x: Date | number }} Position */
 
 /**
  * The lines of a timeline; undefined without intervals.
@@ -92,15 +92,15 @@ function layOut(rows) {
   const wraps = last.getTime() - first.getTime() > DAY_MS
   if (!wraps) {
     const day = startOfDay(first)
-    return { first, last, wraps, days: [day], place: time => ({ day, x: time }) }
+    return { first, last, wraps, days: [day], positionOf: time => ({ day, x: time }) }
   }
   const days = []
   for (let day = startOfDay(first); day < last; day = nextDay(day)) days.push(day)
-  const place = (/** @type {Date} */ time) => {
+  const positionOf = (/** @type {Date} */ time) => {
     const day = startOfDay(time)
     return { day, x: (time.getTime() - day.getTime()) / HOUR_MS }
   }
-  return { first, last, wraps, days, place }
+  return { first, last, wraps, days, positionOf }
 }
 
 /** @param {Date} time */
@@ -134,7 +134,7 @@ function heightOf(layout) {
  * @param {Row} row
  * @param {Layout} layout
  */
-function blocksOf(row, { wraps, place }) {
+function blocksOf(row, { wraps, positionOf }) {
   const end = row.instant('end')
   const look = row.flag('locked') ? { fill: ACCENT, strokeWidth: 0 } : { fill: OPEN_PATTERN, strokeWidth: 0.75 }
   const tip = `${row.text('label')}\n${dateTimeText(row.instant('start'))} – ${dateTimeText(end)}`
@@ -142,10 +142,10 @@ function blocksOf(row, { wraps, place }) {
   for (let start = row.instant('start'); start < end;) {
     const midnight = nextDay(startOfDay(start))
     const stop = wraps && midnight < end ? midnight : end
-    const { day, x: x1 } = place(start)
+    const { day, x: x1 } = positionOf(start)
     // A block that ends at midnight ends on its own line.
     const x2 = wraps ? (stop.getTime() - day.getTime()) / HOUR_MS : stop
-    const middle = place(new Date((start.getTime() + stop.getTime()) / 2)).x
+    const middle = positionOf(new Date((start.getTime() + stop.getTime()) / 2)).x
     blocks.push({ day, x1, x2, middle, tip, ...look })
     start = stop
   }
@@ -177,10 +177,10 @@ function xAxis({ first, last, wraps }, width) {
  * @param {Layout} layout
  * @param {Date | undefined} now
  */
-function nowMarks(plot, { last, wraps, place }, now) {
+function nowMarks(plot, { last, wraps, positionOf }, now) {
   if (now === undefined || last.getTime() !== now.getTime()) return []
   // The instant before belongs to the last line also at midnight.
-  const { day } = place(new Date(now.getTime() - 1))
+  const { day } = positionOf(new Date(now.getTime() - 1))
   const x = wraps ? (now.getTime() - day.getTime()) / HOUR_MS : now
   const isAtEnd = typeof x !== 'number' || x > 20
   return [

@@ -118,7 +118,7 @@ function draw({ section, chartType, host, data }, plot, run) {
     const panels = typeof height === 'number' ? [host] : emptyPanels(host, height)
     for (const [index, panel] of panels.entries()) {
       run(() => {
-        // Meanwhile it may have been drawn anew, or failed.
+        // By now, the chart may have been redrawn at another width, or have failed.
         if (width !== drawnWidth || section.classList.contains('failed')) return
         try {
           if (panel === host) host.replaceChildren()
@@ -246,7 +246,7 @@ async function readTable(address) {
     const table = page.querySelector('[data-chart-table]')
     if (table !== null) return [...table.childNodes]
   } catch {
-    // The connection is lost, which the browser says.
+    // There is no connection; the browser says so when the page is opened.
   }
   location.assign(address)
   return []
@@ -269,7 +269,7 @@ const PAPER_WIDTH = 684
 
 let isPrinting = false
 
-// What is printed must be there at once. Until Plot is loaded, which the first chart in view starts, that is the tables.
+// Printing does not wait, so charts are drawn at once; until Plot is loaded, tables are printed in their place.
 addEventListener('beforeprint', () => {
   isPrinting = true
   for (const task of waiting) task()

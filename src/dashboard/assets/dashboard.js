@@ -1,6 +1,6 @@
 /** Conveniences of every page. All pages work without this script. */
 
-import { enableUpdates } from './alive.js'
+import { enableUpdates } from './live-updates.js'
 import { enableCopying } from './copy.js'
 import { enableDialogs } from './dialogs.js'
 import { enableDisplay } from './display.js'

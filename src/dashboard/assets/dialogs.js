@@ -97,7 +97,7 @@ async function ask(address, options) {
 }
 
 /**
- * Shows what a page has for a dialog. A page that has nothing for one is opened instead.
+ * Shows the dialog body of a page. A page without one is opened instead; then this returns false.
  *
  * @param {HTMLDialogElement} dialog
  * @param {Response} response

@@ -1,4 +1,4 @@
-/** Theme and discreet mode change in place, so that the page stays where it is. */
+/** Changes theme and discreet mode by a request and a reload, so that the page keeps its scroll position. */
 
 import { formFields } from './events.js'
 import { keepFocus } from './focus.js'
@@ -18,7 +18,7 @@ export function enableDisplay() {
 const YEAR_SECONDS = 365 * 86_400
 
 /**
- * Names vanish before anything is sent. Where it cannot be sent, they stay hidden, on pages that are loaded later as well.
+ * Hides names before anything is sent. If the request fails, they stay hidden, also on pages that are loaded later.
  *
  * @param {HTMLFormElement} form
  * @param {HTMLElement | null} submitter
@@ -26,7 +26,7 @@ const YEAR_SECONDS = 365 * 86_400
 async function switchDisplay(form, submitter) {
   const fields = formFields(form, submitter)
   if (fields.get('discreet') === '1') {
-    document.documentElement.classList.add('veiled')
+    document.documentElement.classList.add('names-hidden')
     document.title = 'Lockstep'
     // The response sets it again, out of the reach of scripts.
     const secure = location.protocol === 'https:' ? '; Secure' : ''
@@ -38,7 +38,7 @@ async function switchDisplay(form, submitter) {
     location.reload()
   } catch {
     showNotice(
-      document.documentElement.classList.contains('veiled')
+      document.documentElement.classList.contains('names-hidden')
         ? 'There is no connection. The page stays hidden until it can be loaded again.'
         : 'There is no connection, so this was not changed.',
       { text: 'Try again', act: () => location.reload() },

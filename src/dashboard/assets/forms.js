@@ -1,10 +1,10 @@
-/** Forms keep what was entered where the connection is lost or the session has ended, and say so in place. */
+/** Forms keep what was entered if the connection is lost or the session has ended, and say so next to the form. */
 
 import { elementAt } from './events.js'
 import { keepFocus } from './focus.js'
 import { showNotice } from './notices.js'
 
-/** Forms that may be sent, because somebody is signed in. */
+/** Forms that were checked: the connection works and somebody is signed in. */
 const checked = new WeakSet()
 
 export function enableForms() {

@@ -1,4 +1,4 @@
-/** Shortcuts, calendars as one tab stop with arrow keys inside, and links back to a list as it was. */
+/** Shortcuts, calendars as one tab stop with arrow keys inside, and links back to lists that keep their filters. */
 
 import { elementAt } from './events.js'
 
@@ -76,7 +76,7 @@ function nextDay(calendar, from, [down, right]) {
   return undefined
 }
 
-/** Links back from a record lead to the list with the filters it had. */
+/** Lets the link from a record back to its list keep the filters that the list had. */
 function keepLists() {
   const back = document.querySelector('.back a')
   if (!(back instanceof HTMLAnchorElement)) {

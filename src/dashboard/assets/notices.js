@@ -1,4 +1,4 @@
-/** Says in place what went wrong, and offers a way to go on. */
+/** Messages next to what failed, each with a way to continue. */
 
 /**
  * @param {string} text
@@ -39,7 +39,7 @@ function linkOf(text, href) {
 }
 
 /**
- * Says something to those who hear the page. In a dialog, nothing outside of it is heard.
+ * Announces a text to screen readers. While a dialog is open, they ignore everything outside of it.
  *
  * @param {string} text
  * @param {Element} near
@@ -55,7 +55,7 @@ export function announce(text, near) {
   }
   const filled = status
   filled.textContent = ''
-  // Regions are heard when they change.
+  // Live regions are announced only when they change.
   setTimeout(() => {
     filled.textContent = text
   }, 50)

@@ -1,9 +1,9 @@
-/** Forms that make or use a passkey: before they are sent, the browser is asked, and its answer is put into them. */
+/** Forms that create or use a passkey: before they are sent, the browser is asked for one, and its answer is put into the form. */
 
 import { showNotice } from './notices.js'
 
 export function enablePasskeys() {
-  // Before the listeners that send forms.
+  // Capturing, so that it runs before the listeners that send forms.
   document.addEventListener(
     'submit',
     event => {

@@ -1,2 +1,2 @@
-/** What must be known before the first paint: that there are scripts. */
+/** Runs before the first paint: styles need to know that scripts run. */
 document.documentElement.classList.add('script')

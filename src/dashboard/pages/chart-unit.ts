@@ -11,7 +11,7 @@ interface Time {
   readonly to: number
 }
 
-/** At most so many weeks or months, which is four and seventeen years. */
+/** The largest number of weeks (four years) or months (seventeen years); beyond that, the next larger unit is used. */
 const MAX_POINTS = 210
 
 export function chartUnit({ from, to }: Time): ChartUnit {
@@ -23,7 +23,7 @@ export function chartUnit({ from, to }: Time): ChartUnit {
 /** The weeks, months or quarters from the one that holds `from` to the one before `to` that holds its last instant. */
 export function chartPeriods(unit: ChartUnit, { from, to }: Time, { timeZone }: Viewer): Periods {
   if (unit !== 'quarter') return periodsBetween(unit, from, to - 1, timeZone)
-  // The same list for the same months, so that what is computed for it can be kept.
+  // The same months give the same list, so that what is computed for it can be cached by it.
   const months = periodsBetween('month', from - QUARTER_MS, to - 1 + QUARTER_MS, timeZone)
   return quarters.getOrInsertComputed(months, () => {
     const starts = months.filter(at => Number(wallClock(at, timeZone).slice(5, 7)) % 3 === 1)

@@ -33,7 +33,7 @@ export const displayPages: readonly Page[] = [
     handler({ form, site: { secure }, viewer }) {
       const person = viewer.readable.find(({ id }) => String(id) === form.get('subject'))
       if (person === undefined) return redirect(safePath(form.get('back')))
-      // The other account may not have this record, so the way back leads to the list.
+      // The record belongs to the account that was shown before, so this leads back to the list.
       const back = safePath(form.get('back')).replace(/\/\d+(\?.*)?$/, '')
       return redirect(back === '' ? '/' : back, {
         cookies: [subjectCookie(viewer.session, person.id, { maxAge: YEAR_SECONDS, secure })],

@@ -3,7 +3,7 @@ import { kindName } from '../names.ts'
 import type { Viewer } from '../page.ts'
 import { unbroken } from '../text.ts'
 
-/** The kinds that had one grade in all of several sessions, and that grade. They need a sentence, and no picture. */
+/** The kinds that had the same grade in all of several sessions, and that grade. A sentence says it; they are not drawn. */
 export function constantGrades(sessions: readonly SessionStats[], kinds: readonly string[]): Map<string, number> {
   const totals = totalsByKind(sessions).filter(({ kind }) => kinds.includes(kind))
   return new Map(totals.flatMap(({ kind, constantGrade }) => (constantGrade === null ? [] : [[kind, constantGrade]])))

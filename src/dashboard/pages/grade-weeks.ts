@@ -18,7 +18,7 @@ import { kindSummary, NO_SESSIONS } from './training-summaries.ts'
 export const MAX_DRAWN_SESSIONS = 400
 
 /** Sessions, the oldest first, and the time that the charts show. */
-export interface Shown {
+export interface ShownSessions {
   readonly sessions: readonly SessionStats[]
   readonly from: number
   readonly to: number
@@ -31,10 +31,10 @@ export interface Shown {
 }
 
 /** Grades over time, and those of each kind. */
-export function spreadCharts(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart[] {
+export function spreadCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart[] {
   const constant = constantGrades(shown.sessions, kinds)
   const grades = weeksOf(viewer, shown, kinds).flatMap(({ kinds: spreads }) =>
-    gradesIn(spreads.filter((_, place) => !constant.has(kinds[place] ?? ''))),
+    gradesIn(spreads.filter((_, index) => !constant.has(kinds[index] ?? ''))),
   )
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
   return [
@@ -64,7 +64,7 @@ interface Week {
 }
 
 /** The spread of the grades of each week; its table also has those of some kinds. */
-export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
+export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const weeks = weeksOf(viewer, shown, kinds)
   const constant = constantGrades(shown.sessions, kinds)
   const overlay = comparedGrades(viewer, shown)
@@ -89,11 +89,11 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
       },
       { title: 'Sessions', numeric: true, cell: ({ all }) => numberText(all?.sessions ?? 0) },
       ...spreadColumns(['median', 'low', 'high'], 'Grade', ({ all }) => all),
-      ...kinds.flatMap((kind, place) =>
+      ...kinds.flatMap((kind, index) =>
         spreadColumns(
-          [`kind-${place}`, `low-${place}`, `high-${place}`],
+          [`kind-${index}`, `low-${index}`, `high-${index}`],
           kindName(viewer, kind),
-          ({ kinds }) => kinds[place] ?? null,
+          ({ kinds }) => kinds[index] ?? null,
           !constant.has(kind),
         ),
       ),
@@ -103,7 +103,7 @@ export function weeklyGrades(viewer: Viewer, shown: Shown, kinds: readonly strin
 }
 
 /** The ends of both axes: grades are drawn where they are, in tens, or from 0 to 100. */
-export function axes({ timeZone }: Viewer, shown: Shown, grades: readonly number[]) {
+export function axes({ timeZone }: Viewer, shown: ShownSessions, grades: readonly number[]) {
   const { from, to, isFullScale = false } = shown
   const unit = chartUnit(shown)
   const ends = {
@@ -118,7 +118,7 @@ export function axes({ timeZone }: Viewer, shown: Shown, grades: readonly number
 }
 
 /** A switch between the two scales, where the page has an address for it. */
-export function scaleSwitch({ isFullScale = false, addressOf }: Shown): Html | undefined {
+export function scaleSwitch({ isFullScale = false, addressOf }: ShownSessions): Html | undefined {
   if (addressOf === undefined) return undefined
   const link = (full: boolean, text: string) =>
     html`<a href="${addressOf({ isFullScale: full })}#grades"${full === isFullScale ? html` aria-current="true"` : nothing}>${text}</a>`
@@ -129,7 +129,7 @@ export function scaleSwitch({ isFullScale = false, addressOf }: Shown): Html | u
  * The grades of the compared time, moved to the shown one: as the average over seven sessions, or as the median of each week or
  * month where these are drawn, or where the compared time has too many sessions.
  */
-export function comparedGrades(viewer: Viewer, shown: Shown) {
+export function comparedGrades(viewer: Viewer, shown: ShownSessions) {
   const { compared } = shown
   if (compared === undefined) return undefined
   const { sessions, offset, title } = compared
@@ -144,7 +144,7 @@ export function comparedGrades(viewer: Viewer, shown: Shown) {
   return line(graded.map(({ at }, index) => ({ at, value: averages[index] ?? 0 })))
 }
 
-export function comparedLegend(shown: Shown): LegendItem[] {
+export function comparedLegend(shown: ShownSessions): LegendItem[] {
   const { compared } = shown
   // One point is no line.
   if (compared === undefined || compared.sessions.filter(({ grade }) => grade !== null).length < 2) return []
@@ -156,7 +156,7 @@ export function comparedLegend(shown: Shown): LegendItem[] {
   ]
 }
 
-function isComparedByUnit({ sessions, compared }: Shown): boolean {
+function isComparedByUnit({ sessions, compared }: ShownSessions): boolean {
   return Math.max(sessions.length, compared?.sessions.length ?? 0) > MAX_DRAWN_SESSIONS
 }
 
@@ -176,14 +176,14 @@ function gradesIn(spreads: readonly (GradeSpread | null)[]): number[] {
   return spreads.flatMap(spread => (spread === null ? [] : [spread.low, spread.high]))
 }
 
-function legendOf(shown: Shown): readonly LegendItem[] {
+function legendOf(shown: ShownSessions): readonly LegendItem[] {
   return [
     ['line', `Median of a ${chartUnit(shown)}`],
     ['band', 'From the 10th to the 90th percentile'],
   ]
 }
 
-function weeksOf(viewer: Viewer, shown: Shown, kinds: readonly string[]): Week[] {
+function weeksOf(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Week[] {
   const { sessions, now } = shown
   const periods = chartPeriods(chartUnit(shown), shown, viewer)
   const all = gradeSpreads(sessions, periods)
@@ -218,7 +218,7 @@ function spreadColumns(
   ]
 }
 
-function spreadSummary(viewer: Viewer, shown: Shown, weeks: readonly Week[]): string {
+function spreadSummary(viewer: Viewer, shown: ShownSessions, weeks: readonly Week[]): string {
   const unit = chartUnit(shown)
   const known = weeks.flatMap(({ start, all }) => (all === null ? [] : [{ start, ...all }]))
   const [first] = known

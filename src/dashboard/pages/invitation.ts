@@ -11,7 +11,7 @@ import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../new-pas
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf } from '../origin.ts'
 import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
-import { explanation, sendPlain } from '../plain.ts'
+import { insecureExplanation, sendPlain } from '../plain.ts'
 import { NOT_ACCEPTED } from '../proof-check.ts'
 import { challengeOf } from '../sealed-cookie.ts'
 import { sendSignedIn, sessionStart } from '../session-cookie.ts'
@@ -19,7 +19,7 @@ import { passkeyName } from './settings-passkeys.ts'
 import { invitationMark } from '../oidc-start.ts'
 import { browserName } from './settings-sessions.ts'
 
-/** The page that an invitation leads to. Opening it uses nothing up, because previews of links open them, too. */
+/** The page that an invitation leads to. Opening it does not use the invitation up, because link previews open it, too. */
 export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
   const path = `${INVITATION_PATH}:secret`
 
@@ -44,7 +44,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenWay | string>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const site = siteOriginOf(request.context, config)
-      if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+      if (!site.maySignIn) return sendPlain(request, reply.code(403), insecureExplanation)
       const chosen = await choose(request, formOf(request))
       if (typeof chosen === 'string') return show(request, reply, chosen)
       let session: Awaited<ReturnType<typeof acceptInvitation>>
@@ -62,7 +62,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
   scope.get(path, (request, reply) =>
     siteOriginOf(request.context, config).maySignIn
       ? show(request, reply)
-      : sendPlain(request, reply.code(403), explanation),
+      : sendPlain(request, reply.code(403), insecureExplanation),
   )
   scope.post(path, accept(choosePassword))
   scope.post(
@@ -108,7 +108,7 @@ interface Choice {
   readonly site: SiteOrigin
   readonly browser: string
   readonly oidc: Oidc | undefined
-  /** Begins the way to the issuer in this browser. */
+  /** Allows this browser to start the redirect to the issuer. */
   readonly mark: string | undefined
 }
 

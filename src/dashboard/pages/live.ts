@@ -5,7 +5,7 @@ import { countedUntil, lockStatus, trainingStatus } from '../../stats/status.ts'
 import { allTrainings } from '../../stats/training-rows.ts'
 import type { LiveState, Page, Visit } from '../page.ts'
 
-/** Open pages request this once a minute: a validator that changes when they have to be drawn again. */
+/** Open pages request this once a minute: its validator changes when they have to be rendered again. */
 export const livePages: readonly Page[] = [{ path: '/live', handler: readLive }]
 
 async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<LiveState> {

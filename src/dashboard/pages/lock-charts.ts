@@ -44,7 +44,7 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
   })
 }
 
-/** Whole months from the first with a lock session on; before it nothing is known. */
+/** Whole months, starting with the first that has a lock session; before it, nothing is known. */
 function wholeMonths(months: readonly Month[]): readonly Month[] {
   const whole = months.filter(({ isCurrent }) => !isCurrent)
   const first = whole.findIndex(({ locked, open }) => locked + open > 0)
@@ -158,7 +158,7 @@ export function lockCalendar(viewer: Viewer, history: readonly LockStats[], { no
   `
 }
 
-/** The part of a day that must be locked for it to count as whole, in spite of breaks. */
+/** The share of a day that must be locked for it to count as a whole day: breaks are allowed. */
 const WHOLE_DAY_SHARE = 0.8
 
 /** In the unit of the axis. */

@@ -163,7 +163,7 @@ export async function downloadRecords(visit: Visit) {
 
 async function* recordLines({ viewer }: Visit, sessions: AsyncIterable<DownloadedLock>): AsyncGenerator<string> {
   for await (const { session, document } of sessions) {
-    // A record that was removed meanwhile is left out.
+    // A record that was removed in the meantime is left out.
     if (document === undefined) continue
     yield `${isTimeHidden(viewer, viewer.subject.id, session) ? withoutTime(document) : document}\n`
   }
@@ -174,7 +174,7 @@ interface DownloadedLock {
   readonly document: string | undefined
 }
 
-/** Sessions that the table shows, with their records. Notes the read at once: what is noted after the response began is lost. */
+/** The sessions that match the filter, with their records. The read is noted here, because one noted after the response has begun is lost. */
 function filteredSessions(visit: Visit): AsyncIterable<DownloadedLock> {
   return readSessions(visit, visit.pageAccess.sessions('lkbx'))
 }

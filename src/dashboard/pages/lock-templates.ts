@@ -143,7 +143,7 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** In discreet mode only the length: the others have words that pages do not show then. */
+/** In discreet mode only the length: the other rules contain words that discreet mode hides. */
 function ruleList({ discreet }: Viewer, record: LockTemplate): Html {
   const rules = rulesOf(record)
   return html`

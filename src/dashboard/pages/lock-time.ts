@@ -1,17 +1,17 @@
 import { html, type Html, nothing } from '../html.ts'
 import { durationText } from '../text.ts'
 
-/** Times of the running lock, which assets/alive.js keeps up to date. */
+/** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
 interface RunningTime {
   readonly start: number
-  /** Up to when time counts; it goes on only if that is now. */
+  /** Up to when time counts; the page keeps counting only if that is now. */
   readonly until: number
   readonly now: number
   readonly plannedEnd: number | null
 }
 
-/** Time that has elapsed, and goes on while the page is open. */
+/** The time since a start; it keeps counting while the page is open. */
 export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'until' | 'now'>): Html {
   return until === now
     ? html`<span data-since="${start}" data-now="${now}">${clockText(now - start)}</span>`
@@ -36,7 +36,7 @@ export function timeBar({ start, until, now, plannedEnd }: RunningTime): Html {
   `
 }
 
-/** `4 d 22:13:05` or `22:13:05`: as assets/alive.js writes it, so that nothing moves when it begins. */
+/** `4 d 22:13:05` or `22:13:05`: as assets/live-updates.js writes it, so that nothing moves when the script starts. */
 function clockText(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))
   const days = Math.floor(seconds / 86_400)

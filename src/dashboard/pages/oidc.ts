@@ -9,7 +9,7 @@ import { isFreshSession } from '../fresh.ts'
 import { html, type Html } from '../html.ts'
 import {
   CALLBACK_PATH,
-  type Edge,
+  type OidcContext,
   forgetFlow,
   identify,
   type OidcFlow,
@@ -22,118 +22,121 @@ import { hasInvitationMark, hasSessionMark } from '../oidc-start.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
-import { explanation, sendPlain } from '../plain.ts'
+import { insecureExplanation, sendPlain } from '../plain.ts'
 import { sendSignedIn, sessionOf, sessionStart } from '../session-cookie.ts'
-import { type SignInDesk, signInVisit } from '../sign-in-desk.ts'
+import { type SignInSteps, signInVisit } from '../sign-in-steps.ts'
 
 /** Redirects to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation. */
-export function registerOidc(scope: FastifyInstance, options: DashboardOptions, desk: SignInDesk) {
-  const { oidc } = options
+export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions, signInSteps: SignInSteps) {
+  const { oidc } = dashboard
   if (oidc === undefined) return
-  const counter = { ...options, oidc, desk }
-  registerWaysOut(scope, counter)
-  scope.get(CALLBACK_PATH, (request, reply) => comeBack(counter, request, reply))
+  const options = { ...dashboard, oidc, signInSteps }
+  registerRedirects(scope, options)
+  scope.get(CALLBACK_PATH, (request, reply) => handleCallback(options, request, reply))
 }
 
-interface Counter extends DashboardOptions {
+interface OidcOptions extends DashboardOptions {
   readonly oidc: Oidc
-  readonly desk: SignInDesk
+  readonly signInSteps: SignInSteps
 }
 
-function registerWaysOut(scope: FastifyInstance, counter: Counter) {
-  const { store } = counter
+function registerRedirects(scope: FastifyInstance, options: OidcOptions) {
+  const { store } = options
   const queryOf = ({ context }: FastifyRequest) => new URLSearchParams(context.target.query)
   scope.get('/signin/oidc', async (request, reply) => {
     const next = safePath(queryOf(request).get('next'))
     // A link on another site must not sign in somebody else.
-    if ((await sessionOf(store, request, edgeOf(counter, request).site)) !== undefined) return reply.redirect(next, 303)
-    return begin(counter, request, reply, { purpose: 'signin', subject: '', next })
+    if ((await sessionOf(store, request, oidcContextOf(options, request).site)) !== undefined)
+      return reply.redirect(next, 303)
+    return begin(options, request, reply, { purpose: 'signin', subject: '', next })
   })
   scope.get(`${INVITATION_PATH}:secret/oidc`, async (request, reply) => {
     // The path has this parameter.
     const { secret } = request.params as { secret: string }
     const { now } = request.context
-    const opened = { secret, site: edgeOf(counter, request).site, now }
+    const opened = { secret, site: oidcContextOf(options, request).site, now }
     const cookies = parseCookies(request.headers.cookie)
     const isMarked = await hasInvitationMark(store, opened, cookies, queryOf(request).get('mark') ?? '')
     if (!isMarked || (await findInvitation(store, secret, now)) === undefined) {
       return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
     }
-    return begin(counter, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
+    return begin(options, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
   })
   scope.get('/confirm/oidc', async (request, reply) => {
-    const session = await sessionOf(store, request, edgeOf(counter, request).site)
+    const session = await sessionOf(store, request, oidcContextOf(options, request).site)
     if (session === undefined) return reply.redirect('/signin', 303)
     const flow = { purpose: 'confirm', subject: String(session.id), next: '/confirm/continue' } as const
-    return begin(counter, request, reply, flow)
+    return begin(options, request, reply, flow)
   })
   scope.get('/settings/oidc/start', async (request, reply) => {
-    const session = await sessionOf(store, request, edgeOf(counter, request).site)
+    const session = await sessionOf(store, request, oidcContextOf(options, request).site)
     if (session === undefined) return reply.redirect('/signin', 303)
     const { now } = request.context
     const isMarked = await hasSessionMark(store, session.id, queryOf(request).get('mark') ?? '', now)
     if (!isMarked || !isFreshSession(session, now)) return reply.redirect('/settings/oidc', 303)
     const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc' } as const
-    return begin(counter, request, reply, flow)
+    return begin(options, request, reply, flow)
   })
 }
 
-async function begin(counter: Counter, request: FastifyRequest, reply: FastifyReply, flow: OidcFlow) {
-  const edge = edgeOf(counter, request)
-  if (!edge.site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+async function begin(options: OidcOptions, request: FastifyRequest, reply: FastifyReply, flow: OidcFlow) {
+  const oidcContext = oidcContextOf(options, request)
+  if (!oidcContext.site.maySignIn) return sendPlain(request, reply.code(403), insecureExplanation)
   try {
-    return await sendToIssuer(edge, request, reply, flow)
+    return await sendToIssuer(oidcContext, request, reply, flow)
   } catch (error) {
-    return showProblem(counter, request, reply, error, flow)
+    return showProblem(options, request, reply, error, flow)
   }
 }
 
-async function comeBack(counter: Counter, request: FastifyRequest, reply: FastifyReply) {
-  const { config, desk } = counter
-  const edge = edgeOf(counter, request)
-  const flow = await openFlow(edge, request)
-  reply.header('Set-Cookie', forgetFlow(edge))
+async function handleCallback(options: OidcOptions, request: FastifyRequest, reply: FastifyReply) {
+  const { config, signInSteps } = options
+  const oidcContext = oidcContextOf(options, request)
+  const flow = await openFlow(oidcContext, request)
+  reply.header('Set-Cookie', forgetFlow(oidcContext))
   if (flow === undefined) {
-    return desk.show(signInVisit(config, request, reply), { next: '/', problem: TOO_LATE }, 400)
+    return signInSteps.show(signInVisit(config, request, reply), { next: '/', problem: TOO_LATE }, 400)
   }
   if (flow.purpose === 'signin') {
     const visit = { ...signInVisit(config, request, reply), form: new URLSearchParams({ next: flow.next }) }
-    return desk.attempt(visit, { way: 'oidc', wrong: NOT_LINKED }, async () => {
-      const identity = await identify(edge, request, flow).catch((error: unknown) => noted(counter, request, error))
-      return 'problem' in identity ? identity : provedBy(edge, identity, request.context.now)
+    return signInSteps.attempt(visit, { way: 'oidc', wrong: NOT_LINKED }, async () => {
+      const identity = await identify(oidcContext, request, flow).catch((error: unknown) =>
+        logOidcError(options, request, error),
+      )
+      return 'problem' in identity ? identity : provedBy(oidcContext, identity, request.context.now)
     })
   }
   try {
-    const identity = await identify(edge, request, flow)
-    return await outcomes[flow.purpose](edge, request, reply, flow, identity)
+    const identity = await identify(oidcContext, request, flow)
+    return await outcomes[flow.purpose](oidcContext, request, reply, flow, identity)
   } catch (error) {
-    return showProblem(counter, request, reply, error, flow)
+    return showProblem(options, request, reply, error, flow)
   }
 }
 
-/** Shows what went wrong at the issuer, on the page that offers the other ways. */
+/** Shows what went wrong at the issuer: on the sign-in page, or with a link back to the page that the redirect began on. */
 async function showProblem(
-  counter: Counter,
+  options: OidcOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
   { purpose, next, subject }: OidcFlow,
 ) {
-  const { problem, status } = noted(counter, request, error)
+  const { problem, status } = logOidcError(options, request, error)
   if (purpose === 'signin')
-    return counter.desk.show(signInVisit(counter.config, request, reply), { next, problem }, status)
+    return options.signInSteps.show(signInVisit(options.config, request, reply), { next, problem }, status)
   const back = { invitation: `${INVITATION_PATH}${subject}`, link: '/settings', confirm: next }[purpose]
   return sendPlain(request, reply.code(status), problemPage(problem, back), TITLE)
 }
 
 /** Logs an error of the issuer, and returns its message for people. Throws any other error. */
-function noted({ log, oidc }: Counter, request: FastifyRequest, error: unknown) {
+function logOidcError({ log, oidc }: OidcOptions, request: FastifyRequest, error: unknown) {
   if (!(error instanceof OidcError)) throw error
   if (error.reason !== 'declined') log.failure(error, request.context.requestId)
   return problemOf(error, oidc.name)
 }
 
-function edgeOf({ store, oidc, config }: Counter, request: FastifyRequest): Edge {
+function oidcContextOf({ store, oidc, config }: OidcOptions, request: FastifyRequest): OidcContext {
   return { store, oidc, site: siteOriginOf(request.context, config) }
 }
 
@@ -142,23 +145,23 @@ const NOT_LINKED = 'No account here is linked with this sign-in. Sign in another
 /** What to do once the issuer has identified somebody. */
 const outcomes = { confirm, link, invitation: acceptWith } as const
 
-async function provedBy({ store }: Edge, identity: OidcIdentity, now: number) {
+async function provedBy({ store }: OidcContext, identity: OidcIdentity, now: number) {
   const used = await useIdentity(store, identity, now)
   return used === undefined ? undefined : ({ way: 'oidc', ...used, authenticatedAt: identity.authenticatedAt } as const)
 }
 
 async function confirm(
-  edge: Edge,
+  oidcContext: OidcContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { subject, next }: OidcFlow,
   identity: OidcIdentity,
 ) {
-  const { store, site } = edge
+  const { store, site } = oidcContext
   const { now } = request.context
   const session = await sessionOf(store, request, site)
   if (session === undefined || String(session.id) !== subject) return refuse(request, reply, TOO_LATE, '/')
-  const proof = await provedBy(edge, identity, now)
+  const proof = await provedBy(oidcContext, identity, now)
   const isOwn = proof?.accountId === session.accountId
   if (!isOwn || !(await confirmSession(store, { proof, id: session.id, now }))) {
     return refuse(request, reply, 'That sign-in is not linked with this account.', '/settings')
@@ -167,7 +170,7 @@ async function confirm(
 }
 
 async function link(
-  { store, site }: Edge,
+  { store, site }: OidcContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { subject, next }: OidcFlow,
@@ -189,7 +192,7 @@ async function link(
 }
 
 async function acceptWith(
-  { store, site }: Edge,
+  { store, site }: OidcContext,
   request: FastifyRequest,
   reply: FastifyReply,
   { subject: secret, next }: OidcFlow,
@@ -204,7 +207,7 @@ async function acceptWith(
       secret,
       chosen: { way: 'oidc', identity, authenticatedAt },
     })
-    // The page of the invitation says that it does not work any more.
+    // The page of the invitation says that it no longer works.
     if (session === undefined) return await reply.redirect(back, 303)
     return await sendSignedIn(reply, { store, site }, session, next)
   } catch (error) {

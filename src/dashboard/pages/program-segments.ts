@@ -29,17 +29,17 @@ export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Ch
       ...(has('passGradeThreshold') ? [THRESHOLD] : []),
       ...(has('failureText') && !viewer.discreet ? [FAILURE_TEXT] : []),
     ],
-    rows: Segment.map((segment, index) => ({ ...segment, place: index + 1 })),
+    rows: Segment.map((segment, index) => ({ ...segment, position: index + 1 })),
   })
 }
 
 interface NumberedSegment extends TemplateSegment {
-  readonly place: number
+  readonly position: number
 }
 
 function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
   return [
-    { title: 'Position', numeric: true, cell: ({ place }) => place },
+    { title: 'Position', numeric: true, cell: ({ position }) => position },
     { key: 'label', title: label('type'), cell: ({ type }) => kindName(viewer, type) },
     {
       title: 'Time',

@@ -40,7 +40,7 @@ export const oidcPages: readonly Page[] = [
       if (kept === undefined) return redirect('/', { cookies })
       const { action: path, fields, confirms } = kept
       const [field] = fields
-      // Where no form is continued, this is the path of the page that asked.
+      // If there is no form to continue, this field has the path of the page that asked.
       if (path === CONFIRM_PATH && field?.[0] === 'next') return redirect(field[1], { cookies })
       const { section = 'settings', action = 'Continue' } = confirms ?? {}
       return view({

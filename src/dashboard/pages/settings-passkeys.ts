@@ -92,14 +92,14 @@ export async function passkeyCard(visit: Visit): Promise<Html> {
 }
 
 function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFacts[]): Html {
-  const place = ({ rp_id }: PasskeyFacts) =>
+  const hostNote = ({ rp_id }: PasskeyFacts) =>
     rp_id === site.rpId ? nothing : html` <span class="state">only at ${rp_id}</span>`
   return table(
     'Passkeys',
     [
       {
         title: 'Name',
-        cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${place(passkey)}`,
+        cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${hostNote(passkey)}`,
       },
       { title: 'Created', cell: ({ created_at }) => dateText(viewer, created_at) },
       {

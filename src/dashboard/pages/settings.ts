@@ -97,7 +97,7 @@ export const settingsPages: readonly Page[] = [
   },
 ]
 
-/** Null for none; undefined for what is no goal. */
+/** Null for no goal; undefined if the text is not a valid one. */
 function readGoal(text: string | null): number | null | undefined {
   if (text === null || text.trim() === '') return null
   return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : undefined

@@ -6,7 +6,7 @@ import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
 import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
 
-export interface Shown {
+export interface SignInState {
   readonly site: SiteOrigin
   readonly oidc: Oidc | undefined
   readonly next: string
@@ -17,7 +17,7 @@ export interface Shown {
 }
 
 /** All ways to sign in. */
-export function signInForms(shown: Shown, sample: DashboardOptions['sample']): Html {
+export function signInForms(shown: SignInState, sample: DashboardOptions['sample']): Html {
   const { next, problem, oidc, isDeleted = false } = shown
   return html`
     <div class="card stack">
@@ -37,7 +37,7 @@ export function signInForms(shown: Shown, sample: DashboardOptions['sample']): H
   `
 }
 
-function passwordFields({ username, problem }: Shown, sample: DashboardOptions['sample']): Html {
+function passwordFields({ username, problem }: SignInState, sample: DashboardOptions['sample']): Html {
   return html`
     <label>Username
       <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${MAX_NAME_LENGTH}" value="${username ?? sample?.username ?? ''}"${
@@ -52,7 +52,7 @@ function passwordFields({ username, problem }: Shown, sample: DashboardOptions['
   `
 }
 
-function passkeyForm({ site, next }: Shown): Html {
+function passkeyForm({ site, next }: SignInState): Html {
   const why = whyNoPasskeys(site)
   if (why !== undefined) return html`<p class="muted small">${why}</p>`
   return html`

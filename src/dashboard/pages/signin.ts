@@ -9,42 +9,45 @@ import { formOf } from '../form.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { safePath } from '../paths.ts'
-import { explanation, sendPlain } from '../plain.ts'
+import { insecureExplanation, sendPlain } from '../plain.ts'
 import { NOT_ACCEPTED } from '../proof-check.ts'
 import { challengeOf } from '../sealed-cookie.ts'
 import { noSessionCookie, sessionOf } from '../session-cookie.ts'
-import { type SignInDesk, type SignInVisit, signInVisit } from '../sign-in-desk.ts'
+import { type SignInSteps, type SignInVisit, signInVisit } from '../sign-in-steps.ts'
 
 /** Signing in with a password or a passkey, and signing out. */
-export function makeSignIn({ store, config }: DashboardOptions, desk: SignInDesk) {
+export function makeSignIn({ store, config }: DashboardOptions, signInSteps: SignInSteps) {
   return {
     register(scope: FastifyInstance) {
       scope.get('/signin', async (request, reply) => {
         const site = siteOriginOf(request.context, config)
-        if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+        if (!site.maySignIn) return sendPlain(request, reply.code(403), insecureExplanation)
         const query = new URLSearchParams(request.context.target.query)
         const next = safePath(query.get('next'))
         if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
-        return desk.show({ request, reply, site, form: query }, { next, isDeleted: query.get('done') === 'deleted' })
+        return signInSteps.show(
+          { request, reply, site, form: query },
+          { next, isDeleted: query.get('done') === 'deleted' },
+        )
       })
       scope.post('/signin', async (request, reply) => {
         const visit = signInVisit(config, request, reply)
         const username = visit.form.get('username') ?? ''
         const wrong = 'The username or the password is wrong.'
-        return desk.attempt(visit, { way: 'password', username, wrong }, () =>
+        return signInSteps.attempt(visit, { way: 'password', username, wrong }, () =>
           verifyPassword(store, username, visit.form.get('password') ?? ''),
         )
       })
       scope.post('/signin/passkey', async (request, reply) => {
         const visit = signInVisit(config, request, reply)
-        return desk.attempt(visit, { way: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
+        return signInSteps.attempt(visit, { way: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
       })
       scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
     },
   }
 }
 
-/** Whose the passkey is that answered the challenge of this browser; undefined if it does not prove that. */
+/** The account whose passkey answered the challenge of this browser; undefined if the answer proves nothing. */
 async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
   const { now } = request.context
   const { rpId, origin } = site

@@ -12,7 +12,7 @@ import {
   comparedLegend,
   MAX_DRAWN_SESSIONS,
   scaleSwitch,
-  type Shown,
+  type ShownSessions,
   spreadCharts,
   weeklyGrades,
 } from './grade-weeks.ts'
@@ -24,7 +24,7 @@ import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary }
  * Grades over time, and those of each kind: of each session, or of each week where there are too many sessions. Of one kind that
  * was chosen, both would be the same.
  */
-export function gradeCharts(viewer: Viewer, shown: Shown, kinds: readonly string[], chosen?: string): Chart[] {
+export function gradeCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[], chosen?: string): Chart[] {
   if (chosen !== undefined) return [gradeChart(viewer, shown)]
   return isDense(shown)
     ? spreadCharts(viewer, shown, kinds)
@@ -32,16 +32,16 @@ export function gradeCharts(viewer: Viewer, shown: Shown, kinds: readonly string
 }
 
 /** Grades over time. */
-export function gradeChart(viewer: Viewer, shown: Shown): Chart {
+export function gradeChart(viewer: Viewer, shown: ShownSessions): Chart {
   return isDense(shown) ? weeklyGrades(viewer, shown, []) : sessionGrades(viewer, shown, [])
 }
 
-function isDense({ sessions }: Shown): boolean {
+function isDense({ sessions }: ShownSessions): boolean {
   return sessions.length > MAX_DRAWN_SESSIONS
 }
 
 /** The grade of each session with the moving average; its table also has the grades of some kinds. */
-function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
+function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const averages = movingAverage(shown.sessions.map(({ grade }) => grade))
   const rows = shown.sessions.map((session, index) => {
     const { id, at, passed, grade } = session
@@ -83,7 +83,7 @@ function sessionGrades(viewer: Viewer, shown: Shown, kinds: readonly string[]): 
         cell: ({ average }) => (average === null ? NONE : average.toFixed(1)),
         value: ({ average }) => (average === null ? null : round1(average)),
       },
-      ...kinds.map((kind, place) => kindColumn(viewer, shown.sessions, kind, place)),
+      ...kinds.map((kind, index) => kindColumn(viewer, shown.sessions, kind, index)),
     ],
     rows,
   })
@@ -96,7 +96,7 @@ const SESSION_LEGEND: readonly LegendItem[] = [
 ]
 
 /** The grades of each kind, drawn from the table of the chart above. */
-function gradesByKind(viewer: Viewer, shown: Shown, kinds: readonly string[]): Chart {
+function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
   const constant = constantGrades(shown.sessions, kinds)
   const grades = shown.sessions.flatMap(session => kinds.flatMap(kind => gradeOfKind(session, kind) ?? []))
@@ -160,13 +160,13 @@ function kindColumn(
   viewer: Viewer,
   sessions: readonly SessionStats[],
   kind: string,
-  place: number,
+  kindIndex: number,
 ): Column<IndexedSession> {
   const grades = sessions.map(session => gradeOfKind(session, kind))
   const averages = movingAverage(grades)
   return {
-    // Grades that are all the same need a sentence and no chart.
-    ...(constantGrades(sessions, [kind]).size > 0 ? {} : { key: `kind-${place}` }),
+    // Grades that are all the same are not drawn; a sentence says it.
+    ...(constantGrades(sessions, [kind]).size > 0 ? {} : { key: `kind-${kindIndex}` }),
     title: kindName(viewer, kind),
     numeric: true,
     cell: ({ session, index }) => gradeText(grades[index] ?? null, allPassed(session, kind)),

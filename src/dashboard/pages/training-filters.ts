@@ -162,8 +162,8 @@ const MAX_KIND_LENGTH = 64
 
 /** A kind in an address: its letter in discreet mode. */
 function kindIn(kind: string, discreet: boolean): string {
-  const place = segmentKinds.indexOf(kind)
-  return discreet && place !== -1 ? `type-${String.fromCodePoint(0x61 + place)}` : kind
+  const index = segmentKinds.indexOf(kind)
+  return discreet && index !== -1 ? `type-${String.fromCodePoint(0x61 + index)}` : kind
 }
 
 function kindOf(text: string): string | undefined {

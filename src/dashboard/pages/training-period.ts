@@ -8,7 +8,7 @@ import { NONE } from '../text.ts'
 
 /** The time that the training page shows, and the one it is compared with. */
 
-/** Whole weeks, and the current one so far. */
+/** Ranges of whole weeks; the current week so far comes on top. */
 export const ranges = {
   '4w': { title: '4 weeks', weeks: 4 },
   '12w': { title: '12 weeks', weeks: 12 },
@@ -80,7 +80,7 @@ export function spanOf(period: PeriodQuery, now: number, timeZone: string): Span
   const clock = zoneClock(timeZone)
   const [first, last] = days
   const from = clock.startOf(first)
-  // The running period is compared with as much time of the earlier one.
+  // The current period is compared with the same part of the earlier one.
   const to = Math.min(clock.startOf(last + 1), Math.max(now + 1, from + 1))
   if (period.compare === 'year') {
     const start = clock.startOf(first - YEAR_DAYS)

@@ -96,9 +96,9 @@ function targetRepetitions({ repsTarget }: Pick<TrainerSegment, 'repsTarget'>): 
   return repsTarget === 0 ? NONE : numberText(repsTarget)
 }
 
-/** `3 Endurance`: segments are distinguished by their place. */
-function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, place: number): string {
-  return `${place} ${kindName(viewer, type)}`
+/** `3 Endurance`: segments are distinguished by their position. */
+function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, position: number): string {
+  return `${position} ${kindName(viewer, type)}`
 }
 
 function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Chart {
@@ -169,8 +169,8 @@ function targetsSummary(segments: readonly TrainerSegment[]): string {
 
 /** Every field of a result; those that no segment of the session has are left out. */
 function segmentTable({ viewer, path, query }: Visit, segments: readonly TrainerSegment[]): Html {
-  type Row = TrainerSegment & { readonly place: number }
-  const rows: Row[] = segments.map((segment, index) => ({ ...segment, place: index + 1 }))
+  type Row = TrainerSegment & { readonly position: number }
+  const rows: Row[] = segments.map((segment, index) => ({ ...segment, position: index + 1 }))
   const numeric = (title: string, cell: (row: Row) => Part): Column<Row> => ({ title, numeric: true, cell })
   const optional = (field: keyof TrainerSegment, column: Column<Row>) =>
     segments.some(segment => segment[field] !== undefined) ? [column] : []
@@ -180,7 +180,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Trainer
   return html`${table<Row>(
     'Segments',
     [
-      { title: 'Segment', cell: row => html`<span class="when">${segmentName(viewer, row, row.place)}</span>` },
+      { title: 'Segment', cell: row => html`<span class="when">${segmentName(viewer, row, row.position)}</span>` },
       { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
       numeric(label('percentGrade'), row => `${row.percentGrade}\u00a0%`),
       numeric(label('points'), row => numberText(row.points)),

@@ -5,7 +5,7 @@ import { chart, type Column } from '../charts.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, dateText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
 import { chartPeriods, chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
-import type { Shown } from './grade-weeks.ts'
+import type { ShownSessions } from './grade-weeks.ts'
 import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
 
@@ -21,7 +21,7 @@ interface Week extends Totals {
 }
 
 /** Sums by week or month over the time that is shown. */
-export function weeksOf(shown: Shown, viewer: Viewer): Week[] {
+export function weeksOf(shown: ShownSessions, viewer: Viewer): Week[] {
   const { sessions, from, to, now, compared } = shown
   const unit = chartUnit(shown)
   const periods = chartPeriods(unit, shown, viewer)
@@ -29,7 +29,7 @@ export function weeksOf(shown: Shown, viewer: Viewer): Week[] {
   return totalsByPeriod(sessions, periods).map((totals, index) => {
     const [begin = 0, end = 0] = periods.slice(index, index + 2)
     const isCurrent = begin <= now && now < end
-    // A range may cut its first and last one.
+    // The range may begin or end within a period.
     const [start, until] = [Math.max(begin, from), isCurrent ? end : Math.min(end, to)]
     return { ...totals, unit, start, end: until, isCurrent, compared: earlier[index] }
   })

@@ -25,7 +25,7 @@ import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuer
 import { comparisons, type Span, spanOf } from './training-period.ts'
 import { changeText, totalTiles } from './training-comparison.ts'
 import { chartPeriods, chartUnit } from './chart-unit.ts'
-import type { Shown } from './grade-weeks.ts'
+import type { ShownSessions } from './grade-weeks.ts'
 import { gradeCharts, rateChart } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
@@ -60,7 +60,7 @@ async function showTraining(visit: Visit) {
     filters.compare === undefined || span === undefined
       ? undefined
       : { sessions: before, offset: span.from - span.compared.from, title: comparisons[filters.compare].title }
-  const shown: Shown = {
+  const shown: ShownSessions = {
     ...endsOf(sessions, span, now, viewer.timeZone),
     sessions,
     now,
@@ -109,7 +109,7 @@ function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: 
 }
 
 /** Computes what the charts show of a long history; it is kept for the functions that show it. */
-async function summarize(viewer: Viewer, shown: Shown): Promise<void> {
+async function summarize(viewer: Viewer, shown: ShownSessions): Promise<void> {
   const { sessions } = shown
   const periods = chartPeriods(chartUnit(shown), shown, viewer)
   await inTurns(
@@ -120,7 +120,7 @@ async function summarize(viewer: Viewer, shown: Shown): Promise<void> {
   )
 }
 
-function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: Shown): Chart[] {
+function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: ShownSessions): Chart[] {
   const { kind } = filters
   const totals = totalsByKind(shown.sessions)
   const kinds = totals.map(one => one.kind)
@@ -202,7 +202,7 @@ async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]
   for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
     const some = ids.slice(start, start + RECORDS_AT_ONCE)
     const records = await trainingRecords(store, pageAccess.sessions('dtt'), some)
-    // Records that were removed meanwhile are left out.
+    // Records that were removed in the meantime are left out.
     yield some
       .map(id => records.get(id))
       .filter(record => record !== undefined)

@@ -11,7 +11,7 @@ export interface Links {
   readonly schema: SchemaLink
 }
 
-/** An operation: what it takes, what it answers, and the command that calls it. */
+/** An operation: its parameters, its responses, and the command that calls it. */
 export function operationCard(api: OpenApi, baseUrl: string, path: string, operation: Operation, links: Links): Html {
   const { summary, operationId, description, security } = operation
   const responses = Object.entries(operation.responses).map(
@@ -67,7 +67,7 @@ function success({ content, headers = {} }: Response, summary: string, link: Sch
 }
 
 function exampleBlock(example: Example | Ref, summary: string, index: number): Part {
-  // Only shared examples are references, and none of those is of a success.
+  // Only shared examples are references, and those are all of errors.
   if ('$ref' in example) return null
   const title = `Example${example.summary === undefined ? '' : `: ${example.summary.toLowerCase()}`}`
   return html`<details${index === 0 ? html` open` : null}><summary>${title}</summary>${codeBlock(

@@ -50,7 +50,7 @@ export function guidePage(context: ReferenceContext): Html {
   })
 }
 
-/** The operations of a resource, and the records that they answer with. */
+/** The operations of a resource, and the records that they return. */
 export function resourcePage(context: ReferenceContext, name: string): Html {
   const { api, baseUrl, schemaResources } = context
   const tag = api.tags.find(tag => tag.name === name) ?? { name, description: '' }
@@ -71,7 +71,7 @@ export function slugOf(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-')
 }
 
-/** The resource that each schema belongs to: the first one that answers with it. What most of them use belongs to none. */
+/** The resource that each schema belongs to: the first one that returns it. A schema that most resources use belongs to none. */
 export function resourcesOfSchemas(api: OpenApi): Map<string, string> {
   const found = new Map<string, string[]>()
   for (const tag of api.tags) {
@@ -85,14 +85,14 @@ export function resourcesOfSchemas(api: OpenApi): Map<string, string> {
 /** Leads to the start of the service. Links are relative, so that they also work behind a proxy that adds a path. */
 type Root = '' | '../'
 
-interface Shown {
+interface PageContent {
   readonly title: string
   readonly lead: Part
   readonly root: Root
   readonly body: Html
 }
 
-function page(context: ReferenceContext, { title, lead, root, body }: Shown): Html {
+function page(context: ReferenceContext, { title, lead, root, body }: PageContent): Html {
   const { api, display, styles, icon, hasDashboard } = context
   const link = (path: string, name: string) =>
     html`<li><a href="${root}${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`

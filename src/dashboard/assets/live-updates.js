@@ -14,10 +14,10 @@ export function enableUpdates() {
     if (response.status === 304 || response.redirected || !response.ok) return
     const isFirst = validator === undefined
     validator = response.headers.get('ETag') ?? undefined
-    if (!isFirst) await drawAgain()
+    if (!isFirst) await replaceLiveParts()
   }
   const checkInView = () => {
-    // A lost connection is tried again a minute later.
+    // After an error, the next check is a minute later.
     if (document.visibilityState === 'visible') check().catch(() => {})
   }
   checkInView()
@@ -27,8 +27,8 @@ export function enableUpdates() {
   })
 }
 
-/** Replaces the parts of the page that change by themselves, but for one that has the focus. */
-async function drawAgain() {
+/** Replaces the live parts of the page, except one that has the focus. */
+async function replaceLiveParts() {
   const response = await fetch(location.href, { headers: { Accept: 'text/html' } })
   if (!response.ok || response.redirected) return
   const page = new DOMParser().parseFromString(await response.text(), 'text/html')
@@ -40,7 +40,7 @@ async function drawAgain() {
   tick()
 }
 
-/** The difference between the clocks of the server and of this browser, by the element that says the time. */
+/** For each element with a time: how far the clock of the server is ahead of the one of this browser. */
 const clocks = new WeakMap()
 
 function keepTimes() {

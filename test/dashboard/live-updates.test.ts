@@ -116,7 +116,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.locator('h1').click()
     await page.keyboard.press('d')
     // Were the key heard, discreet mode would be on now: it is set before anything is sent.
-    assert.equal(await page.locator('.veiled').count(), 0)
+    assert.equal(await page.locator('.names-hidden').count(), 0)
     assert.doesNotMatch(await page.evaluate(() => document.cookie), /discreet/)
     await key.getByRole('button', { name: 'On' }).click()
     await page.locator('[aria-keyshortcuts=D]').waitFor()

@@ -10,13 +10,13 @@ import { formOf } from './form.ts'
 import type { DashboardOptions } from './options.ts'
 import { type SiteOrigin, siteOriginOf } from './origin.ts'
 import { firstSteps } from './pages/first-steps.ts'
-import { type Shown, signInForms } from './pages/signin-form.ts'
+import { type SignInState, signInForms } from './pages/signin-form.ts'
 import { safePath } from './paths.ts'
-import { explanation, sendPlain } from './plain.ts'
+import { insecureExplanation, sendPlain } from './plain.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
 
-/** What all ways to sign in have in common: limits, the session that begins, and the page that says what was wrong. */
+/** The steps that all ways to sign in have in common: check the limits, start the session, show the page that says what was wrong. */
 
 export interface SignInVisit {
   readonly request: FastifyRequest
@@ -45,26 +45,26 @@ interface OtherProblem {
   readonly counts: boolean
 }
 
-export function makeSignInDesk({ store, config, sample, oidc }: DashboardOptions) {
+export function makeSignInSteps({ store, config, sample, oidc }: DashboardOptions) {
   const limits = makeSignInLimits(store, config)
   const isEmpty = makeEmptyCheck(store)
 
   /** Sends the page with all ways to sign in. */
-  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<Shown, 'site' | 'oidc'>, status = 200) =>
+  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<SignInState, 'site' | 'oidc'>, status = 200) =>
     sendPlain(
       request,
       reply.code(status),
       (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc }, sample),
     )
 
-  /** Signs in whoever proves who they are. `check` is called only if there were not too many attempts. */
+  /** Signs somebody in if `check` returns a proof of who they are. It is called only if there were not too many attempts. */
   const attempt = async (
     visit: SignInVisit,
     { way, username, wrong }: Attempted,
     check: () => Promise<Proof | OtherProblem | undefined>,
   ) => {
     const { request, reply, site, form } = visit
-    if (!site.maySignIn) return sendPlain(request, reply.code(403), explanation)
+    if (!site.maySignIn) return sendPlain(request, reply.code(403), insecureExplanation)
     const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
     const limit = await limits.begin(request, way, username)
     if (limit.waitMs > 0) {
@@ -93,13 +93,13 @@ export function makeSignInDesk({ store, config, sample, oidc }: DashboardOptions
   return { show, attempt }
 }
 
-export type SignInDesk = ReturnType<typeof makeSignInDesk>
+export type SignInSteps = ReturnType<typeof makeSignInSteps>
 
 /** Whether there is no account yet. The store is not queried again once there is one. */
 function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {
   let isEmpty = true
   return async () => {
-    // If that cannot be read, the form is shown.
+    // If the store cannot be read, the form is shown.
     if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
     return isEmpty
   }

@@ -26,38 +26,38 @@ export function readPage<Result>(options: Options, read: (source: PageSource) =>
     () => read({ store }),
     async () => {
       const standIn = await findStandIn(options)
-      if (standIn === undefined) throw new PrimaryAwayError(false)
+      if (standIn === undefined) throw new PrimaryDownError(false)
       return read(standIn)
     },
   )
 }
 
-/** Throws PrimaryAwayError if the primary is down. */
+/** Throws PrimaryDownError if the primary is down. */
 export async function requirePrimary(options: Options) {
   if ((await options.store.primary?.checkIsDown()) !== true) return
-  throw new PrimaryAwayError((await findStandIn(options)) !== undefined)
+  throw new PrimaryDownError((await findStandIn(options)) !== undefined)
 }
 
 async function findStandIn({ store, config }: Options) {
   return store.standIn?.(config.primaryGrace)
 }
 
-const AWAY = 'The primary database cannot be reached. Nothing was changed.'
+const UNREACHABLE = 'The primary database cannot be reached. Nothing was changed.'
 
 /** A request needs the primary, which is down. It has changed nothing. */
-export class PrimaryAwayError extends ApiError {
+export class PrimaryDownError extends ApiError {
   constructor(isReadable: boolean) {
     super(
       'unavailable',
       isReadable
-        ? `${AWAY} Signing in and changes work again when it is back; until then, people who are signed in can read pages from a replica`
-        : `${AWAY} Pages, signing in and changes work again when it is back`,
+        ? `${UNREACHABLE} Signing in and changes work again when it is back; until then, people who are signed in can read pages from a replica`
+        : `${UNREACHABLE} Pages, signing in and changes work again when it is back`,
     )
   }
 }
 
 /** What pages say that were read from a replica. */
-export function awayBanner(viewer: Viewer): Html {
+export function primaryDownBanner(viewer: Viewer): Html {
   const { replicaAsOf } = viewer
   if (replicaAsOf === undefined) return nothing
   return html`
