@@ -6,14 +6,14 @@ import { meanGrade, type SessionStats } from './training.ts'
 import { forEachInParts, inTurns, type Parts } from './turns.ts'
 import { zoneClock } from './zone-clock.ts'
 
-/** The highest values over all sessions. Of equal ones the latest counts. */
+/** The highest values over all sessions; of equal ones, the latest. */
 
 export interface TrainingBests {
   /** The session with the best mean grade of each kind. */
   readonly grades: readonly { readonly kind: string; readonly grade: number; readonly session: SessionStats }[]
   /** The week with the most repetitions, by its days. */
   readonly week: { readonly reps: number; readonly from: string; readonly to: string } | undefined
-  /** Days in a row: those up to today, and the most there were. */
+  /** Days in a row with a session: the present streak and the longest one. */
   readonly current: StreakDays | undefined
   readonly longest: StreakDays | undefined
 }

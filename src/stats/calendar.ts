@@ -43,7 +43,7 @@ export function calendarWeeks<Item extends { readonly at: number }>(
   return rows
 }
 
-/** From Monday, 1, to Sunday, 7. */
+/** From 1 for Monday to 7 for Sunday. */
 export function weekday(date: string): number {
   return Temporal.PlainDate.from(date).dayOfWeek
 }

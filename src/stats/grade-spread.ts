@@ -50,7 +50,7 @@ function* spreadsByKind(sessions: readonly SessionStats[], periods: Periods): Pa
     }
   })
   const spreads = (byPeriod: readonly (GradeCounts | undefined)[]) =>
-    Array.from({ length: periods.length - 1 }, (_, place) => spreadOf(byPeriod[place]))
+    Array.from({ length: periods.length - 1 }, (_, period) => spreadOf(byPeriod[period]))
   return new Map([...counts].map(([kind, byPeriod]) => [kind, spreads(byPeriod)]))
 }
 

@@ -49,6 +49,6 @@ const MAX_USUAL = 100
 /** The quotient of two integers, rounded half up, divided by `scale`; null when divided by 0. */
 export function roundedRatio(numerator: number, denominator: number, scale = 1): number | null {
   if (denominator === 0) return null
-  // Exact where the sum of a quotient and 0.5 would be rounded.
+  // In integers, because adding 0.5 to the quotient could round.
   return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
 }

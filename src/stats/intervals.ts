@@ -1,7 +1,7 @@
 /** An event of a lock session as the store holds it: when (milliseconds since 1970), locked from then on, and its kind. */
 export type LockEvent = readonly [at: number, locked: 0 | 1, kind: string]
 
-/** A time in which the lock did not change. `kind` is that of the event that started it. */
+/** A time in which the state of the lock did not change. `kind` is that of the event that started it. */
 export interface LockInterval {
   readonly start: number
   readonly end: number

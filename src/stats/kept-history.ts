@@ -17,7 +17,7 @@ export async function keptTrainings(
 ): Promise<readonly SessionStats[]> {
   const kept = await keptReads(store)
   if (from === undefined) return allTrainings(store, access, kept)
-  // Whole days, so that what is kept serves the requests of a day.
+  // From the start of a day, so that all requests of that day share what is kept.
   const day = Math.floor(from / DAY_MS) * DAY_MS
   const sessions = await kept.ofRecords(
     access.owner,
@@ -43,7 +43,7 @@ export async function keptTrainingsWith(
   )
 }
 
-/** All lock sessions, the newest first, with little of each. */
+/** All lock sessions, the newest first, with the few columns that lists need. */
 export async function keptLockEntries(store: Store, access: OwnerAccess): Promise<readonly LockEntry[]> {
   const kept = await keptReads(store)
   return kept.ofRecords(
@@ -57,7 +57,7 @@ export async function keptLockEntries(store: Store, access: OwnerAccess): Promis
 /** Entries that take as much room as one training session. */
 const ENTRIES_OF_SIZE_1 = 4
 
-/** What is kept depends on what of an account may be read. */
+/** Part of the key: what is kept depends on which sessions of the account may be read. */
 function nameOf({ owner, start }: OwnerAccess): string {
   return `${owner} from ${start}`
 }

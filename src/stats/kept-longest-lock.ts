@@ -13,8 +13,8 @@ interface LongestLock {
 }
 
 /**
- * The longest locked time up to an instant. What it is among sessions that have ended is kept, because it needs the events of
- * each; those that run, and those that overlap them, are read each time.
+ * The longest locked time up to an instant. The longest among sessions that have ended is kept, because finding it needs the events
+ * of each. Running sessions, and those that overlap them, are read each time.
  */
 export async function keptLongestLock(
   store: Store,

@@ -9,8 +9,8 @@ import { recordTables } from '../store/tables.ts'
  */
 export interface KeptReads {
   /**
-   * The value cached under a key, unless the database has changed since; else what `read` returns. Nothing is cached of
-   * PostgreSQL, which does not tell whether it changed. `sizeOf` is in training sessions, see `MAX_SIZE`.
+   * The value cached under a key, unless the database has changed since; else what `read` returns. Nothing is cached on
+   * PostgreSQL, which has no cheap way to find out whether it changed. `sizeOf` is in training sessions, see `MAX_SIZE`.
    */
   get<Value>(key: string, read: () => Promise<Value>, sizeOf: (value: Value) => number): Promise<Value>
   /** The same for what depends only on the records of one account: it is cached until one of these changes, on both engines. */
@@ -22,7 +22,7 @@ export interface KeptReads {
   ): Promise<Value>
 }
 
-/** The cache of a store, for the state in which its database is now. */
+/** The cache of a store, for the present state of its database. */
 export async function keptReads(store: Store): Promise<KeptReads> {
   const cache = caches.getOrInsertComputed(store, () => new ReadCache())
   const version = store.version?.()
@@ -103,10 +103,10 @@ class ReadCache {
   }
 }
 
-/** In training sessions, or what takes as much room: 15 MB for those with segments of one kind, 40 MB with five. */
+/** The unit is the memory of one training session: the limit is 15 MB if sessions have segments of one kind, 40 MB with five kinds. */
 const MAX_SIZE = 120_000
 
-/** The size of an entry without its sessions: five entries for each of many accounts with few sessions took 6.7 KB for an account. */
+/** The size of an entry without its value: measured with many accounts with few sessions, whose five entries took 6.7 KB. */
 const ENTRY_SIZE = 10
 
 /**

@@ -4,7 +4,7 @@ import type { Store } from '../store/index.ts'
 import { query } from '../store/query.ts'
 import { type KeptReads, keptReads } from './kept.ts'
 
-/** What the statistics of an account depend on apart from its records. */
+/** What the statistics of an account depend on, apart from its records. */
 export interface KnownTime {
   /** The zone that the reader chose for the dashboard; UTC by default. */
   readonly timeZone: string

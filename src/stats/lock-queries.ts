@@ -49,7 +49,7 @@ export async function lockHistory(
   return sessions
 }
 
-/** What a list of all lock sessions needs of each of them to be filtered. */
+/** What is needed of each lock session to filter the list of all. */
 export interface LockEntry {
   readonly id: number
   readonly state: string
@@ -158,7 +158,7 @@ export function rulesOf({
   return { isPractice: is_test_lock === 1, showsTime: is_time_displayed === 1 }
 }
 
-// Templates of other accounts count, too: of these a reader learns only whether they are for practice and hide the time.
+// Also of templates of other accounts: a reader of the session learns only whether they are for practice and hide the time.
 export function ruleColumns({ isDistributed }: Pick<Params<unknown>, 'isDistributed'>): RawBuilder<unknown> {
   if (isDistributed) return sql.raw(RULES.join(', '))
   return sql.raw(

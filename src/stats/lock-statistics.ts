@@ -21,7 +21,7 @@ export interface LockStatistics {
   readonly openSeconds: number
   /** The longest locked interval, as far as it lies in the bucket. */
   readonly longestLockedSeconds: number
-  /** Percent of the time that has passed, with one decimal; null where none has. */
+  /** Locked time in percent of the time that has passed, with one decimal; null if none has passed. */
   readonly lockedPercent: number | null
 }
 
@@ -68,7 +68,7 @@ export function lockedTimes(sessions: readonly LockTimes[], now: number): { star
     .map(({ start, end }) => ({ start: start * 1000, end: end * 1000 }))
 }
 
-/** Sessions that count in sums: those for practice do not. */
+/** The sessions that sums include: all but those for practice. */
 export function withoutPractice<Session extends { readonly rules: LockRules | undefined }>(
   sessions: readonly Session[],
 ): Session[] {

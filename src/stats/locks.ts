@@ -90,7 +90,7 @@ export async function countLockTemplates(store: Store, access: Access): Promise<
   return row?.count ?? 0
 }
 
-/** The lock templates of some accounts, or a part of them, the newest first, with their use in sessions that may be read. */
+/** The lock templates of some accounts, or a part of them, the newest first, with how often sessions that may be read used them. */
 export async function lockTemplates(
   store: Store,
   templates: Access,

@@ -85,8 +85,8 @@ export interface TrainingStatus {
 }
 
 /**
- * The state after all these sessions, the oldest first. Weeks start on Monday. It depends on the day, not on the time of day, so
- * what was computed for a list of sessions is used again.
+ * The state after all these sessions, the oldest first. Weeks start on Monday. It depends on the day, not on the time of day, so it
+ * is cached by the list of sessions.
  */
 export function trainingStatus(sessions: readonly SessionStats[], timeZone: string, now: number): TrainingStatus {
   const clock = zoneClock(timeZone)

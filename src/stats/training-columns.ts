@@ -1,8 +1,8 @@
 import type { KindStats, SessionStats } from './training.ts'
 
 /**
- * Training sessions in columns, so that all sessions of an account can be kept: for 100,000 of them a page took 40 MB instead of the
- * 160 MB of objects. A session is a view of its row with getters, so its fields cannot be spread.
+ * Training sessions in columns, so that all sessions of an account can be kept in memory: for 100,000 of them a page took 40 MB,
+ * with objects 160 MB. A session is a view of its row: its fields are getters, which a spread does not copy.
  */
 
 /** A row of training_session. Distances are micrometres. */
@@ -48,7 +48,7 @@ class SessionColumns {
   readonly distances: Column
   readonly flags: Column
   readonly kinds: KindColumns
-  /** For each session the place of its first kind, and one more: where the kinds end. */
+  /** The index of the first kind of each session, and after the last one the number of kinds. */
   readonly firstKinds: Column
 
   constructor(rows: readonly SessionRow[]) {
@@ -130,13 +130,13 @@ class SessionView implements SessionStats {
 }
 
 class KindColumns {
-  /** The names that occur, and for each row which of them it has. */
+  /** The distinct names; `kinds` has the index of the name of each row. */
   readonly names: readonly string[]
   readonly kinds: Column
   readonly segments: Column
   readonly passed: Column
   readonly grades: Column
-  /** For each row the place of its first grade, and one more: where the grades end. */
+  /** The index of the first grade of each row, and after the last one the number of grades. */
   readonly firstGrades: Column
   readonly gradedPassed: Column
   readonly reps: Column
@@ -145,15 +145,15 @@ class KindColumns {
   readonly points: Column
 
   constructor(rows: readonly KindCells[]) {
-    const places = new Map<string, number>()
+    const indexes = new Map<string, number>()
     const firstGrades = [0]
     const grades: number[] = []
     for (const row of rows) {
       grades.push(...row[3])
       firstGrades.push(grades.length)
     }
-    this.kinds = columnOf(rows.map(([kind]) => places.getOrInsertComputed(kind, () => places.size)))
-    this.names = [...places.keys()]
+    this.kinds = columnOf(rows.map(([kind]) => indexes.getOrInsertComputed(kind, () => indexes.size)))
+    this.names = [...indexes.keys()]
     this.segments = columnOf(rows.map(row => row[1]))
     this.passed = columnOf(rows.map(row => row[2]))
     this.grades = columnOf(grades)
@@ -191,7 +191,7 @@ class KindView implements KindStats {
     const { grades, firstGrades } = this.#columns
     const list: number[] = []
     const end = valueAt(firstGrades, this.#row + 1)
-    for (let place = valueAt(firstGrades, this.#row); place < end; place += 1) list.push(valueAt(grades, place))
+    for (let index = valueAt(firstGrades, this.#row); index < end; index += 1) list.push(valueAt(grades, index))
     return list
   }
 
@@ -204,7 +204,7 @@ class KindView implements KindStats {
     const { grades, firstGrades } = this.#columns
     const end = valueAt(firstGrades, this.#row + 1)
     let total = 0
-    for (let place = valueAt(firstGrades, this.#row); place < end; place += 1) total += valueAt(grades, place)
+    for (let index = valueAt(firstGrades, this.#row); index < end; index += 1) total += valueAt(grades, index)
     return total
   }
 
@@ -229,7 +229,7 @@ class KindView implements KindStats {
   }
 }
 
-/** Numbers in as few bytes as hold them all; NaN stands for null. */
+/** Numbers, in the smallest type that holds all of them; NaN stands for null. */
 type Column = Int16Array | Int32Array | Float64Array
 
 function columnOf(values: readonly (number | null)[]): Column {

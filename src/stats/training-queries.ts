@@ -28,7 +28,7 @@ export async function trainingHistory(
   const sessions: SessionStats[] = []
   let after = { at: from, id: 0 }
   for (;;) {
-    // With both conditions alike, the engine starts where the last part ended, whichever of them it takes for the index.
+    // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
     const start = Math.max(access.start, after.at)
     const rows = await store.read(sessionsBetween, { ...access, start, ...after, to, limit: ROWS_AT_ONCE })
     sessions.push(...sessionsOf(rows))

@@ -4,7 +4,7 @@ import { type KeptReads, keptReads } from './kept.ts'
 import { trainingHistory } from './training-queries.ts'
 import { sessionsBetween, type SessionStats } from './training.ts'
 
-/** All training sessions of an account that may be read, the oldest first: streaks and bests need every one of them each time. */
+/** All training sessions of an account that may be read, the oldest first; kept, because streaks and bests need every one of them. */
 export async function allTrainings(
   store: Store,
   { owner, start }: OwnerAccess,

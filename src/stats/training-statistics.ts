@@ -33,8 +33,8 @@ interface GradeStatistics {
 }
 
 /**
- * The statistics of sessions, the oldest first, by bucket and in total. With a kind, sessions that have a segment of it count, and all
- * that is summed comes from these segments alone.
+ * The statistics of sessions, the oldest first, by bucket and in total. With a kind, only sessions that have a segment of it count, and
+ * only these segments are summed.
  */
 export function trainingStatistics(
   sessions: readonly TrainingResults[],

@@ -14,14 +14,14 @@ export interface KindStats {
   /** How many of the graded segments were passed. */
   readonly gradedPassed: number
   readonly reps: number
-  /** Micrometres; null if no segment knows its distance. */
+  /** Micrometres; null if the distance of no segment is known. */
   readonly distance: number | null
   /** Seconds. */
   readonly duration: number
   readonly points: number
 }
 
-/** What is known of a training session without opening its record. */
+/** What the columns of a training session say, without its record. */
 export interface SessionStats {
   readonly id: number
   readonly at: number
@@ -252,7 +252,7 @@ function* computeTotalsByPeriod(sessions: readonly SessionStats[], periods: Peri
   return sums.map(period => period.totals())
 }
 
-/** This week so far, and the average of the four weeks before it; null if there are no sessions before this week. */
+/** This week so far, and the average of the four weeks before it; null if they have no sessions. */
 export interface Comparison {
   readonly current: Totals
   readonly before: Totals | null
@@ -287,9 +287,9 @@ export interface Filters {
 }
 
 /**
- * Sessions that fit; with a kind, those that have a segment of it, reduced to these segments. Without filters, and where the same
- * filter comes again, it is the same list, so that what was computed for it is used again. Other requests are handled while a long
- * list is filtered.
+ * The sessions that match; with a kind, those that have a segment of it, reduced to these segments. Without filters, and for the
+ * filters of the call before, the same list is returned, so that what was computed for it is used again. Other requests are handled
+ * while a long list is filtered.
  */
 export async function filtered(sessions: readonly SessionStats[], filters: Filters): Promise<readonly SessionStats[]> {
   const { kind, program, passed } = filters
@@ -335,8 +335,8 @@ export function ofKind({ at, passed, approximate, kinds }: TrainingResults, kind
 }
 
 /**
- * Of sessions in order, those from one instant to before another: the same list where the same ones are asked for again, so that
- * what was computed for it is used again.
+ * Of sessions in order, those from one instant to before another. For the same sessions the same list is returned, so that what was
+ * computed for it is used again.
  */
 export function sessionsBetween(
   sessions: readonly SessionStats[],

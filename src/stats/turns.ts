@@ -54,7 +54,7 @@ export async function inTurns<Results extends readonly unknown[]>(
 
 const TURN_MS = 5
 
-/** The result that is kept under a key, or else that of a computation, which is then kept as long as the key is. */
+/** The result that is kept for a key; if there is none, it is computed, and kept as long as the key exists. */
 export function* kept<Key extends object, Result>(
   results: WeakMap<Key, Result>,
   key: Key,

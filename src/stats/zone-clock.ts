@@ -35,7 +35,7 @@ const clocks = new Map<string, ZoneClock>()
 interface OffsetPeriod {
   readonly start: number
   readonly offset: number
-  /** The latest day that clocks showed before; a day that began does not end when they go back. */
+  /** The latest day that clocks showed before this period: when clocks go back over midnight, the day that had begun goes on. */
   readonly reached: number
 }
 
@@ -45,7 +45,7 @@ const BLOCK_MS = 2 ** 35
 /** No zone had a transition before. */
 const FIRST_BLOCK = Math.floor(Date.parse('1840-01-01T00:00:00Z') / BLOCK_MS)
 
-/** Days are searched from instants that are an offset away from them, which is less than a day. */
+/** A day is looked up at an instant that is off by the offset from UTC, which is less than a day. */
 const MARGIN_MS = 2 * DAY_MS
 
 function makeClock(zone: string): ZoneClock {
