@@ -121,7 +121,7 @@ export const settings = {
   ),
   oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'What pages call the issuer.', text),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
-  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days for which it is kept who read whose records.', count),
+  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days for which the log of who read whose records is kept.', count),
   metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on.', text),
   metricsPort: setting(
     'LOCKSTEP_METRICS_PORT',

@@ -163,7 +163,7 @@ test('each query of the Prometheus dashboard and each alert rule uses metrics an
 
 test('every path that the page gives to the integration of the hosted service is answered', async () => {
   const [, section = ''] = page.split('### The integration of the hosted service\n')
-  const [table = ''] = section.split('What does not fill')
+  const [table = ''] = section.split('What stays empty')
   const paths = Array.from(table.matchAll(/^\| `(\/api\/v1\/[^`]+)` \|/gm), ([, path = '']) => path)
   assert.ok(paths.length >= 7)
   for (const path of paths) assert.equal((await service.fetch(path, token)).status, 200, path)
