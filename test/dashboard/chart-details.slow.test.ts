@@ -10,7 +10,7 @@ import { startService, type TestService, unlimited } from '../support/service.ts
 
 const now = Math.floor(Date.now() / 1000) * 1000
 
-/** Three sessions in two days, for two years: more than are drawn one by one. The warm-up has one grade always. */
+/** Three sessions in two days, for two years: more than are drawn one by one. The warm-up always has the same grade. */
 function* history() {
   yield records.account(1, 'ann')
   const sessions = 1095
@@ -72,7 +72,7 @@ describe('charts of a dense history', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('a kind with one grade always has a sentence and no picture', async () => {
+  test('a kind that always has the same grade has a sentence and no chart', async () => {
     for (const range of ['4w', '1y']) {
       await open(`/training?range=${range}`)
       const summary = await page.locator('#grades-by-kind .summary').textContent()
@@ -81,7 +81,7 @@ describe('charts of a dense history', needsChromium, () => {
     }
   })
 
-  test('weeks tick on Mondays', async () => {
+  test('the axis of weeks has its ticks on Mondays', async () => {
     await open('/training?range=12w')
     const texts = await page.locator('#grades [data-mark="x-axis tick label"] text').allTextContents()
     assert.ok(texts.length > 4, texts.join())
@@ -109,7 +109,7 @@ describe('charts of a dense history', needsChromium, () => {
     assert.ok(Math.abs(label.y + label.height / 2 - line.y) < 20, 'and at its height')
   })
 
-  test('what is printed before Plot is loaded has the tables instead of empty boxes', async () => {
+  test('a page that is printed before Plot is loaded has tables instead of empty boxes', async () => {
     await using other = await openPage({ viewport: { width: 800, height: 600 } })
     await startSession(other.page, service.url, 'ann')
     await other.page.route('**/assets/plot.js*', () => {})

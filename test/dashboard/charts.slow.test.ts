@@ -128,7 +128,7 @@ describe('every chart in a browser', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('no script asks for sizes before the first paint, which would lay out the page twice', async () => {
+  test('no script measures the page before the first paint, which would lay it out twice', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width: 390, height: 844 } })
     const { page } = browser
@@ -144,7 +144,7 @@ describe('every chart in a browser', needsChromium, () => {
   })
 })
 
-/** Runs in the page, before its own scripts: notes what is asked for while the page is parsed. */
+/** Runs in the page, before its own scripts: records which measurements they make while the page is parsed. */
 function noteSizes() {
   const asked: string[] = []
   Object.assign(globalThis, { asked })

@@ -72,7 +72,7 @@ test('the export of everything needs a fresh sign-in, and leads back to its butt
   assert.equal((await it.ann.post('/confirm', { next: 'https://evil.example', confirm: PASSWORD })).to, '/')
 })
 
-test('a form that is sent after its session ended leads to its page once somebody has signed in, without what was entered', async () => {
+test('a form that is sent after its session ended leads, after the sign-in, to the page of the form, without what was entered', async () => {
   await using it = await signedIn()
   await it.ann.post('/signout')
   const next = '/settings/password/new'

@@ -26,19 +26,19 @@ describe('downloads of a long history', () => {
     return get(service.url + path, { headers: { Cookie: cookie } })
   }
 
-  test('a download is whole, however long its reader takes', async () => {
+  test('a download is complete, however slowly it is read', async () => {
     const request = download('/settings/export')
     // `response` is emitted with the response.
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     assert.equal(response.statusCode, 200)
-    // Not read for longer than a page may take: more than the system buffers is still to come.
+    // Nothing is read for longer than a page may take, although more is to come than the system buffers.
     await sleep(RESPONSE_TIMEOUT_MS + 1000)
     let last = ''
     for await (const part of response.setEncoding('utf8')) last = (last + String(part)).slice(-200)
     assert.match(last, /\n\{"kind":"end","data":\{"lines":22017\}\}\n$/)
   })
 
-  test('a download ends when its reader is gone', async () => {
+  test('a download ends when the client disconnects', async () => {
     const { store } = service
     const snapshot = store.snapshot.bind(store)
     let ended = 0

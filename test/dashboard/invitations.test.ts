@@ -27,7 +27,7 @@ test('an invited person chooses a password, is signed in, and signs in with it f
   assert.equal((await visitor(service.url).signIn('ann', CHOSEN)).status, 303)
 })
 
-test('opening an invitation, however often, uses nothing up; its form does, once', async () => {
+test('opening an invitation, however often, does not use it up; sending its form does', async () => {
   await using service = await startService(world)
   const path = await invite(service)
   for (let opened = 0; opened < 5; opened += 1) assert.equal((await visitor(service.url).get(path)).status, 200)
@@ -43,7 +43,7 @@ test('opening an invitation, however often, uses nothing up; its form does, once
   assert.equal((await visitor(service.url).signIn('ann', CHOSEN)).status, 303)
 })
 
-test('of many who send the form of one invitation at once, one is let in', async () => {
+test('of many people who send the form of one invitation at once, one is signed in', async () => {
   await using service = await startService(world)
   const path = await invite(service)
   const answers = await Promise.all(Array.from({ length: 5 }, () => visitor(service.url).post(path, chosen)))
@@ -53,7 +53,7 @@ test('of many who send the form of one invitation at once, one is let in', async
   )
 })
 
-test('a form that is refused uses nothing up, and says why', async () => {
+test('a form that is refused does not use the invitation up, and says why', async () => {
   await using service = await startService(world)
   const path = await invite(service)
   const ann = visitor(service.url)

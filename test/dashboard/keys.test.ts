@@ -36,7 +36,7 @@ test('a key is shown once, works at once, and is listed by its last four charact
   assert.match(list, /1 of 5 in use/)
 })
 
-test('a form that is not complete comes back with what was in it and why', async t => {
+test('a form that is not complete is shown again with what was entered and what is wrong', async t => {
   await using it = await signedIn()
   const cases: [fields: Record<string, string>, problem: RegExp][] = [
     [{ name: '  ' }, /Give the key a name/],
@@ -58,7 +58,7 @@ test('a form that is not complete comes back with what was in it and why', async
   assert.deepEqual(await it.service.store.db.selectFrom('token').selectAll().execute(), [])
 })
 
-test('expiry is a span, the end of a day in the zone of the account, or never', async () => {
+test('a key expires after a number of days, at the end of a day in the zone of the account, or never', async () => {
   await using it = await signedIn()
   await it.ann.post('/settings', { timeZone: 'Asia/Tokyo', units: 'metric' })
   const before = Date.now()
@@ -106,7 +106,7 @@ test('revoking names the key, says when it was last used, and takes effect at on
   assert.match((await it.ann.get('/keys')).text, /0 of 5 in use/)
 })
 
-test('a regenerated key has the name, scopes and length of life of the old one, which works for a day and is not counted', async () => {
+test('a regenerated key has the name, scopes and lifetime of the old one, which works for a day and is not counted', async () => {
   await using it = await signedIn()
   const old = KEY.exec((await it.create({ name: 'Kitchen' })).text)?.[0] ?? ''
   for (let index = 0; index < 4; index += 1) await it.create({ name: `Other ${index}`, expires: 'never' })

@@ -52,7 +52,7 @@ describe('a long history', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  test('more than 400 sessions are drawn by week: the median, and a band around it', async () => {
+  test('more than 400 sessions are drawn by week, as their median and a band around it', async () => {
     const { text } = await ann.get('/training?range=all')
     const [median, low, high] = ['median', 'low', 'high'].map(key => drawnValues(text, 'grades', key))
     assert.ok(median !== undefined && median.length > 35 && median.length < 39)
@@ -107,7 +107,7 @@ describe('a long history', () => {
     assert.deepEqual(JSON.parse(whole.text), body)
   })
 
-  test('pages are compressed, but not for other sites, and not where a form was sent', async () => {
+  test('pages are compressed, except for requests of other sites and in response to forms', async () => {
     const encodings = { 'Accept-Encoding': 'gzip, br' }
     const encodingOf = ({ headers }: Seen) => headers.get('Content-Encoding')
     const page = await ann.get('/training', encodings)

@@ -46,7 +46,7 @@ describe('lists of 2,000 programs and lock templates', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  test('they have pages, whose rows are each record once', async () => {
+  test('they have pages, which list each record once', async () => {
     for (const list of ['/programs', '/lock-templates']) {
       const seen = new Set<string>()
       for (let path: string | undefined = list; path !== undefined;) {
@@ -85,7 +85,7 @@ describe('lists of 2,000 programs and lock templates', () => {
     const [, label, rects = ''] = /<svg class="program-strip"[^>]*aria-label="([^"]*)">(.*?)<\/svg>/.exec(text) ?? []
     assert.equal(label, 'Warm-up 2\u00a0min, Training 1\u00a0min (2\u00a0×), Repetitions 40 repetitions')
     const widths = [...rects.matchAll(/ width="([\d.]+)"/g)].map(([, width]) => Number(width))
-    // 120 s, 60 s twice, and 40 repetitions like 3 s each, of a strip that is 200 wide.
+    // 120 s, 60 s twice, and 40 repetitions as long as 3 s each, on a strip that is 200 wide.
     assert.deepEqual(widths, [66.7, 33.3, 33.3, 66.7])
     assert.match(
       (await ann.get('/programs/9')).text,
@@ -108,7 +108,7 @@ describe('lists of 2,000 programs and lock templates', () => {
     }
   })
 
-  test('on a phone nothing of a row breaks, and no unit leaves its number', needsChromium, async () => {
+  test('on a phone no value in a row wraps, and no unit is separated from its number', needsChromium, async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
     await startSession(page, service.url, 'ann')

@@ -25,7 +25,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await service[Symbol.asyncDispose]()
   })
 
-  test('the time of the running lock goes on, and the card is drawn again when something changed', async () => {
+  test('the time of the running lock keeps counting, and the card is rendered again when something changed', async () => {
     const { db } = service.store
     await db.updateTable('lock_template').set({ is_time_displayed: 1 }).execute()
     const end = Date.now() + 5 * 86_400_000
@@ -89,7 +89,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.unroute('**/display')
     await page.getByRole('button', { name: 'Try again' }).click()
     const press = async (shown: Locator) => {
-      // Keys are heard when the scripts of a page have run.
+      // The key works once the scripts of a page have run.
       await page.waitForLoadState()
       await page.keyboard.press('d')
       await shown.waitFor()
@@ -115,14 +115,14 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.waitForLoadState()
     await page.locator('h1').click()
     await page.keyboard.press('d')
-    // Were the key heard, discreet mode would be on now: it is set before anything is sent.
+    // If the key worked, discreet mode would be on by now: it is set before anything is sent.
     assert.equal(await page.locator('.names-hidden').count(), 0)
     assert.doesNotMatch(await page.evaluate(() => document.cookie), /discreet/)
     await key.getByRole('button', { name: 'On' }).click()
     await page.locator('[aria-keyshortcuts=D]').waitFor()
   })
 
-  test('a lost connection and an ended session are said in place, and the form is kept', async () => {
+  test('a lost connection and an ended session are reported next to the form, which is kept', async () => {
     await page.goto(`${service.url}/settings`)
     await page.locator('input[name=displayName]').fill('Alexandra')
     await page.context().setOffline(true)
@@ -144,7 +144,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
   })
 
-  test('a dialog keeps what was entered where the connection is lost, the service fails or the session has ended', async () => {
+  test('a dialog keeps what was entered if the connection is lost, the service fails or the session has ended', async () => {
     await page.goto(`${service.url}/keys`)
     await page.getByRole('link', { name: 'Create key' }).click()
     const dialog = page.getByRole('dialog')
@@ -210,7 +210,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await focusedText(page), first)
   })
 
-  test('a choice by keyboard applies on Enter or when it is left, and the focus stays', async () => {
+  test('a choice by keyboard applies on Enter or when the field is left, and the focus stays', async () => {
     await page.goto(`${service.url}/training`)
     await page.locator('select[name=result]').focus()
     await page.keyboard.press('ArrowDown')

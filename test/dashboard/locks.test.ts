@@ -182,7 +182,7 @@ test('in discreet mode a lock template shows of its rules only the length', asyn
   assert.match((await rulesOn()) ?? '', /^\s*<li>The length [^<]*<\/li>\s*$/)
 })
 
-test('the export of everything is an archive of the own account, importable alone', async () => {
+test('the export of everything is an archive of the viewer’s account, which can be imported alone', async () => {
   await using it = await signedIn('ann')
   const { text, headers } = await it.viewer.get('/settings/export')
   assert.equal(headers.get('Content-Type'), 'application/x-ndjson')
@@ -244,7 +244,7 @@ const END = new RegExp(
   `${end.slice(0, 16)}|${Date.parse(end)}|${dateText({ timeZone: 'UTC' }, Date.parse(end))}|802801|data-until|\\bleft\\b|9\\sd 7\\sh`,
 )
 
-/** What a viewer sees who follows every link but those to other orders and times. The reference is the same for everybody. */
+/** All pages that a viewer reaches by links, except those to another order or period and to the reference, which is the same for everybody. */
 async function everyPage(viewer: Visitor): Promise<Map<string, string>> {
   const seen = new Map<string, string>()
   const paths = new Set(['/'])

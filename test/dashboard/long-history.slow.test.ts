@@ -5,7 +5,7 @@ import { fillLong, longPaths, serveLong } from '../support/long-history.ts'
 
 const MAX_MEGABYTES = 60
 
-/** How many requests of another account are answered meanwhile, at least, where all sessions are read. */
+/** How many requests of another account must be answered while all sessions are read. */
 const MIN_OTHERS = 30
 
 const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }

@@ -8,7 +8,7 @@ import { drawCharts } from '../support/pages.ts'
 import { distanceFrom } from '../support/pixels.ts'
 import type { TestService } from '../support/service.ts'
 
-/** Marks that look alike differ by less. */
+/** Marks that differ by less look alike. */
 const VISIBLE = 8
 
 describe('marks on screens and on paper', needsChromium, () => {
@@ -51,7 +51,7 @@ describe('marks on screens and on paper', needsChromium, () => {
   }
 })
 
-/** How much is drawn in the middle of each, compared with the card behind it. */
+/** How much the middle of each differs from the card behind it. */
 async function inkOf(page: Page, marks: readonly Locator[]): Promise<number[]> {
   const background = await page
     .locator('.card')

@@ -42,7 +42,7 @@ for (const theme of ['light', 'dark'] as const) {
       await check('linking')
       await page.getByRole('link', { name: 'Continue with Example ID' }).click()
       await signInThere(page, 'alex at home')
-      // The first time it asks whether to go on.
+      // The first time, the issuer asks for consent.
       await page.getByRole('button', { name: 'Continue' }).click()
       await page.waitForURL(`${url}/settings?saved=oidc`)
       await check('settings')
@@ -65,7 +65,7 @@ for (const theme of ['light', 'dark'] as const) {
       await dialog.getByRole('link', { name: 'Continue with Example ID' }).waitFor()
       await check('confirmation')
       await dialog.getByRole('link', { name: 'Continue with Example ID' }).click()
-      // It knows who it is, and asks all the same.
+      // The issuer knows who it is, and asks nevertheless.
       await signInThere(page, 'alex at home')
       await page.waitForURL(`${url}/confirm/continue`)
       await check('confirmed')
@@ -76,7 +76,7 @@ for (const theme of ['light', 'dark'] as const) {
       await page.getByRole('link', { name: 'Remove link' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Remove link' }).click()
       await page.waitForURL(`${url}/settings?saved=oidc`)
-      // The page that asks again is a 403, and pages of the issuer load what is not there.
+      // The page that asks for a confirmation is a 403, and pages of the issuer load files that do not exist.
       assert.deepEqual(
         browser.problems.filter(problem => !problem.startsWith('console: Failed to load')),
         [],

@@ -42,7 +42,7 @@ async function signedIn({ url }: TestService, username = 'ann') {
   return person
 }
 
-/** The address on a page that begins the way to the issuer. */
+/** The address on a page that starts the redirect to the issuer. */
 async function startOn(person: Visitor, path: string): Promise<string> {
   const { text } = await person.get(path)
   return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
@@ -112,7 +112,7 @@ test('a subject belongs to one account, and an account to one subject', async ()
   assert.equal((await links(service)).length, 1)
 })
 
-test('the way back works once, in the browser that left, and with what the issuer sent', async () => {
+test('the callback works once, in the browser that was redirected, and with the parameters that the issuer sent', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   const leave = async () => {
@@ -148,7 +148,7 @@ test('the way back works once, in the browser that left, and with what the issue
   assert.equal((await back(replay, address.href)).status, 403, 'the same address once more')
 })
 
-test('what was changed on the way to the issuer is noticed on the way back', async () => {
+test('a redirect to the issuer that was tampered with is refused in the callback', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   for (const what of ['nonce', 'code_challenge', 'state']) {
@@ -161,7 +161,7 @@ test('what was changed on the way to the issuer is noticed on the way back', asy
   }
 })
 
-test('a sign-in that took more than ten minutes begins again', async t => {
+test('a sign-in that takes more than ten minutes has to start again', async t => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   const person = visitor(service.url)
@@ -174,7 +174,7 @@ test('a sign-in that took more than ten minutes begins again', async t => {
   assert.match(seen.text, /took too long/)
 })
 
-test('what is declined at the issuer is no failed attempt, and guessed passwords do not hold up a sign-in there', async () => {
+test('a sign-in that is declined at the issuer is no failed attempt, and guessed passwords do not block a sign-in there', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   for (let index = 0; index < 10; index += 1) await visitor(service.url).signIn('ann', 'wrong password')
@@ -300,7 +300,7 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   assert.equal(again.status, 403)
 })
 
-test('a removed link lets nobody in, and its removal signs out every other browser', async () => {
+test('a removed link does not sign in, and its removal signs out every other browser', async () => {
   await using service = await oidcService()
   const ann = await signedIn(service)
   await link(ann, 'somebody')
@@ -326,7 +326,7 @@ test('linking needs a fresh sign-in, and begins only on a page that this browser
   assert.equal((await visitor(service.url).get('/settings/oidc/start')).to, '/signin')
 })
 
-test('a link from elsewhere accepts no invitation, and signs nobody in who is signed in already', async () => {
+test('a link on another site accepts no invitation, and does not sign in somebody else over an existing session', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   const path = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
@@ -349,7 +349,7 @@ test('a link is found and removed, whether or not the address of the issuer is s
   assert.equal((await ann.post('/settings/oidc/remove')).status, 422)
 })
 
-test('another process of the service completes what one began', async () => {
+test('another process of the service completes a sign-in that one began', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   await using second = await startService([], { ...issuer.settings, LOCKSTEP_PUBLIC_URL: service.url }, service)
@@ -395,7 +395,7 @@ for (const [what, answer] of [
   })
 }
 
-test('an issuer that goes away while somebody is there says so on the way back, and that is no failed attempt', async t => {
+test('if the issuer fails while somebody is there, the callback says so, and that is no failed attempt', async t => {
   const html = '<!doctype html><title>Maintenance</title>'
   const troubles: ((response: ServerResponse) => unknown)[] = [
     response => response.setHeader('Content-Type', 'text/html').end(html),
@@ -448,7 +448,7 @@ test('a service whose issuer is not set up completely does not start, and says w
   assert.match(stderr, /others can read/)
 })
 
-test('without an issuer in the settings there is nothing of it', async () => {
+test('without an issuer in the settings no page offers one, and its paths do not exist', async () => {
   await using service = await startService(world)
   await allowSignIn(service, 'ann')
   assert.doesNotMatch((await visitor(service.url).get('/signin')).text, /oidc/)

@@ -28,7 +28,7 @@ test('a page of a year of heavy use takes less processor time than reading the r
   await ann.signIn('ann')
   const lines = year.map(line => JSON.stringify(line))
   for (const path of paths) {
-    // In turns, and the best of each: other work on the machine makes single runs slower.
+    // In turns, and the best of each, because other work on the machine slows down single runs.
     const pages: number[] = []
     const readings: number[] = []
     for (let round = 0; round < 7; round += 1) {

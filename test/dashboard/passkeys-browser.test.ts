@@ -74,7 +74,7 @@ test(
       .first()
       .waitFor()
     assert.ok(await dialog.getByText('Kitchen').isVisible())
-    // The page that asks again is a 403.
+    // The page that asks for a confirmation is a 403.
     assert.deepEqual(
       browser.problems.filter(problem => !problem.includes('403')),
       [],

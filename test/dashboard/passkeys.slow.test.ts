@@ -17,37 +17,41 @@ async function addPasskey(page: Page, origin: string, name: string) {
   await page.waitForURL(/saved=passkeys/)
 }
 
-test('in a browser a passkey is added, signs in, and is removed; then it lets nobody in', needsChromium, async () => {
-  await using service = await sampleService()
-  const origin = service.url.replace('127.0.0.1', 'localhost')
-  await using browser = await openPage()
-  const { page } = browser
-  const device = await addAuthenticator(page)
-  await signIn(page, origin)
-  await addPasskey(page, origin, 'Laptop')
-  assert.ok(await page.getByText('Laptop').isVisible())
+test(
+  'in a browser a passkey is added, signs in, and is removed; then it does not sign in any more',
+  needsChromium,
+  async () => {
+    await using service = await sampleService()
+    const origin = service.url.replace('127.0.0.1', 'localhost')
+    await using browser = await openPage()
+    const { page } = browser
+    const device = await addAuthenticator(page)
+    await signIn(page, origin)
+    await addPasskey(page, origin, 'Laptop')
+    assert.ok(await page.getByText('Laptop').isVisible())
 
-  await page.getByRole('link', { name: 'Add a passkey' }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'Add passkey' }).click()
-  await dialog.getByText('already has a passkey for this account').waitFor()
-  assert.equal(await device.credentials(), 1)
+    await page.getByRole('link', { name: 'Add a passkey' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Add passkey' }).click()
+    await dialog.getByText('already has a passkey for this account').waitFor()
+    assert.equal(await device.credentials(), 1)
 
-  await page.context().clearCookies()
-  await page.goto(`${origin}/signin`)
-  await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await page.waitForURL(`${origin}/`)
+    await page.context().clearCookies()
+    await page.goto(`${origin}/signin`)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.waitForURL(`${origin}/`)
 
-  await page.goto(`${origin}/settings`)
-  await page.getByRole('link', { name: 'Remove Laptop' }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Remove passkey' }).click()
-  await page.waitForURL(/saved=passkeys/)
-  await page.context().clearCookies()
-  await page.goto(`${origin}/signin`)
-  await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await page.getByText('The passkey was not accepted').waitFor()
-  await signIn(page, origin)
-})
+    await page.goto(`${origin}/settings`)
+    await page.getByRole('link', { name: 'Remove Laptop' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove passkey' }).click()
+    await page.waitForURL(/saved=passkeys/)
+    await page.context().clearCookies()
+    await page.goto(`${origin}/signin`)
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.getByText('The passkey was not accepted').waitFor()
+    await signIn(page, origin)
+  },
+)
 
 test(
   'what is refused leaves no passkey on the device, and what got lost on the way is replaced',

@@ -149,7 +149,7 @@ test('an answer for another site, another challenge, or without verifying the us
   assert.equal((await signInWith(device, service, { counter: 91 })).seen.status, 303)
 })
 
-test('what is no answer of a browser is refused', async () => {
+test('anything but an answer of a browser is refused', async () => {
   await using service = await passkeyService()
   for (const answer of ['', '{', 'null', '[]', '{"id":7}', '{"id":"x"}', '{"id":"__proto__","rawId":"__proto__"}']) {
     const person = visitor(service.origin)
@@ -181,7 +181,7 @@ test('a passkey is not added for another site, another challenge, twice, or with
   assert.match(again.text, /registered already/)
 })
 
-test('what would be refused is refused before the device makes a passkey', async () => {
+test('a passkey that would be refused is refused before the device makes it', async () => {
   await using service = await passkeyService()
   const secret = await createInvitation(service.store, 2, Date.now())
   const ann = await service.signedIn('ann')
@@ -220,7 +220,7 @@ test('a device knows an account by the same handle at every try, and another acc
   assert.equal(Buffer.from(first, 'base64url').length, 32)
 })
 
-test('a removed passkey lets nobody in, and its removal signs out every other browser', async () => {
+test('a removed passkey does not sign in, and its removal signs out every other browser', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
   const device = await register(ann, service)
@@ -276,7 +276,7 @@ test('what needs a fresh sign-in is confirmed with a passkey, in place and with 
   }
 })
 
-test('an account drops its password once it has two passkeys, and keeps one way to sign in', async () => {
+test('an account with two passkeys can remove its password, and always keeps one way to sign in', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
   assert.doesNotMatch((await ann.get('/settings')).text, /Remove password/)
@@ -380,7 +380,7 @@ test('another process of the service accepts the answer to a challenge', async (
   assert.equal((await person.post('/signin/passkey', { answer: replayed })).status, 403)
 })
 
-test('wrong passkeys are limited by address, and neither hold up passwords nor a browser in which somebody signed in', async () => {
+test('wrong passkeys are limited by address, and block neither passwords nor a browser in which somebody signed in', async () => {
   await using service = await passkeyService()
   const known = await service.signedIn('ann')
   const device = await register(known, service)
@@ -396,7 +396,7 @@ test('wrong passkeys are limited by address, and neither hold up passwords nor a
   assert.equal((await known.post('/signin/passkey', { answer })).status, 303)
 })
 
-test('whoever guesses a password does not keep the owner of a passkey out', async () => {
+test('somebody who guesses passwords does not lock out the owner of a passkey', async () => {
   await using service = await passkeyService()
   const known = await service.signedIn('ann')
   const device = await register(known, service)
@@ -412,7 +412,7 @@ test('whoever guesses a password does not keep the owner of a passkey out', asyn
   assert.equal((await known.post('/confirm', { next: '/keys', 'confirm-passkey': answer })).to, '/keys')
 })
 
-test('browsers stop being known when the others are signed out and when a way to sign in is removed, except this one', async () => {
+test('signing out the others and removing a way to sign in make an account forget all browsers but this one', async () => {
   await using service = await passkeyService()
   const own = await service.signedIn('ann')
   const device = await register(own, service)
@@ -437,7 +437,7 @@ test('browsers stop being known when the others are signed out and when a way to
   assert.deepEqual([await isKnown(own), await isKnown(again)], [true, false])
 })
 
-test('where browsers have no passkeys the pages say so, and the other ways work', async () => {
+test('where browsers do not allow passkeys the pages say so, and the other ways work', async () => {
   await using service = await startService(world, {
     LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8',
     LOCKSTEP_INSECURE_HTTP: '1',
@@ -475,7 +475,7 @@ test('a passkey that was made at another address says where it works, and does n
   assert.doesNotMatch(stuck, /data-passkey|type="password"/)
 })
 
-test('what the store has of passkeys goes with the account', async () => {
+test('deleting an account deletes its passkeys', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
   await register(ann, service)

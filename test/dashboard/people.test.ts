@@ -113,7 +113,7 @@ test('access that is given works, can only be narrowed, and ends', async () => {
   assert.equal(await it.status('ben'), 200, 'its owner gives it again')
 })
 
-test('a form that is not complete comes back with what was in it and why', async () => {
+test('a form that is not complete is shown again with what was entered and what is wrong', async () => {
   await using it = await signedIn()
   const cases: [fields: [string, string][], problem: RegExp][] = [
     [
@@ -157,7 +157,7 @@ test('a form that is not complete comes back with what was in it and why', async
   assert.equal(await it.status('cas'), 404)
 })
 
-test('People says that something was done only where it was', async () => {
+test('People reports a change only if it was made', async () => {
   await using it = await signedIn()
   assert.match((await it.ann.get('/people?done=ended')).text, /<p class="note" role="status">The access ends/)
   for (const done of ['', 'constructor', 'toString', '__proto__']) {
@@ -262,7 +262,7 @@ test('an owner is shown the account that was given access by name once it has re
   assert.deepEqual(await seen(), { given: [known, [3, 'cas'], [null, 'quinby']], users: [1, 2, 3], user: 200 })
 })
 
-test('the name of an account that is removed before it has read stays as that of nobody does, and gives nothing', async () => {
+test('the name of an account that is removed before it has read stays, like a name without an account, and gives no access', async () => {
   await using it = await signedIn()
   const { store } = it.service
   const names = async () =>
@@ -278,12 +278,12 @@ test('the name of an account that is removed before it has read stays as that of
   await addAccount(store, { username: 'cas', tier: 'ultra' })
   assert.equal(await it.status('cas'), 404)
   assert.deepEqual(await names(), before)
-  // Ben's access was not given by name, so Ann knows that the account was there.
+  // Ben's access was not given by name, so Ann knows that there was such an account.
   await removeAccount(store, 2, Date.now())
   assert.deepEqual(await names(), before.slice(1))
 })
 
-test('since when a name has access is the same with and without an account, also when it is given again', async () => {
+test('the day since which a name has access is the same with and without an account, also when it is given again', async () => {
   await using it = await signedIn()
   const { store } = it.service
   const terms = { areas: ['dtt'], recordsFrom: null } as const
@@ -357,7 +357,7 @@ test('access is given to a hundred names at most, whether or not they have an ac
   assert.equal((await give(it, 'cas')).status, 303)
 })
 
-test('the address of somebody else’s access leads nowhere', async () => {
+test('access that somebody else gave is not found by its address', async () => {
   await using it = await signedIn()
   await allowSignIn(it.service, 'cas')
   const cas = visitor(it.service.url)

@@ -35,7 +35,7 @@ const NOTICE = /The primary database cannot be reached\. This page is from a rep
 const REFUSED = /The primary database cannot be reached\. Nothing was changed/
 const READABLE = /until then, people who are signed in can read pages from a replica/
 
-testOnPostgres('pages come from a replica while the primary is away, and forms say why they wait', async () => {
+testOnPostgres('pages come from a replica while the primary is down, and forms say why they wait', async () => {
   const { primary, replica } = await everything()
   const settings = { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '600' }
   await using service = await serve(primary.url, { settings })
@@ -67,7 +67,7 @@ testOnPostgres('pages come from a replica while the primary is away, and forms s
   }
   assert.equal((await ann.get('/training/404')).status, 404)
 
-  // What was ended before stays so.
+  // Access that was ended before stays ended.
   assert.match((await ben.get('/training')).text, /Showing ann’s records/)
   assert.match((await cas.get('/training')).text, /Your access to these records has ended/)
   assert.deepEqual([(await left.get('/')).status, (await left.get('/')).to], [303, '/signin'])
@@ -78,7 +78,7 @@ testOnPostgres('pages come from a replica while the primary is away, and forms s
   assert.doesNotMatch((await visitor(service.url).get('/signin')).text, /<form/)
   const asked = await ann.post('/keys', {}, { Accept: '*/*' })
   assert.deepEqual([asked.status, JSON.parse(asked.text).code], [503, 'unavailable'])
-  // What only this browser keeps can be changed.
+  // Settings that only this browser keeps can be changed.
   assert.equal((await ann.post('/display', { theme: 'dark' })).status, 303)
   assert.equal(ann.cookies.get('theme'), 'dark')
 
@@ -90,7 +90,7 @@ testOnPostgres('pages come from a replica while the primary is away, and forms s
   assert.match((await ann.get('/settings')).text, /Kept/)
   assert.equal((await visitor(service.url).signIn('ann')).status, 303)
   assert.equal((await ann.post('/signout')).to, '/signin')
-  // What was read meanwhile is written later.
+  // Reads of that time are logged later.
   service.process.kill('SIGTERM')
   await service.ended
   const reads = await inStore(primary, store => Array.fromAsync(allReads(store, 1)))
@@ -246,7 +246,7 @@ async function inStore<Result>(server: PostgresServer, work: (store: Store) => P
   }
 }
 
-/** Waits until the service has asked the primary how far it is, after what was written. */
+/** Waits until the service has read the log position of the primary after the last write. */
 async function noticed(primary: PostgresServer) {
   const [{ now } = {}] = await runSql(primary.url, 'select clock_timestamp()::text as now')
   await until(async () => {

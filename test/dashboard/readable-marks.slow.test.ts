@@ -42,7 +42,7 @@ describe('marks on screens', needsChromium, () => {
       return { color, backgroundColor, forcedColorAdjust }
     })
     assert.notEqual(looks.color, looks.backgroundColor)
-    // Otherwise its text is on a plate of the colour of the page.
+    // Otherwise the browser draws a backplate in the page colour behind its text.
     assert.equal(looks.forcedColorAdjust, 'none')
   })
 

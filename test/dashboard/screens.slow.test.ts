@@ -71,7 +71,7 @@ describe('on any screen and on paper', needsChromium, () => {
       })
       assert.deepEqual(hidden, [], path)
       const cut = await page.locator('.calendar .months').evaluate(row => {
-        // A name may reach into the space of three pixels between two weeks.
+        // A name may extend into the three pixels between two weeks.
         const start = row.firstElementChild?.getBoundingClientRect().right ?? 0
         return [...row.querySelectorAll('span')]
           .filter(
@@ -100,7 +100,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(lines, 1)
   })
 
-  test('paper has every chart and light colours, and no filters', async () => {
+  test('printed pages have every chart and light colours, and no filters', async () => {
     await using browser = await openPage({ viewport: { width: 800, height: 600 }, colorScheme: 'dark' })
     const { page } = browser
     await startSession(page, service.url)
@@ -147,7 +147,7 @@ describe('on any screen and on paper', needsChromium, () => {
     }
   })
 
-  test('paper says which time and filters it shows and of when the records are, and has no links to what it lacks', async () => {
+  test('printed pages say which period and filters they show and as of when the records are, and have no links to what they lack', async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
     await startSession(page, service.url)
@@ -165,7 +165,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(await page.getByText('Table above').isVisible(), false)
   })
 
-  test('paper has the names of days and months at the calendar, also where it was scrolled', async () => {
+  test('printed calendars have the names of days and months, also if they were scrolled', async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
     await startSession(page, service.url)
@@ -177,7 +177,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.deepEqual(positions, ['static'])
   })
 
-  test('on the narrowest phone no value of a tile and no record takes another line', async () => {
+  test('on the narrowest phone no value of a tile wraps, and no record takes a third line', async () => {
     await using browser = await openPage({ viewport: { width: 320, height: 700 } })
     const { page } = browser
     await startSession(page, service.url)
@@ -227,7 +227,7 @@ describe('on any screen and on paper', needsChromium, () => {
     }
   })
 
-  test('with letters twice as large on a phone, words stay whole, and each choice and section can be reached', async () => {
+  test('with text twice as large on a phone, words stay whole, and each choice and section can be reached', async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
     await page.addInitScript(() =>
@@ -314,7 +314,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(new Set(looks).size, 3, looks.join(', '))
   })
 
-  test('in forced colours lines, marks and the present section differ by more than their colour', async () => {
+  test('in forced colours lines, marks and the current section differ by more than their colour', async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 }, forcedColors: 'active' })
     const { page } = browser
     await startSession(page, service.url)

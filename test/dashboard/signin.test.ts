@@ -91,7 +91,7 @@ test('a wrong name and a wrong password get the same response', async () => {
   assert.equal(wrongName.text.replace('nobody', 'ann'), wrongPassword.text)
 })
 
-test('a name that nobody has, and one without a password, take the same work to check as a wrong password', async t => {
+test('checking an unknown name, or one without a password, takes the same work as checking a wrong password', async t => {
   await using service = await withAnn()
   const names = ['ann', 'nobody', 'ben']
   // The first check also makes a hash to compare with.
@@ -130,7 +130,7 @@ test('wrong passwords from elsewhere do not lock out a browser in which somebody
   }
   assert.equal((await visitor(service.url).signIn('ann')).status, 429)
   assert.equal((await ann.signIn('ann')).to, '/')
-  // Nor one in which somebody is signed in and is asked again.
+  // Nor one in which somebody is signed in and has to confirm who they are.
   const guess = { current: 'wrong password', next: 'a'.repeat(12), again: 'a'.repeat(12) }
   assert.match((await ann.post('/settings/password', guess)).text, /The password is wrong/)
   // It has its own limit.
@@ -149,7 +149,7 @@ test('after ten wrong passwords an address is locked for all names', async () =>
   assert.equal((await visitor(service.url).signIn('ann')).status, 429)
 })
 
-test('attempts that are being checked count, too', async () => {
+test('attempts count while they are still being checked', async () => {
   await using service = await withAnn()
   const all = await Promise.all(Array.from({ length: 15 }, () => visitor(service.url).signIn('ann', 'wrong password')))
   assert.equal(all.filter(({ status }) => status === 403).length, 10)
@@ -293,7 +293,7 @@ test('a matching Origin is enough if browsers send nothing else', async () => {
   }
 })
 
-test('a form that is too large or of another type is refused by name', async () => {
+test('a form that is too large or of another type is refused with a message that says so', async () => {
   await using service = await withAnn()
   const post = async (body: string, type: string) => {
     const response = await fetch(`${service.url}/signin`, {

@@ -110,7 +110,7 @@ test('the overview has the last session, its grade rounded half up, and the pass
   assert.match(text, /Program 9 Not passed 70 % 100 reps · ≈ 50 m/)
 })
 
-test('without sessions the page shows no 0 %, but what it will show and how to import it', async () => {
+test('without sessions the page does not show 0 %, but says what it will show and how to import records', async () => {
   await using ann = await open([records.account(1, 'ann')])
   for (const path of ['/', '/training', '/training?range=all', '/programs']) {
     const text = await ann.page(path)
@@ -366,7 +366,7 @@ test('the week on the overview is the one of the status and of the statistics', 
   assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
 })
 
-test('kinds with the same figure are named together', () => {
+test('kinds with the same grade are named together', () => {
   const kinds = [
     { kind: 'warmup', passed: 10, total: 10, grade: 100, constantGrade: 100 },
     { kind: 'training', passed: 44, total: 46, grade: 70, constantGrade: null },
@@ -382,7 +382,7 @@ test('kinds with the same figure are named together', () => {
   assert.equal(plain(rateSummary(viewer, kinds)), 'Training and Endurance were passed least often: 96 % each.')
 })
 
-test('percentages differ by points', async () => {
+test('the difference of two percentages is given in points', async () => {
   await using service = await sampleService(unlimited)
   const alex = visitor(service.url)
   await alex.signIn('alex')
@@ -394,7 +394,7 @@ test('percentages differ by points', async () => {
   for (const note of notes) assert.match(note, /^(?:the same|[+−]1\u00a0point|[+−]\d+\u00a0points)$/)
 })
 
-test('the page that a figure links to has the same figure', async () => {
+test('the page that a number links to shows the same number', async () => {
   await using service = await sampleService(unlimited)
   const alex = visitor(service.url)
   await alex.signIn('alex')

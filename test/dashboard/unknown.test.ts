@@ -73,7 +73,7 @@ describe('pages say no more than is known', () => {
     assert.match(lines.find(line => line.includes('Planned,')) ?? '', /,259\d{3},0,0$/)
   })
 
-  test('no page that shows these records says 0 of what is not known', async () => {
+  test('no page that shows these records shows 0 for what is not known', async () => {
     await isKnownUpTo(now)
     const paths = [
       '/',
@@ -112,7 +112,7 @@ describe('pages say no more than is known', () => {
     for (const path of ['/', '/locks']) assert.match((await ann.get(path)).text, ticks, path)
   })
 
-  test('a page that is filtered by a kind shows that kind alone, and says so of results', async () => {
+  test('a page that is filtered by a kind shows that kind alone, and says that results are of whole sessions', async () => {
     const { text } = await ann.get('/training?range=all&kind=endurance')
     assert.match(text, /are of segments of the kind Endurance only\. Results are of whole sessions\./)
     assert.deepEqual(drawnValues(text, 'grades', 'grade'), [45, 45, 45, 45])

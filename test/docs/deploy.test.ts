@@ -134,7 +134,7 @@ interface ComposeService {
 }
 
 for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
-  test(`${file} names files, volumes, services, settings and commands that there are`, async () => {
+  test(`${file} names only files, volumes, services, settings and commands that exist`, async () => {
     const { services, volumes } = parse(read(file), { merge: true, strict: true }) as Compose
     for (const [name, service] of Object.entries(services)) {
       for (const variable of Object.keys(service.environment ?? {})) {

@@ -68,7 +68,7 @@ test('the client is served as files that a project may keep, with their types', 
   }
 })
 
-test('a project with only these two files compiles against the API, and what is wrong does not compile', async () => {
+test('a project with only these two files compiles against the API, and wrong calls do not compile', async () => {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const flags = ['--target', 'es2022', '--module', 'nodenext', '--strict', '--types', '', '--outDir', 'out']
   const { stdout } = await run(process.execPath, [tsc, ...flags, 'weeks.ts', 'mistakes.ts', 'process.d.ts'], {

@@ -45,7 +45,7 @@ const python = ['python3', '/usr/bin/python3'].find(
 const needsJinja = { skip: python === undefined && 'missing: python3-jinja2' }
 
 let service: TestService
-/** The answers of a real server, by the state that the package shall show. */
+/** Responses of a real server, by the state that the package must show for them. */
 const answers = new Map<string, string>()
 
 before(async () => {

@@ -45,7 +45,7 @@ describe('the reference', () => {
     for (const code of Object.keys(errors)) assert.ok(pages.get('/docs')?.includes(`id="error-${code}"`), code)
   })
 
-  test('no link of the reference leads nowhere', async () => {
+  test('every link of the reference has a target', async () => {
     const found = new Map<string, string>()
     for (const path of referencePaths) {
       const { text } = await get(service, path)
@@ -61,7 +61,7 @@ describe('the reference', () => {
     }
   })
 
-  test('its curl lines call this service, or the public address', async () => {
+  test('its curl commands call this service, or the public address', async () => {
     const token = await service.token('ann')
     let calls = 0
     for (const path of referencePaths) {
@@ -110,7 +110,7 @@ describe('the reference', () => {
     assert.deepEqual([status, headers.get('Content-Type')], [200, 'text/css; charset=utf-8'])
   })
 
-  test('it is read and left without script', needsChromium, async () => {
+  test('its links work without scripts', needsChromium, async () => {
     await using browser = await openPage({ javaScriptEnabled: false })
     const { page } = browser
     await page.goto(`${service.url}/docs`)

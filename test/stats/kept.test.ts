@@ -5,7 +5,7 @@ import { account } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
-test('what requests read at the same time is read once for all of them, and again after a failure', async () => {
+test('a value that several requests need at the same time is read once for all of them, and again after a failure', async () => {
   await using service = await startService([account(1, 'ann')])
   const gate = Promise.withResolvers<void>()
   let reads = 0
@@ -24,7 +24,7 @@ test('what requests read at the same time is read once for all of them, and agai
 
   const answers = Promise.all([1, 2, 3].map(value => ask('sum', () => gate.promise.then(() => value))))
   await until(async () => reads >= 3)
-  // The others have had the time to come as far.
+  // By now the others have reached this point, too.
   for (const name of ['one', 'two', 'three']) await ask(name, () => Promise.resolve(0))
   gate.resolve()
   const [first, ...others] = await answers

@@ -22,7 +22,7 @@ test('20,000 sessions by week over seven years take less than twice the processo
     )
     assert.ok(total.sessions > 19_900)
   }
-  // In turns, and the best of each: other work on the machine makes single runs slower.
+  // In turns, and the best of each, because other work on the machine slows down single runs.
   const times = Array.from({ length: 30 }, () => [
     processorTime(computeStatistics),
     processorTime(() => void JSON.parse(text)),

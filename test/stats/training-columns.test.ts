@@ -71,7 +71,7 @@ test('training sessions in columns have the values of their rows', () => {
           }),
         }),
       )
-      // JSON has one zero.
+      // JSON has no negative zero.
       assert.deepEqual(found, JSON.parse(JSON.stringify(expected)))
     }),
   )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { forEachInParts, inTurns, type Parts } from '../../src/stats/turns.ts'
 
-test('others have a turn between computations that take long', async () => {
+test('other requests are handled between long computations', async () => {
   using others = new Others()
   const seen = await inTurns(
     () => {
@@ -15,7 +15,7 @@ test('others have a turn between computations that take long', async () => {
   assert.deepEqual(seen, [0, 1])
 })
 
-test('others have a turn between the parts of a long computation, which has the result of all parts', async () => {
+test('other requests are handled between the parts of a long computation, and its result is that of all parts', async () => {
   using others = new Others()
   const numbers = Array.from({ length: 1000 }, (_, index) => index)
   const handled: number[] = []
@@ -31,7 +31,7 @@ test('others have a turn between the parts of a long computation, which has the 
   assert.ok(others.turns >= 2, `${others.turns} turns`)
 })
 
-/** Counts the turns that others have. */
+/** Counts the turns of the event loop that other requests get. */
 class Others {
   turns = 0
   #next = setImmediate(() => this.#count())
@@ -46,7 +46,7 @@ class Others {
   }
 }
 
-/** Longer than computations may take before others have a turn. */
+/** Longer than computations may take before other requests are handled. */
 function takeLong() {
   const start = performance.now()
   while (performance.now() - start < 20);

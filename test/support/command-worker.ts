@@ -39,7 +39,7 @@ async function run({ args, cwd, env, input }: Order): Promise<Ended> {
   try {
     await runCommand(args)
   } catch (error) {
-    // Node prints what nobody catches, and exits with 1.
+    // Node prints an uncaught error, and exits with 1.
     stderr.stream.write(`${inspect(error)}\n`)
     process.exitCode = 1
   }

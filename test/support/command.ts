@@ -15,7 +15,7 @@ export type { Ended } from './command-worker.ts'
 
 export const launcher = join(import.meta.dirname, '../../lockstep')
 
-/** Hundreds of starts compile the same files: a third of the time of each is saved by keeping what was compiled. */
+/** Hundreds of starts compile the same files; keeping the compiled code saves a third of the time of each. */
 const compiled = join(import.meta.dirname, '../../node_modules/.cache/lockstep-tests')
 
 export interface RunOptions {

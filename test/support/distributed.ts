@@ -22,7 +22,7 @@ export const copied = [...docs.matchAll(/create_reference_table\('(\w+)'/g)].map
 const [, staying = ''] = /reference tables:[^.]*\.([^.]*) stay tables of the\s+coordinator/.exec(docs) ?? []
 export const local = [...staying.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
-/** Imports records into an empty store in every mode, also such that get another owner, and checks what is stored. */
+/** Imports records into an empty store in every mode, including records that change their owner, and checks what is stored. */
 export async function importInEveryMode(store: Store) {
   await importArchive(store, archiveOf(records))
   const again = await importArchive(store, archiveOf(records))

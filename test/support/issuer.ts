@@ -46,7 +46,7 @@ async function ended(child: ChildProcess) {
   await once(child, 'exit')
 }
 
-/** A browser at the issuer: its cookies stay from one visit to the next. */
+/** A browser at the issuer, which keeps its cookies from one visit to the next. */
 export interface IssuerVisitor {
   /** Signs in as somebody, unless the issuer knows who it is. Returns the address at the service that it leads back to. */
   follow(address: string, login: string): Promise<string>

@@ -35,8 +35,8 @@ export const lists = [
 const records = ['/api/v1/dtt/sessions/2', '/api/v1/dtt/sessions/latest', '/api/v1/lkbx/templates/3']
 
 /**
- * Reads lists and records while another process changes them in random ways; what is told apart by validators must be what
- * differs, and what is sent what a service that keeps nothing sends.
+ * Reads lists and records while another process changes them in random ways. A validator must never stand for two different responses,
+ * a 304 must mean that nothing changed, and every response must equal that of a service without a cache.
  */
 export async function checkValidators(numRuns: number) {
   await using service = await startService([], unlimited)
@@ -83,7 +83,7 @@ export async function checkValidators(numRuns: number) {
             assert.equal(answer?.status === 304 ? earlier?.text : answer?.text, now?.text, `${path} after ${change.do}`)
           }
           for (const path of [...lists, ...records]) {
-            // Each knows within a second who has access.
+            // Each service learns within a second who has access.
             await until(async () =>
               isDeepStrictEqual(shown(await service.fetch(path, token)), shown(await other.fetch(path, token))),
             )
@@ -165,7 +165,7 @@ async function failToImport(store: TestService['store']) {
   })
 }
 
-/** What each validator named, for all readers. */
+/** The response that each validator stood for, whoever read it. */
 export class Seen {
   readonly #texts = new Map<string, string>()
 
@@ -178,7 +178,7 @@ export class Seen {
       assert.equal(known?.slice(known.lastIndexOf('\n')), `\n${link}`, `${path}: a 304 has the links of its 200`)
     } else {
       const shown = `${answer.text}\n${link}`
-      assert.equal(known ?? shown, shown, `${path}: ${etag} names two answers`)
+      assert.equal(known ?? shown, shown, `${path}: ${etag} stands for two responses`)
       this.#texts.set(etag, shown)
     }
   }

@@ -49,7 +49,7 @@ export interface LongService extends AsyncDisposable {
   visit(path: string): Promise<LongVisit>
 }
 
-/** What a request took, and what others noticed of it. */
+/** What a request took, and how it affected other requests. */
 export interface LongVisit {
   readonly status: number
   /** The memory of the service before it, and its peak, in megabytes. */

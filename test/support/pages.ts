@@ -148,7 +148,7 @@ export function testPaper(paths: readonly string[]) {
 
 /** Registers the test that pages hold where the font of the browser is twice as large. */
 export function testLargeText(width: number, paths: readonly string[]) {
-  test(`no text overlaps another one, and no page scrolls sideways, with letters twice as large: ${width} pixels wide`, async () => {
+  test(`no text overlaps another one, and no page scrolls sideways, with text twice as large: ${width} pixels wide`, async () => {
     await using service = await sampleService()
     await using browser = await openPage({ viewport: { width, height: 1000 } })
     const { page } = browser

@@ -26,8 +26,8 @@ export interface PowerCut extends Disposable {
 }
 
 /**
- * Which names a disk may have: as they were when their folder was synced, or as they are, because a rename or a removal may
- * reach it earlier.
+ * Which names the disk may have: those from when their folder was last synced, or the present ones, because a rename or a removal may
+ * reach the disk before the folder is synced.
  */
 export type Names = 'synced' | 'current'
 

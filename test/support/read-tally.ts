@@ -39,7 +39,7 @@ const lines = owners.flatMap(id => [
   trainingSession(id, id, { settings_id: id }),
 ])
 
-/** The part of a read that the log has, but its hour and count. */
+/** What the log has of a read, except its hour and count. */
 type Counted = readonly [owner: number, area: Area, kind: 'list' | 'record' | 'statistics' | 'export']
 
 interface Reader {

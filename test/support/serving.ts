@@ -71,7 +71,7 @@ export function ask(url: string, token?: string, agent: Agent | false = false): 
   })
 }
 
-/** The pause before the next request of a client: short enough to meet every change, long enough to leave the service some time. */
+/** The pause before the next request of a client: short enough to notice every change, long enough to leave the service some time. */
 const PAUSE_MS = 10
 
 /** Clients that send requests one after another until they are stopped. */

@@ -97,7 +97,7 @@ export function transitionsOf(zone: string, years: readonly [first: number, last
   return found
 }
 
-/** A range of days around an instant, and which of the days each of its minutes lies in, told by the clock on the wall. */
+/** A range of days around an instant, and the day of each of its minutes, by the local time. */
 function minutesAround(at: number, days: number, zone: string) {
   const clock = zoneClock(zone)
   const middle = clock.dayOf(at)
@@ -106,7 +106,7 @@ function minutesAround(at: number, days: number, zone: string) {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' })
   const minutes: { readonly at: number; readonly day: number }[] = []
   let latest = -Infinity
-  // A little more than the range, so that what lies beside it is seen, too.
+  // A little more than the range, to include what lies outside it.
   for (let minute = (buckets[0]?.start ?? 0) - HOUR; minute < (buckets.at(-1)?.end ?? 0) + HOUR; minute += MINUTE) {
     // A day that has begun does not end when clocks go back.
     latest = Math.max(latest, dayOf(format.format(minute)))

@@ -133,7 +133,7 @@ function checkNothingTold(text: string, { ids, hidden }: RandomRecords, isOwner:
   assert.ok(Buffer.byteLength(text) <= 900)
 }
 
-/** Checks what the owner and a partner are told of as many stores. */
+/** Checks the statuses that the owner and a partner get from this number of stores. */
 export async function checkRandomStores(count: number, seed: number) {
   const random = seeded(seed)
   // An import takes about as long for many owners as for one.
@@ -156,7 +156,7 @@ export async function checkRandomStores(count: number, seed: number) {
     )
     for (const [index, records] of stores.entries()) {
       const [owner, partner] = tokens[index] ?? []
-      // With the seconds it holds all that it holds without them.
+      // With the seconds, it has everything that it has without them.
       for (const query of index % 10 === 0 ? ['relative=seconds', ''] : ['relative=seconds']) {
         const own = await service.fetch(`/api/v1/status?${query}`, owner)
         assert.equal(own.status, 200)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compileLibrary } from './preload.ts'
 import { until } from './waiting.ts'
 
-/** Stops every sync of the disk by a process while it is closed, as a disk does that is slow without end. */
+/** While it is closed, every sync of the disk by a process blocks, as on a disk that never responds. */
 export interface SyncGate {
   /** The settings of the process. */
   readonly env: Readonly<Record<string, string>>

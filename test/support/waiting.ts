@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits for something that is certain to come, on a slow machine late; fails when it does not come at all. */
+/** Waits for something that must happen, however slow the machine is; fails if it does not happen within a long time. */
 export function until(holds: () => Promise<boolean>): Promise<void> {
   return within(60_000, holds)
 }
 
-/** Waits for something that is promised within a time: what is asked after that time must find it. */
+/** Waits for something that is promised within a time: a check that starts after that time must succeed. */
 export async function within(milliseconds: number, holds: () => Promise<boolean>) {
   const start = performance.now()
   for (;;) {
@@ -19,7 +19,7 @@ export async function within(milliseconds: number, holds: () => Promise<boolean>
   }
 }
 
-/** What both return at one time: asked again if they differ, until the first does not change meanwhile, as what has times in it does. */
+/** What both return at the same moment. Results that contain times may differ: then both are read again, until the first did not change in between. */
 export async function atOneTime<Value>(
   first: () => Promise<Value>,
   second: () => Promise<Value>,

@@ -37,7 +37,7 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   assert.deepEqual(tally(answers), { 200: 10 })
   assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2)
 
-  // Their figures are added up, on one listener.
+  // Their metrics are added up, on one listener.
   assert.equal((await served()).requests, 10)
   assert.equal((await served()).builds, 1)
 
@@ -49,7 +49,7 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   const refused = await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
   assert.deepEqual(tally(refused), { 401: 10 })
 
-  // They are exchanged one by one, and nobody who asks meanwhile notices.
+  // They are replaced one by one, without a failed request.
   const before = await workersOf(service)
   assert.equal(before.length, 2)
   const counted = (await served()).requests
@@ -74,7 +74,7 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   await until(async () => /exited \(SIGKILL\): starting another/.test(service.said.stderr))
   await until(async () => (await ask(address, token)).status === 200)
 
-  // Told to end, they answer what has arrived, and end.
+  // After a signal they answer the requests that have arrived, and exit.
   if (store.engine === 'postgres') await inFlight(store, address, token, service)
   else service.process.kill('SIGTERM')
   const { code: exitCode, stderr: log } = await service.ended
@@ -83,7 +83,7 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   await store.close()
 }
 
-/** Registers the test that a signal ends workers that are being exchanged. */
+/** Registers the test that a signal ends workers that are being replaced. */
 export function testSignal(moment: 'a new one starts' | 'an old one goes') {
   test(`workers that get a signal while ${moment} exit without an error, and no more are started`, async () => {
     const database = newSqlite()
@@ -137,7 +137,7 @@ export async function workersOf({ process: { pid } }: Serving): Promise<number[]
     .map(Number)
 }
 
-/** How many requests the figures tell of, and how many programs. */
+/** How many requests the metrics count, and how many processes. */
 async function countOf(url: string) {
   const text = await (await fetch(url)).text()
   const sum = (name: string) =>
