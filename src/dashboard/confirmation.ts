@@ -11,7 +11,7 @@ import { safePath } from './paths.ts'
 import { PrimaryDownError } from './primary-down.ts'
 import { waysHere } from './ways-here.ts'
 
-/** The path that the proof is sent to, unless a form goes on with it. */
+/** The path that the proof is sent to, unless it is sent together with the fields of a form. */
 export const CONFIRM_PATH = '/confirm'
 /** No other form has fields of these names. */
 const PASSWORD_FIELD = 'confirm'

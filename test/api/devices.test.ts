@@ -1,6 +1,6 @@
 // engine: sqlite, slowly postgres
 import { test } from 'node:test'
-import { assertData, backwards } from '../support/answers.ts'
+import { assertData, backwards } from '../support/responses.ts'
 import { lockDevice, trainingDevice, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { testSharing } from '../support/sharing.ts'

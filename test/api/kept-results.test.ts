@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeptResults } from '../../src/resources/kept-results.ts'
-import { withoutRequest } from '../support/answers.ts'
+import { withoutRequest } from '../support/responses.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 

@@ -1,9 +1,9 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { assertData, assertRefused, backwards, idsOf } from '../support/responses.ts'
 import { lockSegment, lockSession, world } from '../support/records.ts'
-import { type Answer, startService } from '../support/service.ts'
+import { type TestResponse, startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
 const evening = {
@@ -82,7 +82,8 @@ test('include=template adds the template of a lock session as its last field, an
     assertData(await fetch('sessions/latest?include=template'), withTemplate)
     assertData(await fetch('session/current?include=template'), withoutTemplate)
     const page = await fetch('sessions?include=template')
-    const recordsOf = ({ body }: Answer) => body.data.data.map((record: object) => JSON.stringify(record)) as string[]
+    const recordsOf = ({ body }: TestResponse) =>
+      body.data.data.map((record: object) => JSON.stringify(record)) as string[]
     assert.deepEqual(recordsOf(page), [JSON.stringify(withTemplate), JSON.stringify(withoutTemplate)])
     const plainPage = await service.fetch('/api/v1/lkbx/sessions', token)
     assert.deepEqual(recordsOf(plainPage), [JSON.stringify(evening), JSON.stringify(other)])

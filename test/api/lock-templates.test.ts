@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { assertData, assertRefused, backwards, idsOf } from '../support/responses.ts'
 import { lockSession, lockTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'

@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertData, assertRefused } from '../support/answers.ts'
+import { assertData, assertRefused } from '../support/responses.ts'
 import { lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { people } from '../support/sharing.ts'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import { sql } from '../../src/vendor/kysely.js'
-import { assertRefused, idsOf } from '../support/answers.ts'
+import { assertRefused, idsOf } from '../support/responses.ts'
 import {
   account,
   lockDevice,
@@ -16,7 +16,7 @@ import {
   world,
 } from '../support/records.ts'
 import { postgresUrl } from '../support/databases.ts'
-import { type Answer, startService, type TestService, unlimited } from '../support/service.ts'
+import { type TestResponse, startService, type TestService, unlimited } from '../support/service.ts'
 
 // Order
 
@@ -509,7 +509,7 @@ async function removeAdded({ store: { db } }: TestService, original: ReadonlySet
   }
 }
 
-function assertBadCursor(answer: Answer, title = 'a cursor of another list') {
+function assertBadCursor(answer: TestResponse, title = 'a cursor of another list') {
   assert.equal(answer.status, 400, title)
   const message = 'must be empty or a nextCursor of this path with these filters'
   assertRefused(answer, 400, 'invalid_parameter', {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTier } from '../../src/accounts/accounts.ts'
-import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { assertData, assertRefused, backwards, idsOf } from '../support/responses.ts'
 import { account, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people } from '../support/sharing.ts'

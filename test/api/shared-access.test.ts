@@ -6,7 +6,7 @@ import { handlers } from '../../src/resources/index.ts'
 import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
 import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
-import { assertRefused, idsOf, withoutRequest } from '../support/answers.ts'
+import { assertRefused, idsOf, withoutRequest } from '../support/responses.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import {
   account,
@@ -18,7 +18,7 @@ import {
   trainingTemplate,
 } from '../support/records.ts'
 import { equalizeRevisions } from '../support/revisions.ts'
-import { type Answer, startService, type TestService, unlimited } from '../support/service.ts'
+import { type TestResponse, startService, type TestService, unlimited } from '../support/service.ts'
 import { atOneTime } from '../support/waiting.ts'
 
 // engine: any
@@ -153,7 +153,7 @@ for (const {
       for (let path: string | undefined = address; path !== undefined;) {
         const answer = await service.fetch(path, token)
         const isHidden = area !== undefined && !readable.includes(area) && names.includes('ownerId=1')
-        const same: Answer = isHidden
+        const same: TestResponse = isHidden
           ? await service.fetch(path.replace('ownerId=1', 'ownerId=3'), token)
           : await other.fetch(path, otherToken)
         assert.deepEqual(withoutRequest(answer), withoutRequest(same), path)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatDate } from '../../src/contract/calendar.ts'
 import { api } from '../../src/contract/index.ts'
-import { assertRefused } from '../support/answers.ts'
+import { assertRefused } from '../support/responses.ts'
 import {
   account,
   lockSegment,
@@ -148,7 +148,7 @@ test('days are those of the zone, where a late session can belong to the next da
 })
 
 test('lock statistics count time once, leave out practice locks, and say how much is known', async () => {
-  const lock = (id: number, from: string, to: string, beside: object) =>
+  const lock = (id: number, from: string, to: string, envelope: object) =>
     lockSession(
       id,
       1,
@@ -157,7 +157,7 @@ test('lock statistics count time once, leave out practice locks, and say how muc
         endDate: to,
         LockSegment: [lockSegment(id * 10, 'start', from, true), lockSegment(id * 10 + 1, 'unlocked', to, false)],
       },
-      beside,
+      envelope,
     )
   await using service = await startService(
     [

@@ -7,7 +7,7 @@ import { handlers } from '../../src/resources/index.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { trainingStatus } from '../../src/stats/status.ts'
 import { allTrainings } from '../../src/stats/training-rows.ts'
-import { assertRefused } from '../support/answers.ts'
+import { assertRefused } from '../support/responses.ts'
 import { lockSegment, lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { checkRandomStores, replaceRecords } from '../support/status-stores.ts'
@@ -113,33 +113,33 @@ const templates = [
   {
     title: 'a template that shows the time',
     lines: [lockTemplate(1, 1)],
-    beside: { templateId: 1 },
+    envelope: { templateId: 1 },
     hides: false,
     practice: false,
   },
   {
     title: 'a template that hides the time',
     lines: [lockTemplate(1, 1, { isTimeDisplayed: false })],
-    beside: { templateId: 1 },
+    envelope: { templateId: 1 },
     hides: true,
     practice: false,
   },
   {
     title: 'a practice template',
     lines: [lockTemplate(1, 1, { isTestLock: true })],
-    beside: { templateId: 1 },
+    envelope: { templateId: 1 },
     hides: false,
     practice: true,
   },
   {
     title: "somebody else's template that hides the time",
     lines: [lockTemplate(1, 3, { isTimeDisplayed: false })],
-    beside: { templateId: 1 },
+    envelope: { templateId: 1 },
     hides: true,
     practice: false,
   },
-  { title: 'a template that is not there', lines: [], beside: { templateId: 9 }, hides: false, practice: null },
-  { title: 'no template', lines: [], beside: {}, hides: false, practice: null },
+  { title: 'a template that is not there', lines: [], envelope: { templateId: 9 }, hides: false, practice: null },
+  { title: 'no template', lines: [], envelope: {}, hides: false, practice: null },
 ] as const
 
 for (const { title, rows, locked, since } of events) {
@@ -155,7 +155,7 @@ for (const { title, rows, locked, since } of events) {
         5,
         1,
         { isActive: true, lockState: 'locked', startDate: started, endDate: planned, LockSegment },
-        template.beside,
+        template.envelope,
       )
       await replaceRecords(service, [...template.lines, session])
       for (const [username, query, isOwner] of [

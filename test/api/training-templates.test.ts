@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTier } from '../../src/accounts/accounts.ts'
-import { assertData, assertRefused, backwards, idsOf } from '../support/answers.ts'
+import { assertData, assertRefused, backwards, idsOf } from '../support/responses.ts'
 import { account, templateSegment, trainingTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'

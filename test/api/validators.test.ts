@@ -6,7 +6,7 @@ import { setTier } from '../../src/accounts/accounts.ts'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
-import { withoutRequest } from '../support/answers.ts'
+import { withoutRequest } from '../support/responses.ts'
 import {
   account,
   lockDevice,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { listLinks } from '../../src/accounts/access-lists.ts'
 import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
 import { ImportError } from '../../src/archive/import.ts'
-import { assertRefused, idsOf } from '../support/answers.ts'
+import { assertRefused, idsOf } from '../support/responses.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 

@@ -1033,8 +1033,8 @@ test('the sum of distances does not depend on the order of the segments', () => 
     fc.tuple(fc.constant(given), fc.shuffledSubarray(given, { minLength: given.length })),
   )
   const total = (given: readonly number[]) => {
-    const { data, ...beside } = trainingSession(1, 1, { TrainerSegment: results(...given) })
-    return JSON.parse(String(session?.read(data, beside, new Notes())['document'])).distanceTravelled
+    const { data, ...envelope } = trainingSession(1, 1, { TrainerSegment: results(...given) })
+    return JSON.parse(String(session?.read(data, envelope, new Notes())['document'])).distanceTravelled
   }
   fc.assert(
     fc.property(shuffled, ([given, other]) => {

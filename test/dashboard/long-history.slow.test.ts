@@ -11,7 +11,7 @@ const MIN_OTHERS = 30
 const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }
 
 test(
-  'pages and downloads of 100,000 training sessions take less than 60 MB each, and others are answered meanwhile',
+  'pages and downloads of 100,000 training sessions take less than 60 MB each, and do not block other requests',
   onLinux,
   async t => {
     const database = await newDatabase()

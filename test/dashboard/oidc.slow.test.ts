@@ -17,7 +17,7 @@ async function signInThere(page: Page, name: string) {
 
 for (const theme of ['light', 'dark'] as const) {
   test(
-    `in a browser: linked, signed in, confirmed with a form kept, and removed, without a script from elsewhere: ${theme}`,
+    `in a browser an account is linked, signs in, confirms a form and is unlinked, with scripts of this service only: ${theme}`,
     needsChromium,
     async () => {
       await using issuer = await startIssuer()

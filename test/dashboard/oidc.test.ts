@@ -256,7 +256,7 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   assert.match(kept.text, /action="\/keys"[^]*name="name" value="Kitchen &quot;1&quot;"/)
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
 
-  // An issuer that knows who it is does not ask, unless it is told to.
+  // An issuer at which somebody is signed in does not ask again, unless it has to.
   await age(service, 11)
   const lazy = await ann.get('/confirm/oidc')
   const address = new URL(lazy.to ?? '')
@@ -287,7 +287,7 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   const seen = await goThere(other, '/signin/oidc', 'somebody', known)
   const fields = { name: 'Kitchen', scope: 'dtt:read', expires: '30d' }
   const asked = await other.post('/keys', fields)
-  // An issuer that does not ask again when it is told to, and says so.
+  // An issuer that does not ask again although it has to, and says so.
   const out = new URL((await other.get('/confirm/oidc')).to ?? '')
   out.searchParams.set('max_age', '86400')
   const stale = await back(other, await known.follow(out.href, 'somebody'))

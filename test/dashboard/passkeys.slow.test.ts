@@ -54,7 +54,7 @@ test(
 )
 
 test(
-  'what is refused leaves no passkey on the device, and what got lost on the way is replaced',
+  'a passkey that is refused is not left on the device, and one whose form did not arrive is replaced',
   needsChromium,
   async () => {
     await using service = await sampleService()

@@ -97,7 +97,7 @@ testOnPostgres('pages come from a replica while the primary is down, and forms s
   assert.ok(reads.some(({ reader, kind }) => reader === 'ben' && kind === 'list'))
 })
 
-testOnPostgres('pages are read from a replica for the grace and no longer', async () => {
+testOnPostgres('pages are read from a replica for the grace period and no longer', async () => {
   const { primary, replica } = await everything()
   await using service = await serve(primary.url, {
     settings: { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '4' },
@@ -144,7 +144,7 @@ testOnPostgres('a replica that lacks anything the primary had when it last respo
   await backFor(ann)
 })
 
-testOnPostgres('pages of a primary that is silent come from a replica, in time', async () => {
+testOnPostgres('while the primary does not respond, pages come from a replica within their time limit', async () => {
   const { primary, replica } = await everything()
   await using proxy = await startProxy(primary.port)
   await using service = await serve(proxy.urlOf(primary.url), {

@@ -274,7 +274,7 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.ok((value?.width ?? 0) > 200, 'of a dialog, too')
   })
 
-  test('the lines of the average and of the period before can be told from the bars that they cross', async () => {
+  test('the lines of the average and of the period before stand out from the bars that they cross', async () => {
     await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
     const { page } = browser
     await startSession(page, service.url)

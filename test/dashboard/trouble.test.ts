@@ -14,7 +14,7 @@ import { until } from '../support/waiting.ts'
 
 // engine: any
 
-testOnPostgres('a page whose database goes away says so, and when to come back', async () => {
+testOnPostgres('a page whose database is lost says so, and when to try again', async () => {
   const server = await sharedServer()
   const store = await open(server.url, { busyTimeoutMs: 5000 })
   await importArchive(store, archiveOf(world))
@@ -59,7 +59,7 @@ testOnPostgres('a page whose database goes away says so, and when to come back',
   }
 })
 
-testOnPostgres('a page that takes too long says so like any other that cannot be shown', async () => {
+testOnPostgres('a page that takes too long shows an error, like any other page that fails', async () => {
   const server = await startPostgres()
   const locks = [new pg.Client(server.url), new pg.Client(server.url)] as const
   try {

@@ -27,7 +27,7 @@ test('the document passes the recommended rules of the Redocly linter without er
   assert.deepEqual(totals, { errors: 0, warnings: 0, ignored: 0 }, JSON.stringify(problems, null, 2))
 })
 
-test('every operation of the contract is in the document, under its path and name, and only health beside them', () => {
+test('every operation of the contract is in the document, under its path and name, and besides them only the health checks', () => {
   const described = Object.entries(document.paths).map(([path, { get }]) => `${get.operationId} ${path}`)
   const promised = endpoints.map(([name, { path }]) => `${name} ${path.replace('/:id', '/{id}')}`)
   assert.deepEqual(described.toSorted(), [...promised, 'isAlive /healthz', 'isReady /readyz'].toSorted())

@@ -18,7 +18,7 @@ function blocksOf(title: string): string[] {
   return [...section.matchAll(/^```\w+\n([^]*?)^```$/gm)].map(([, block = '']) => block)
 }
 
-testOnPostgres('the commands for a restore from a dump bring back everything, and show no part of it', async () => {
+testOnPostgres('the commands to restore a dump bring back everything, and no response shows a part of it', async () => {
   const [leastPrivilege = '', grants = ''] = blocksOf('Least privilege')
   const [dump = '', restore = ''] = blocksOf('Dump and restore')
   await using folder = await makeFolder()
@@ -58,7 +58,7 @@ testOnPostgres('the commands for a restore from a dump bring back everything, an
   }
 })
 
-testOnPostgres('the commands for recovery to a point in time bring back what was there then', async () => {
+testOnPostgres('the commands for recovery to a point in time bring back the state of that time', async () => {
   const [settings = '', base = '', recover = ''] = blocksOf('Point-in-time recovery')
   await using folder = await makeFolder()
   const machine = makeMachine(folder)

@@ -78,7 +78,7 @@ test('the order of events and repeated events do not change the intervals', () =
 })
 
 test('where an event is missing, the state of the lock lasts until the next event', () => {
-  const told: LockEvent[] = [
+  const events: LockEvent[] = [
     [0, 1, 'start'],
     [10, 0, 'break'],
     [15, 1, 'locked'],
@@ -86,27 +86,27 @@ test('where an event is missing, the state of the lock lasts until the next even
     [30, 0, 'break'],
     [40, 0, 'unlocked'],
   ]
-  assert.deepEqual(lockIntervals(told, null, 50), [
+  assert.deepEqual(lockIntervals(events, null, 50), [
     { start: 0, end: 10, locked: true, kind: 'start' },
     { start: 10, end: 15, locked: false, kind: 'break' },
     { start: 15, end: 30, locked: true, kind: 'locked' },
     { start: 30, end: 40, locked: false, kind: 'break' },
     { start: 40, end: 50, locked: false, kind: 'unlocked' },
   ])
-  assert.deepEqual(lockIntervals(told.slice(0, 1), null, 50), [{ start: 0, end: 50, locked: true, kind: 'start' }])
+  assert.deepEqual(lockIntervals(events.slice(0, 1), null, 50), [{ start: 0, end: 50, locked: true, kind: 'start' }])
   assert.deepEqual(lockIntervals([], 40, 50), [])
-  assert.deepEqual(lockIntervals(told, 12, 50).at(-1), { start: 10, end: 12, locked: false, kind: 'break' })
-  assert.deepEqual(lockIntervals(told, 40, 5), [{ start: 0, end: 5, locked: true, kind: 'start' }])
+  assert.deepEqual(lockIntervals(events, 12, 50).at(-1), { start: 10, end: 12, locked: false, kind: 'break' })
+  assert.deepEqual(lockIntervals(events, 40, 5), [{ start: 0, end: 5, locked: true, kind: 'start' }])
 })
 
 test('an old lock session without an end ends with its last event', () => {
-  const told: LockEvent[] = [
+  const events: LockEvent[] = [
     [5, 0, 'unlocked'],
     [0, 1, 'start'],
   ]
-  assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 0 }, told), 5)
-  assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 1 }, told), null)
-  assert.equal(lockEnd({ at: 0, ended_at: 9, is_active: 0 }, told), 9)
+  assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 0 }, events), 5)
+  assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 1 }, events), null)
+  assert.equal(lockEnd({ at: 0, ended_at: 9, is_active: 0 }, events), 9)
   assert.equal(lockEnd({ at: 3, ended_at: null, is_active: 0 }, []), 3)
 })
 

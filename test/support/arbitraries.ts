@@ -12,7 +12,7 @@ import { TrainingTemplate } from '../../src/contract/training-templates.ts'
 export interface SourceLine {
   readonly kind: string
   readonly data: SourceRecord
-  readonly [beside: string]: unknown
+  readonly [envelope: string]: unknown
 }
 
 export type SourceRecord = Readonly<Record<string, unknown>>
@@ -41,7 +41,7 @@ export function lineOf(kind: string, owners: readonly number[]): fc.Arbitrary<So
   const schema = schemas[kind]
   if (schema === undefined) throw new Error(`the contract has no ${kind}`)
   const record = recordOf(schema, { missing: filled[kind] ?? [], fields: own(kind, owners) })
-  return fc.tuple(record, besideOf(kind, owners)).map(([data, beside]) => ({ kind, data, ...beside }))
+  return fc.tuple(record, envelopeOf(kind, owners)).map(([data, envelope]) => ({ kind, data, ...envelope }))
 }
 
 /** An archive of all kinds that can be imported into an empty store. */
@@ -90,7 +90,7 @@ function own(kind: string, owners: readonly number[]): Fields {
   return { ownerId: fc.constantFrom(...owners) }
 }
 
-function besideOf(kind: string, owners: readonly number[]): fc.Arbitrary<SourceRecord> {
+function envelopeOf(kind: string, owners: readonly number[]): fc.Arbitrary<SourceRecord> {
   if (kind === 'lock-session') return fc.record({ templateId: fc.option(ids) }, { requiredKeys: [] })
   if (kind !== 'training-session') return fc.constant({})
   return fc.record({ ownerId: fc.constantFrom(...owners), legacyUpload: fc.boolean() }, { requiredKeys: ['ownerId'] })

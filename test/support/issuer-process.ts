@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider } from 'oidc-provider'
 
-/** An OpenID Connect issuer on a free port, which lets in everybody by the name that they enter. Prints its address. */
+/** An OpenID Connect issuer on a free port, which signs in everybody under the name that they enter. Prints its address. */
 
 const server = createServer()
 server.listen(0, '127.0.0.1', () => {

@@ -83,7 +83,7 @@ export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys
         }
       })()
       let status = await read(service.url + path, own, ann)
-      // What takes too long on a busy machine goes on being read.
+      // On a busy machine a page may time out. The service goes on with the read, so a further request finds the result.
       for (let tries = 0; status === 503 && tries < MAX_TRIES; tries += 1)
         status = await read(service.url + path, own, ann)
       done.abort()

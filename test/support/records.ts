@@ -48,7 +48,7 @@ export const lockSegment = (id: number, type: string, createdAt: string, isLocke
   isLocked,
 })
 
-export const lockSession = (id: number, ownerId: number, more: object = {}, beside: object = {}) => ({
+export const lockSession = (id: number, ownerId: number, more: object = {}, envelope: object = {}) => ({
   kind: 'lock-session',
   data: {
     id,
@@ -63,7 +63,7 @@ export const lockSession = (id: number, ownerId: number, more: object = {}, besi
     LockSegment: [lockSegment(id * 10, 'start', '2026-02-01T00:00:00Z', true)],
     ...more,
   },
-  ...beside,
+  ...envelope,
 })
 
 export const templateSegment = (id: number, more: object = {}) => ({
@@ -110,7 +110,7 @@ export const trainerSegment = (id: number, more: object = {}) => ({
   ...more,
 })
 
-export const trainingSession = (id: number, ownerId: number, more: object = {}, beside: object = {}) => ({
+export const trainingSession = (id: number, ownerId: number, more: object = {}, envelope: object = {}) => ({
   kind: 'training-session',
   data: {
     id,
@@ -124,7 +124,7 @@ export const trainingSession = (id: number, ownerId: number, more: object = {}, 
     ...more,
   },
   ownerId,
-  ...beside,
+  ...envelope,
 })
 
 export const lockDevice = (id: number, ownerId: number, more: object = {}) => ({

@@ -25,14 +25,14 @@ export interface TestService extends AsyncDisposable {
   /** A new token of this account. */
   token(username: string, request?: Partial<TokenRequest>): Promise<string>
   /** A response of any kind; every 200 of the API is checked against the contract. */
-  fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>
+  fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>
   /** Imports lines, given as objects. */
   import(lines: readonly object[], options?: ImportOptions): Promise<ImportReport>
   /** What the service wrote to its log, as far as it was flushed. */
   readonly log: readonly string[]
 }
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string

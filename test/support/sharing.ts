@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused, idsOf } from './answers.ts'
+import { assertRefused, idsOf } from './responses.ts'
 import { account, partnership } from './records.ts'
 import { startService, unlimited } from './service.ts'
 

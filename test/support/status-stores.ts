@@ -16,7 +16,7 @@ import {
 import { startService, type TestService, unlimited } from './service.ts'
 import { type Random, seeded } from './statistics.ts'
 
-/** Stores with random records, in which texts and identifiers can be told from everything that a status may show. */
+/** Stores with random records, in which texts and identifiers differ from everything that a status may show. */
 
 const MARK = 'Zq7Mark'
 

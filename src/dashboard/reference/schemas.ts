@@ -32,9 +32,9 @@ export function fieldTable(name: string, schema: Schema, link: SchemaLink): Html
 export function typeText(schema: Schema, link: SchemaLink): Part {
   const { $ref, anyOf, enum: values, items, type, format } = schema
   if ($ref !== undefined) return html`<a href="${link(nameOf($ref))}">${nameOf($ref)}</a>`
-  if (anyOf !== undefined) return joined(anyOf.map(one => typeText(one, link)))
+  if (anyOf !== undefined) return joinParts(anyOf.map(one => typeText(one, link)))
   if (values !== undefined)
-    return joined(
+    return joinParts(
       values.map(value => html`<code>${String(value)}</code>`),
       ', ',
     )
@@ -72,7 +72,7 @@ function fieldsOf({ properties = {}, required = [] }: Schema, path: string): Fie
   })
 }
 
-function joined(parts: readonly Part[], separator = ' or '): Part {
+function joinParts(parts: readonly Part[], separator = ' or '): Part {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
 }
 

@@ -26,8 +26,8 @@ export class SourceWorld {
       if (line.kind === 'account') this.users.push(line.data)
       else if (line.kind !== 'partnership') {
         const ownerId = line.ownerId ?? line.data['ownerId']
-        const beside = line.templateId === undefined ? {} : { templateId: line.templateId }
-        this.#recordsOf(line.kind).set(line.data['id'], { data: line.data, ownerId, ...beside })
+        const envelope = line.templateId === undefined ? {} : { templateId: line.templateId }
+        this.#recordsOf(line.kind).set(line.data['id'], { data: line.data, ownerId, ...envelope })
       }
     }
     return this

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import type { FieldError } from '../../src/contract/errors.ts'
-import type { Answer } from './service.ts'
+import type { TestResponse } from './service.ts'
 
 /** Checks the exact bytes of a response: the envelope of a success around the data, with keys in the given order. */
-export function assertData(answer: Answer, data: unknown) {
+export function assertData(answer: TestResponse, data: unknown) {
   assert.equal(answer.text, JSON.stringify({ ok: true, data }))
   assert.equal(answer.status, 200)
 }
 
 /** Identifiers of the records on a page, in their order. */
-export function idsOf(answer: Answer): number[] {
+export function idsOf(answer: TestResponse): number[] {
   assert.equal(answer.status, 200, answer.text)
   return (answer.body.data.data as { id: number }[]).map(({ id }) => id)
 }
@@ -21,7 +21,12 @@ interface Refusal {
 }
 
 /** Checks the status, the code and the exact body of an error. */
-export function assertRefused(answer: Answer, status: number, code: string, { error, fieldErrors }: Refusal = {}) {
+export function assertRefused(
+  answer: TestResponse,
+  status: number,
+  code: string,
+  { error, fieldErrors }: Refusal = {},
+) {
   assert.equal(`${answer.status} ${answer.body?.code}`, `${status} ${code}`, answer.text)
   const requestId = answer.headers.get('X-Request-Id')
   assert.match(requestId ?? '', /^[A-Za-z0-9._-]{16,}$/)
@@ -46,7 +51,7 @@ export function assertRefused(answer: Answer, status: number, code: string, { er
 }
 
 /** A response without its request id, time and connection, so that two of them can be compared. */
-export function withoutRequest({ status, headers, text }: Answer) {
+export function withoutRequest({ status, headers, text }: TestResponse) {
   const requestId = headers.get('X-Request-Id') ?? ''
   return {
     status,
