@@ -126,6 +126,6 @@ function reads<Values extends RangeValues>(filter: Parameters<typeof query<Value
       from read_log
       where owner_id = ${param('owner')} ${filter(param)} and hour >= ${param('from')}
         and (hour, id) < (${param('beforeAt')}, ${param('beforeId')})
-      order by hour desc, id desc limit ${param('limit')} offset ${param('offset')}`,
+      order by hour desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
   )
 }

@@ -60,7 +60,7 @@ const peoplePages = pageQueries<PeopleRange>({
         where partner_id = ${param('caller')} and owner_id > ${param('after')} and ${isOpen(param)}
       union select partner_id from partnership
         where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)} and ${isKnown}
-      order by id limit ${param('limit')} offset ${param('offset')}`),
+      order by id limit ${param.count('limit')} offset ${param.count('offset')}`),
   row: person,
   onlyRecords: false,
 })
@@ -70,7 +70,7 @@ const callerPages = pageQueries<PeopleRange>({
   rows: param =>
     peopleAt(sql`
       select id from account where id = ${param('caller')} and id > ${param('after')}
-      order by id limit ${param('limit')} offset ${param('offset')}`),
+      order by id limit ${param.count('limit')} offset ${param.count('offset')}`),
   row: person,
   onlyRecords: false,
 })

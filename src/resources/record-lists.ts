@@ -127,7 +127,7 @@ function rowsOfOne(form: ListForm, param: Params<ListValues>): RawBuilder<unknow
   return sql`
     select ${shownColumns(view)}, at || '.' || id as position
     from ${sql.table(view.table)} as record ${selection(form, param, isReadable(param, form.access))}
-    limit ${param('limit')} offset ${param('offset')}`
+    limit ${param.count('limit')} offset ${param.count('offset')}`
 }
 
 /**
@@ -155,7 +155,7 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
   return sql`
     select ${shownColumns(view)}, ${order === 'newest' ? sql`position.at` : sql`'0'`} || '.' || position.id as position
     from (${sql.join(branches, sql` union all `)}
-      order by ${ordering(order)} limit ${param('limit')} offset ${param('offset')}) as position
+      order by ${ordering(order)} limit ${param.count('limit')} offset ${param.count('offset')}) as position
     join ${table} as record on ${isSame} ${onServersOf(access.owners, param)}
     order by ${ordering(order, 'position.')} ${end}`
 }

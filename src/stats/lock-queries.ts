@@ -216,7 +216,7 @@ const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(
   param => sql`
     select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)}
-    order by at desc, id desc limit ${param('limit')}`,
+    order by at desc, id desc limit ${param.count('limit')}`,
 )
 
 const runningLockSession = query<OwnerAccess, LockRow>(

@@ -168,7 +168,7 @@ const templatesOf = query<
   param => sql`
     select id, owner_id, document from lock_template
     where ${isReadable(param, ANY_OWNERS)}
-    order by at desc, id desc limit ${param('limit')} offset ${param('offset')}`,
+    order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
 )
 
 const templateCount = query<Access, { count: number }>(

@@ -59,7 +59,7 @@ const programPart = query<Access & { limit: number; offset: number }, { document
   param => sql`
     select document from training_template
     where ${isReadable(param, ANY_OWNERS)}
-    order by at desc, id desc limit ${param('limit')} offset ${param('offset')}`,
+    order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
 )
 
 const programCount = query<Access, { count: number }>(

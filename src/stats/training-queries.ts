@@ -85,14 +85,14 @@ const sessionsBetween = query<OwnerAccess & { at: number; id: number; to: number
   param => sql`
     select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)} and (at, id) > (${param('at')}, ${param('id')}) and at < ${param('to')}
-    order by at, id limit ${param('limit')}`,
+    order by at, id limit ${param.count('limit')}`,
 )
 
 const newestSessions = query<OwnerAccess & { limit: number }, SessionRow>(
   param => sql`
     select ${SESSION_STATS} from training_session
     where ${isReadableOf(param)}
-    order by at desc, id desc limit ${param('limit')}`,
+    order by at desc, id desc limit ${param.count('limit')}`,
 )
 
 const sessionsOfProgram = query<OwnerAccess & { program: number }, SessionRow>(

@@ -20,6 +20,11 @@ export interface Params<Values> {
   /** Whether records are distributed by their owner, and those of different owners cannot be joined. */
   readonly isDistributed: boolean
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
+  /**
+   * A parameter for a limit or an offset. As an expression, because SQLite compiles a statement again each time that a bare
+   * parameter of a limit is bound.
+   */
+  count<Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
   /** A parameter for each of the first `count` items of a list. */
   each<Item>(list: (values: Values) => readonly Item[], count: number): RawBuilder<Item>[]
   /** The whole list as rows of one column, however long it is. */
@@ -80,6 +85,8 @@ function makeParams<Values>(engine: Engine, isDistributed: boolean): Params<Valu
   return Object.assign(param, {
     engine,
     isDistributed,
+    count: <Name extends keyof Values & string>(name: Name) =>
+      engine === 'sqlite' ? sql<Values[Name]>`${param(name)} + 0` : param(name),
     each: <Item>(list: (values: Values) => readonly Item[], count: number) =>
       Array.from({ length: count }, (_, index) => placeholder<Item>(values => list(values)[index])),
     rows: (list: (values: Values) => readonly number[]) => {
