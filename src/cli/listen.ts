@@ -40,18 +40,18 @@ export async function runService(
     await store.close()
     throw error
   }
-  // An earlier run may have been stopped before it erased what it had deleted.
-  void eraseDeleted(store).catch((error: unknown) => log.failure(error, undefined))
   const closing = new AbortController()
   const report = (error: unknown) => log.failure(error, undefined)
-  const watching = Promise.all([
+  const background = Promise.all([
+    // An earlier run may have been stopped before it erased what it had deleted.
+    eraseDeleted(store).catch(report),
     watchForDamage(store, report, closing.signal),
     watchForKilledImports(store, report, closing.signal),
   ])
   const stop = async () => {
     closing.abort()
     await service.close()
-    await watching
+    await background
     await (isWorker ? metrics?.handOver() : listener?.close())
     await store.close()
     log.flush()

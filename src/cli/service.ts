@@ -8,9 +8,22 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'read
 }
 
 /** Starts the service with its pages, which are loaded with the first request for one: who only uses the API needs less memory. */
-export function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
+export async function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
   const reads = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
-  const pages = async () => (await import('../dashboard/app.ts')).makePages({ store, config, log, reads, sample })
-  return startServer({ ...options, reads, pages })
+  const background = new Set<Promise<void>>()
+  const inBackground = (work: Promise<void>) => {
+    background.add(work)
+    void work.finally(() => background.delete(work))
+  }
+  const pages = async () =>
+    (await import('../dashboard/app.ts')).makePages({ store, config, log, reads, inBackground, sample })
+  const service = await startServer({ ...options, reads, pages })
+  return {
+    ...service,
+    async close() {
+      await service.close()
+      await Promise.all(background)
+    },
+  }
 }

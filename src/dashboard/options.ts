@@ -22,6 +22,8 @@ export interface DashboardOptions {
   readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
   readonly log: FailureLog
   readonly reads: ReadLog
+  /** Lets work that logs its failure go on after the response; a service that stops waits for its end. */
+  readonly inBackground: (work: Promise<void>) => void
   /** The issuer with which people may also sign in. */
   readonly oidc: Oidc | undefined
   readonly sample?: SampleAccount | undefined

@@ -70,8 +70,8 @@ export interface Visit {
   readonly cookies: ReadonlyMap<string, string>
   /** What the browser calls itself; empty if it says nothing. */
   readonly userAgent: string
-  /** Logs what goes wrong after the response. */
-  readonly logFailure: (error: unknown) => void
+  /** Lets work go on after the response. Its failure is logged, and a service that stops waits for its end. */
+  readonly inBackground: (work: Promise<void>) => void
 }
 
 /** One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. */

@@ -214,7 +214,7 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
 async function visitOf(
-  { config, log, oidc }: DashboardOptions,
+  { config, log, oidc, inBackground }: DashboardOptions,
   request: FastifyRequest,
   source: PageSource,
 ): Promise<Visit | undefined> {
@@ -241,7 +241,7 @@ async function visitOf(
     oidc,
     cookies,
     userAgent: request.headers['user-agent'] ?? '',
-    logFailure: error => log.failure(error, request.context.requestId),
+    inBackground: work => inBackground(work.catch((error: unknown) => log.failure(error, request.context.requestId))),
   }
 }
 

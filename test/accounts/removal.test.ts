@@ -111,13 +111,6 @@ function markersIn(path: string): string[] {
   return [path, `${path}-wal`].filter(file => existsSync(file) && readFileSync(file).includes(MARKER))
 }
 
-/** Waits until nothing that was deleted is left to be erased. */
-async function erased({ store }: TestService) {
-  await until(
-    async () => (await store.db.selectFrom('note').selectAll().where('name', '=', ERASURE_NOTE).execute()).length === 0,
-  )
-}
-
 const pathOf = ({ databaseUrl }: TestService) => databaseUrl.replace('sqlite:', '')
 
 async function signedIn() {
@@ -152,7 +145,6 @@ test("deleting one's account removes everything of it except the mark", async ()
   await until(async () => (await service.fetch('/api/v1/dtt/sessions/1', partner)).status === 404)
   assert.equal((await service.fetch('/api/v1/dtt/sessions/1000', partner)).status, 200)
   if (postgresUrl === undefined) await until(async () => markersIn(pathOf(service)).length === 0)
-  await erased(service)
 })
 
 test('deleting an account asks for the password again, ten minutes after it was entered', async () => {
@@ -167,7 +159,16 @@ test('deleting an account asks for the password again, ten minutes after it was 
   const done = await it.ann.post('/settings/delete', { username: 'ann', confirm: PASSWORD })
   assert.equal(done.to, '/signin?done=deleted')
   assert.equal((await accounts()).length, 0)
-  await erased(it.service)
+})
+
+test('a service that stops waits until what an owner deleted is erased', async () => {
+  await using it = await signedIn()
+  const { service, ann } = it
+  await ann.post('/settings/delete', { username: 'ann' })
+  await service.service.close()
+  const notes = await service.store.db.selectFrom('note').select('name').where('name', '=', ERASURE_NOTE).execute()
+  assert.deepEqual(notes, [])
+  if (postgresUrl === undefined) assert.deepEqual(markersIn(pathOf(service)), [])
 })
 
 async function makeEverything(): Promise<Folder> {

@@ -12,12 +12,12 @@ export const deleteAccountPages: readonly Page[] = [
     path: '/settings/delete',
     confirms: { section: 'settings', action: 'Delete account' },
     async handler(visit) {
-      const { form, store, viewer, now, logFailure } = visit
+      const { form, store, viewer, now, inBackground } = visit
       const { accountId, username } = viewer.session
       if (form.get('username') !== username) return showForm(visit, 'That is not the username of this account.')
       await removeAccount(store, accountId, now)
       // Takes seconds for a large file. If it fails, the next start of the service tries again.
-      void eraseDeleted(store).catch(logFailure)
+      inBackground(eraseDeleted(store))
       return redirect('/signin?done=deleted', {
         cookies: [noSessionCookie(visit.site)],
         headers: { 'Clear-Site-Data': '"cache", "storage"' },
