@@ -46,8 +46,9 @@ export interface Grant {
   readonly shared: readonly SharedAccess[]
 }
 
-/** The grant of a token; undefined if there is no such token. One look-up. */
+/** The grant of a token; undefined if there is no such token. One look-up, none for a text that is not of the form of a token. */
 export async function findGrant(store: Store, token: string): Promise<Grant | undefined> {
+  if (!isTokenForm(token)) return undefined
   const [row] = await store.read(grantByHash, { hash: hashSecret(token) })
   if (row === undefined) return undefined
   const scopes = row.scopes.split(' ')
