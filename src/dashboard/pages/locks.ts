@@ -100,7 +100,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
           ? ['Started', dateTime(viewer, active.at)]
           : [sinceTitle(viewer, current.locked), dateTime(viewer, current.start)],
         [
-          'Since the start',
+          'Running for',
           html`${tickingTime(active.at, { until, now })} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
         ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active.plannedEnd, until)],

@@ -105,7 +105,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
         <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
         <dl class="lines">
           <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
-          <div><dt>Since the start</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
+          <div><dt>Running for</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
           <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : planned}</dd></div>
         </dl>
         ${isHidden ? nothing : timeBar({ start: current.at, until, now, plannedEnd })}

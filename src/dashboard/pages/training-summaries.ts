@@ -44,7 +44,7 @@ export function gradeSummary(sessions: readonly SessionStats[], averages: readon
   const whole = `The mean of ${grades.length} session grades is ${mean(sum(grades), grades.length) ?? 0}\u00a0%`
   if (known.length < 14) return `${whole}; each is the mean of the grades of its segments.`
   const change = first === last ? `stayed at ${last}\u00a0%` : `went from ${first} to ${last}\u00a0%`
-  return `${whole}; the average over seven ${change}.`
+  return `${whole}; the average over seven sessions ${change}.`
 }
 
 export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {
