@@ -64,7 +64,7 @@ export function readAccount(data: JsonObject, notes = new Notes()) {
   return {
     id: whole(user, 'id'),
     username,
-    // Text or null, or the writer would have refused it.
+    // The writer has checked that it is text or null.
     subscription_tier: tier as string | null,
     subscription_ends_at: endsAt,
     ...stored(document),
@@ -104,7 +104,7 @@ function readUsername(value: unknown): string {
   return value
 }
 
-/** The columns of what access allows: what is stored stays, whatever a line tells. */
+/** The terms of access: stored values stay, whatever a line says. */
 const TERMS = ['areas', 'records_from', 'expires_at', 'ended_at']
 
 export const partnership: Kind = {
@@ -135,7 +135,7 @@ export const partnership: Kind = {
 
 const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId', 'areas', 'recordsFrom', 'until', 'endedAt'])
 
-/** What a line says of access; a plain line means all of it. Throws InvalidError. */
+/** Reads the terms of access from a line; a line without terms allows everything. Throws InvalidError. */
 function readTerms(data: JsonObject) {
   const faults = new Faults()
   const given = faults.collect(() => readAreas(data['areas'])) ?? []
@@ -164,7 +164,7 @@ function readRecordsFrom(value: unknown = null): number | null {
   return day
 }
 
-/** The data of a line: terms only where access is narrowed, or has ended. */
+/** The data of a line: it has terms only if access is narrowed, or has ended. */
 function partnershipData(row: Row) {
   const { records_from: recordsFrom = null, expires_at: until = null, ended_at: endedAt = null } = row
   const given = String(row['areas']).split(' ')

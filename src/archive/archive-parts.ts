@@ -97,10 +97,10 @@ export class ArchiveParts {
     return { ...stored, endedAccess }
   }
 
-  /** A part that is stored cannot be undone on a full disk. Throws StoreError. */
+  /** Checks the space before the first part, because parts cannot be undone on a full disk. Throws StoreError. */
   async #requireSpace() {
     const free = this.#options.store.freeBytes?.() ?? Infinity
-    const bytes = this.#packed.characters * STORED_SIZE
+    const bytes = this.#packed.characters * STORED_SIZE_FACTOR
     if (free >= bytes) return
     const needed = bytes * (await this.#checked.shareOfNew())
     if (free >= needed) return
@@ -127,7 +127,7 @@ export class ArchiveParts {
     return reports
   }
 
-  /** The rows of a kind that can be stored, in groups of about so many. */
+  /** The rows of a kind that can be stored, in groups of about as many as `rowsAtOnce` returns. */
   async *#partsOf(kind: Kind, rowsAtOnce: () => number): AsyncGenerator<readonly PackedRow[]> {
     let group: PackedRow[] = []
     let characters = 0
@@ -175,10 +175,10 @@ const MAX_CHARACTERS_AT_ONCE = 4 * 1024 * 1024
 const MAX_CHARACTERS_IN_PART = 1024 * 1024
 const ACCOUNTS_AT_ONCE = 500
 
-/** How many times the size of its text a row takes in the store, with its indexes and the log. */
-const STORED_SIZE = 1.5
+/** The size of a row in the store, with its indexes and the log, compared with the size of its text. */
+const STORED_SIZE_FACTOR = 1.5
 
-/** All parts within a transaction that is open. */
+/** Stores all parts in a transaction that is already open. */
 const oneTransaction: Parts = {
   rows: MAX_ROWS_AT_ONCE,
   store: work => work(undefined),

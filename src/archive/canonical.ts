@@ -29,7 +29,7 @@ export interface WriterOptions {
   readonly nullIsZero?: readonly string[]
   /** Fields whose null is noted as an extra field, to distinguish it from 0. */
   readonly nullIsNoted?: readonly string[]
-  /** Planned instants, which do not count as the newest. */
+  /** Fields with planned instants, which `Notes.newest` leaves out. */
   readonly planned?: readonly string[]
 }
 
@@ -114,7 +114,7 @@ function writerOf(
   depth: number,
   { sort, isExact = false }: ValueOptions = {},
 ): Serialize {
-  // JSON Schema of one of the forms in contract/fields.ts; anything else is refused below.
+  // The schemas of contract/fields.ts have these keywords; other types are refused below.
   const { type, anyOf, format, minimum, maximum, ...rest } = schema as TSchema & Partial<JsonSchema>
   if (anyOf !== undefined) return nullableWriter(anyOf, options, depth, isExact)
   if ('const' in rest) return constantWriter(rest.const)

@@ -34,7 +34,7 @@ export class LineCount {
     if (expected === before) return
     throw new InvalidError(
       typeof expected === 'number'
-        ? `ends an archive of ${expected} lines, but ${before} lines come before it: the archive is not whole`
+        ? `ends an archive of ${expected} lines, but ${before} lines come before it: the archive is incomplete, so export or copy it again`
         : 'must say how many lines come before it, as data.lines',
     )
   }

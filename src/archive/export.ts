@@ -13,7 +13,7 @@ type Write = (text: string) => Promise<void>
 /**
  * Writes the records of the store as an archive: kinds in their order, rows by identifier, all as they stand at one
  * moment, and the line that ends it. With an account, only that account and its own rows, so that the archive can be
- * imported alone. Others have their turn after every part.
+ * imported alone. Other work of the process runs between the parts.
  */
 export async function exportArchive(store: Store, write: Write, accountId?: number): Promise<void> {
   await snapshotOfRecords(store, async db => {
@@ -63,21 +63,21 @@ async function* allRows(db: Kysely<Tables>, kind: Kind): AsyncGenerator<readonly
   }
 }
 
-/** By identifier, though no index of SQLite has the rows of an owner in this order: identifiers are read before. */
+/** Ordered by identifier. No index of SQLite has the rows of an owner in this order, so the identifiers are read first. */
 async function* rowsOf(
   db: Kysely<Tables>,
   engine: Engine,
   kind: Kind,
   accountId: number,
 ): AsyncGenerator<readonly Row[]> {
-  // Who may read an account is not part of it.
+  // Who may read the account is not among its own rows.
   if (kind.name === 'partnership') return
   if (!kind.isOwned) {
     yield await selectRows(db, kind, sql`where id = ${accountId}`)
     return
   }
   const ids = await readIds(db, kind, accountId)
-  // With the plus, SQLite finds rows by identifier; else it reads and sorts all rows of the owner.
+  // The plus makes SQLite find rows by identifier; without it, SQLite reads and sorts all rows of the owner.
   const isOwn = engine === 'sqlite' ? sql`+owner_id = ${accountId}` : sql`owner_id = ${accountId}`
   const size = new BatchSize()
   for (let start = 0; start < ids.length;) {
@@ -89,7 +89,7 @@ async function* rowsOf(
   }
 }
 
-/** Along an index, in parts; the engine would have to sort them anew for each part. */
+/** Reads along an index, in parts, and sorts at the end: the engine would sort all of them again for each part. */
 async function readIds(db: Kysely<Tables>, kind: Kind, accountId: number): Promise<readonly number[]> {
   const ids: number[] = []
   const columns = kind.columns.includes('at') ? ['at', 'id'] : ['id']

@@ -60,7 +60,7 @@ export async function importArchive(
   })
 }
 
-/** An archive that is stored in one transaction: writers of PostgreSQL do not wait for one another. */
+/** An archive that is stored in one transaction, which does not hold up other writers on PostgreSQL. */
 class WholeArchive extends ImportStaging {
   readonly #options: ArchivePartsOptions
 
@@ -162,7 +162,7 @@ function stage(line: Line, incoming: ArchiveParts | WholeArchive, { counts, line
     if (!(error instanceof InvalidError)) throw error
     const identity = identityOf(envelope)
     if (rejects instanceof SetAside) {
-      // What is not there cannot be set aside.
+      // It says that lines are missing, and missing lines cannot be set aside.
       if (isEndLine(envelope)) throw new ImportError([{ line: line.number, reason: error.message }], 1)
       const raw = line.text ?? line.bytes
       rejects.add({ line: line.number, ...identity, reason: error.message, raw })

@@ -1,10 +1,10 @@
-/** How a value was converted that does not match the wire format. */
+/** How a value that does not match the wire format was converted. */
 export type Leniency = 'beyond-milliseconds' | 'no-zone' | 'fraction' | 'null-number' | 'unknown-tier' | 'not-started'
 
-/** What reading a record finds apart from its row. */
+/** What is found when a record is read, in addition to its row. */
 export class Notes {
   readonly #now: number
-  /** Values without a field in the wire format, by RFC 6901 pointers into the record as it is written. */
+  /** Values that have no field in the wire format, by RFC 6901 pointers into the record as it is written. */
   readonly extra: ExtraField[] = []
   /** Names of fields that the wire format does not have. */
   readonly unknown: string[] = []

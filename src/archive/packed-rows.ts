@@ -14,9 +14,9 @@ export interface PackedRow {
 export class PackedRows {
   readonly #db: Kysely<Tables>
   readonly #pending = new Map<Kind, Pending>()
-  /** Of the pack that was read last. */
+  /** The pack that `find` read last. */
   #unpacked: { readonly id: number; readonly rows: readonly PackedRow[] } | undefined
-  /** Of all rows. */
+  /** The length of all rows. */
   characters = 0
 
   constructor(db: Kysely<Tables>) {
@@ -108,7 +108,7 @@ interface Pack {
 
 const ROWS_IN_PACK = 100
 const CHARACTERS_IN_PACK = 1024 * 1024
-/** What a number takes in the store, about. */
+/** About the size of a number in the store. */
 const NUMBER_CHARACTERS = 8
 
 function pack(rows: readonly PackedRow[]): Uint8Array {

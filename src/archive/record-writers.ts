@@ -25,7 +25,7 @@ const byOrder: SortItems = items => {
   return order
 }
 
-/** Numbers of results, and the references of a session. */
+/** The numbers of a result, and the references of a session. */
 const NULL_IS_ZERO = [
   'percentGrade',
   'points',
@@ -37,7 +37,7 @@ const NULL_IS_ZERO = [
   'settings_id',
 ]
 
-/** Write the documents of all kinds. */
+/** The writers of documents. */
 export const writers = {
   user: recordWriter(User, { ignored: ['subscriptionEndsAt'] }),
   lockTemplate: recordWriter(LockTemplate),

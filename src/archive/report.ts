@@ -19,7 +19,7 @@ export interface ImportReport {
   readonly extra: readonly FieldCount[]
   /** Values that did not match the format and were converted. */
   readonly leniencies: readonly LeniencyCount[]
-  /** Access in the archive that was ended here, and stays so: the first of it. */
+  /** Access that the archive has and that was ended here, which it stays; the first MAX_LISTED of it. */
   readonly endedAccess: readonly { readonly ownerId: number; readonly partnerId: number }[]
   /** Present if errors were to be set aside. */
   readonly setAside?: SetAsideReport
@@ -28,8 +28,8 @@ export interface ImportReport {
 export interface SetAsideReport {
   readonly count: number
   /** How many were not set aside before. */
-  readonly isNew: number
-  /** How many exceeded the limits and were only counted. */
+  readonly newCount: number
+  /** How many were only counted, because of a limit or because their account was removed. */
   readonly notKept: number
   /** The first rows. */
   readonly rows: readonly {

@@ -2,9 +2,8 @@ import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Tables } from '../store/tables.ts'
 
 /**
- * Notes, in the transaction that writes or removes records of a table, that those of some accounts have changed. A revision is at
- * least the present time, so that an account that was removed and added again does not repeat one, nor a database that was restored
- * from a backup.
+ * Raises the revision of some accounts for a table, in the transaction that writes or removes their records. A revision is at least
+ * the present time, so that none is repeated after an account is removed and added again, or a backup is restored.
  */
 export async function noteChangedRecords(
   db: Kysely<Tables>,

@@ -4,7 +4,7 @@ import type { Engine, RecordSteps } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { fillColumns } from './fill-columns.ts'
 
-/** Changes of records that migrations need. A released one is never edited. */
+/** What migrations do with records. A released function is never edited. */
 export const recordSteps: RecordSteps = { fillColumns, leaveOutUnknownDistances }
 
 /** Removes unknown distances from training sessions, and stores the newest instant of each account. */
@@ -39,7 +39,7 @@ async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now:
 
 const UNKNOWN_DISTANCE = ',"distanceTravelled":null'
 
-/** A row can have a megabyte. */
+/** A row can take a megabyte. */
 const ROWS_AT_ONCE = 50
 
 async function storeNewestInstants(db: Kysely<Tables>, engine: Engine, now: number) {

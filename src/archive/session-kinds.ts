@@ -160,13 +160,13 @@ function isLegacy(data: JsonObject, envelope: JsonObject): boolean {
   return legacy || approximate
 }
 
-/** Some sources have in the record what an archive has in the envelope. */
+/** Some sources repeat in the record a field that an archive has in the envelope. */
 function withoutRepeated(data: JsonObject, field: string, value: number | null): JsonObject {
   const { [field]: inside, ...rest } = data
   return inside === value ? rest : data
 }
 
-/** A session that is not stored may be incomplete, but not hostile. */
+/** A session that is not stored may be incomplete, but may not contain names or values that records must not have. */
 function unfinished(kind: string, data: JsonObject, notes: Notes, leniency?: Leniency): UnfinishedError {
   const id = identifier(data, 'id')
   const faults = new Faults()

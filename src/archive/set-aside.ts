@@ -89,10 +89,10 @@ export class SetAside {
   /** Moves the rows into the store. When an unchanged row was last seen is written at most once a day. */
   async store(now: number): Promise<SetAsideReport> {
     await this.flush()
-    const isNew = this.#staged === 0 ? 0 : await this.#store(now)
+    const newCount = this.#staged === 0 ? 0 : await this.#store(now)
     return {
       count: this.#count,
-      isNew: isNew + this.#notKept,
+      newCount: newCount + this.#notKept,
       notKept: this.#notKept,
       rows: this.#listed.map(({ line, kind, recordId, reason }) => ({
         line,
@@ -117,7 +117,7 @@ export class SetAside {
   /** Returns how many rows are new. */
   async #store(now: number): Promise<number> {
     const source = this.#source
-    await this.#passOverRemoved()
+    await this.#dropRemoved()
     // The same row may occur more than once.
     await sql`delete from incoming_set_aside as earlier where exists (select 1 from incoming_set_aside as later
       where later.row_key = earlier.row_key and later.line > earlier.line)`.execute(this.#db)
@@ -138,8 +138,8 @@ export class SetAside {
     return Math.min(incoming, room)
   }
 
-  /** Nothing of an account that was removed here is kept. */
-  async #passOverRemoved() {
+  /** Nothing of an account that was removed from this database is kept. */
+  async #dropRemoved() {
     const { numAffectedRows = 0n } = await sql`delete from incoming_set_aside where owner_id in
       (select id from removed_account)`.execute(this.#db)
     this.#notKept += Number(numAffectedRows)
@@ -183,7 +183,7 @@ export async function clearSetAside(db: Kysely<Tables>, kinds: readonly StagedKi
   if (await findStored(db, kinds, source)) await deleteStored(db)
 }
 
-/** Finds these rows, so that `deleteStored` needs no time to search; returns whether there can be any. */
+/** Finds these rows in advance, so that `deleteStored` need not search; returns whether there can be any. */
 export async function findStored(db: Kysely<Tables>, kinds: readonly StagedKind[], source: string): Promise<boolean> {
   const { rows } = await sql`select 1 from set_aside limit 1`.execute(db)
   if (rows.length === 0) return false

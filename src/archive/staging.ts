@@ -48,7 +48,7 @@ export class ImportStaging extends StagingTables {
     return outcomes
   }
 
-  /** Access that comes in open and is stored as ended: the first of it. */
+  /** Access that is open in the archive and ended in the store; the first MAX_LISTED of it. */
   async endedAccess(): Promise<{ ownerId: number; partnerId: number }[]> {
     const { rows } = await sql<{ owner_id: Cell; partner_id: Cell }>`
       select incoming.owner_id, incoming.partner_id from ${sql.table(this.tableOf(partnership))} as incoming
@@ -76,7 +76,7 @@ export class ImportStaging extends StagingTables {
     return reports
   }
 
-  /** How many of the records are not stored with the same content, as a part of all. */
+  /** The share of the records that are not yet stored with the same content. */
   async shareOfNew(): Promise<number> {
     let all = 0
     let added = 0
@@ -97,7 +97,7 @@ export class ImportStaging extends StagingTables {
     return rows.length > 0
   }
 
-  /** Notes what moving into the store will add and replace, as one part of an import. */
+  /** Notes what moving into the store will add and replace, so that this part of an import can be undone. */
   async noteChanges(part: number) {
     const { onConflict } = this.options
     for (const [kind, { total }] of this.batches) {
@@ -135,7 +135,7 @@ export class ImportStaging extends StagingTables {
     )
   }
 
-  /** Sets `as_of` of so many of the accounts that were found, or of all; returns how many there were. */
+  /** Sets `as_of` of the accounts that were found, `limit` of them at most; returns how many it set. */
   async updateAsOf(limit?: number, part?: number): Promise<number> {
     const some = `select id, newest from incoming_newest order by id${limit === undefined ? '' : ` limit ${limit}`}`
     if (part !== undefined) {
@@ -148,7 +148,7 @@ export class ImportStaging extends StagingTables {
     }
     await this.run(
       this.#isDistributed
-        ? // An update of a table that every server has cannot read one that only this server has.
+        ? // Citus: an update of a reference table cannot read a temporary table.
           `insert into account (id, username, document, etag, as_of)
             select stored.id, username, document, etag, newest from (${some}) as known join account as stored on stored.id = known.id
             on conflict (id) do update set as_of = excluded.as_of`
@@ -192,7 +192,7 @@ export class ImportStaging extends StagingTables {
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
   }
 
-  /** Where every server has a table, its rows count as written even if nothing changes, so these are left out. */
+  /** With Citus, rows of a reference table count as written even if nothing changes, so unchanged ones are left out. */
   #isWritten(kind: Kind): string {
     if (!this.#isDistributed || kind.isOwned) return '1 = 1'
     return `not exists (select 1 from ${kind.table} as stored

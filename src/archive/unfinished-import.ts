@@ -8,14 +8,15 @@ import { kinds } from './kinds.ts'
 import { noteChangedRecords } from './revisions.ts'
 
 /**
- * Imports into SQLite, which has one writer at a time, are stored in parts, so that others wait for one part and not for all.
- * What a part replaces is kept in the database until all are stored: an import that fails or is killed is undone.
+ * Imports into SQLite, which has one writer at a time, are stored in parts, so that other writers wait for one part and not for
+ * all. What a part adds or replaces is noted in the database until all are stored, so that an import that fails or is killed can be
+ * undone.
  */
 
 export interface Parts {
   /** How many rows the next part should have. */
   readonly rows: number
-  /** Runs work as one short transaction. If it gets a number, it must note under it what it will change. */
+  /** Runs work as one short transaction. If the work gets a number, it must first note under it what it will change. */
   store<Result>(work: (part: number | undefined) => Promise<Result>): Promise<Result>
   /** Runs work as the last transaction; after it, nothing is undone. */
   complete<Result>(work: () => Promise<Result>): Promise<Result>
@@ -32,7 +33,7 @@ export async function storeInParts<Result>(
   const run: RunTransaction = transaction => store.locked(db, () => transaction(db))
   try {
     await settle(db, run)
-    // Only the last commit has to be on the disk: it brings those before it along.
+    // Only the last commit has to wait for the disk: it syncs those before it, too.
     await sql`pragma synchronous = normal`.execute(db)
     await store.locked(db, () => db.insertInto('note').values({ name: UNFINISHED, value: '' }).execute())
     let result: Result
@@ -50,13 +51,13 @@ export async function storeInParts<Result>(
   }
 }
 
-/** Undoes what an import that was killed has left, unless another one is running. */
+/** Undoes an import that was killed before it was complete, unless another one is running. */
 export async function undoUnfinishedImport(store: Store): Promise<void> {
   if (store.engine !== 'sqlite' || !(await hasParts(store.db))) return
   await withImportLock(store, () => settle(store.db, work => store.db.transaction().execute(work)))
 }
 
-/** Does so again and again until the signal is aborted, for imports that are killed meanwhile. Never rejects. */
+/** Calls `undoUnfinishedImport` at intervals until the signal is aborted. Never rejects. */
 export async function watchForKilledImports(
   store: Store,
   report: (error: unknown) => void,
@@ -71,7 +72,7 @@ export async function watchForKilledImports(
   }
 }
 
-/** Runs work as a transaction of records while no import has stored a part only. */
+/** Runs work as a transaction with the write lock, after waiting until no import is half stored. */
 export async function lockRecords<Result>(
   store: Store,
   db: Kysely<Tables>,
@@ -85,7 +86,7 @@ export async function lockRecords<Result>(
   }
 }
 
-/** Runs reads that see one state of the database, in which no import has stored a part only. */
+/** Runs reads that all see one state of the database, in which no import is half stored. */
 export async function snapshotOfRecords<Result>(
   store: Store,
   work: (db: Kysely<Tables>) => Promise<Result>,
@@ -116,13 +117,13 @@ export async function noteReplaced(db: Kysely<Tables>, part: number, { name, col
     .execute(db)
 }
 
-/** The note is there from before the first part to the last commit. */
+/** The name of a note that exists from before the first part until the last commit. */
 const UNFINISHED = 'import to be undone'
 const LOCK = 'import'
 
 /** How long a part should hold the write lock. */
 const PART_MS = 20
-/** Longer than other writers wait before they try again: each has its turn between two parts. */
+/** Longer than the interval at which other writers retry, so that each can write between two parts. */
 const PAUSE_MS = 30
 const MAX_ROWS = 10_000
 
@@ -187,7 +188,7 @@ async function withImportLock(store: Store, work: () => Promise<void>) {
 /** Runs work as one transaction. */
 type RunTransaction = <Result>(work: (db: Kysely<Tables>) => Promise<Result>) => Promise<Result>
 
-/** Undoes the parts of an import that is not complete, or forgets those of one that is. Needs the lock. */
+/** Undoes the parts of an incomplete import, or deletes the notes of a complete one. Needs the lock of imports. */
 async function settle(db: Kysely<Tables>, run: RunTransaction) {
   if (!(await hasParts(db))) return
   while (await run(settleSome)) await sleep(PAUSE_MS)
@@ -198,13 +199,13 @@ async function settleSome(db: Kysely<Tables>): Promise<boolean> {
   if (await isUnfinished(db)) return undoLastPart(db)
   const { numDeletedRows } = await db
     .deleteFrom('import_part')
-    .where('id', 'in', db.selectFrom('import_part').select('id').orderBy('id').limit(FORGOTTEN_AT_ONCE))
+    .where('id', 'in', db.selectFrom('import_part').select('id').orderBy('id').limit(NOTES_AT_ONCE))
     .executeTakeFirstOrThrow()
   return numDeletedRows > 0n
 }
 
 /** A row can take a megabyte. */
-const FORGOTTEN_AT_ONCE = 50
+const NOTES_AT_ONCE = 50
 
 /** Returns whether more may have to be undone. */
 async function undoLastPart(db: Kysely<Tables>): Promise<boolean> {
@@ -267,7 +268,7 @@ async function isUnfinished(db: Kysely<Tables>): Promise<boolean> {
   return (await db.selectFrom('note').select('name').where('name', '=', UNFINISHED).executeTakeFirst()) !== undefined
 }
 
-/** Whether anything of an import is left that is not complete, or to be forgotten. */
+/** Whether an import is incomplete, or notes of a complete one are still stored. */
 async function hasParts(db: Kysely<Tables>): Promise<boolean> {
   if (await isUnfinished(db)) return true
   return (await db.selectFrom('import_part').select('id').limit(1).executeTakeFirst()) !== undefined

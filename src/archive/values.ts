@@ -59,7 +59,7 @@ export function checkText(text: string): string {
   return text
 }
 
-/** Notes fields that the schema does not have. Hostile values are refused in them, too. */
+/** Notes fields that the schema does not have, after checking their names and values. */
 export function noteUnknown(value: JsonObject, known: ReadonlySet<string>, notes: Notes, faults: Faults, depth = 2) {
   for (const [name, item] of Object.entries(value)) {
     if (known.has(name)) continue
@@ -70,7 +70,7 @@ export function noteUnknown(value: JsonObject, known: ReadonlySet<string>, notes
   }
 }
 
-/** Refuses hostile names and values at any depth. Throws InvalidError. */
+/** Checks an unknown field at any depth for what not every reader can store or parse. Throws InvalidError. */
 export function checkUnknown(name: string, value: unknown, depth: number) {
   if (name === '__proto__') throw new InvalidError('must not have a field named __proto__')
   checkText(name)

@@ -97,7 +97,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
           })
           bar?.end('stored')
           printReport(file, report, flags.json)
-          if ((report.setAside?.isNew ?? 0) > 0) process.exitCode = 1
+          if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
         } catch (error) {
           bar?.end('not stored')
           signal.throwIfAborted()

@@ -118,7 +118,7 @@ async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
   if (flags.every === undefined) {
     const report = await storeRound()
     printReport(report, flags.json)
-    if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
+    if (report.setAside.newCount > 0) process.exitCode = SET_ASIDE
     return
   }
   await pullRepeatedly({
@@ -153,7 +153,7 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
     if (!isStdout) await rename(join(folder, 'archive'), out)
     if (flags.json === true) print(JSON.stringify(report))
     else for (const line of summaryOf(report)) say(line)
-    if (report.setAside.isNew > 0) process.exitCode = SET_ASIDE
+    if (report.setAside.newCount > 0) process.exitCode = SET_ASIDE
   })
 }
 

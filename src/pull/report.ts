@@ -13,7 +13,7 @@ export interface PullReport {
   /** Rows set aside: how many, how many of them are new, how many were only counted, and the first of them. */
   readonly setAside: {
     readonly count: number
-    readonly isNew: number
+    readonly newCount: number
     readonly notKept: number
     readonly rows: readonly { readonly kind: string; readonly id?: number; readonly reason: string }[]
   }
@@ -53,7 +53,7 @@ type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] }
 /** Adds up the results of the batches of a round. */
 export class ReportBuilder {
   readonly #kinds = new Map<string, Mutable<KindCounts>>()
-  readonly #setAside = { count: 0, isNew: 0, notKept: 0 }
+  readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
   readonly #rows: PullReport['setAside']['rows'][number][] = []
   readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
   readonly #extra = new Map<string, Mutable<PullReport['extra'][number]>>()
@@ -74,9 +74,9 @@ export class ReportBuilder {
       counts[outcome === 'set-aside' ? 'setAside' : outcome] += 1
       this.#kinds.set(kind, counts)
     }
-    const { count, isNew, notKept, rows } = report.setAside
+    const { count, newCount, notKept, rows } = report.setAside
     this.#setAside.count += count
-    this.#setAside.isNew += isNew
+    this.#setAside.newCount += newCount
     this.#setAside.notKept += notKept
     for (const { kind, id, reason } of rows) {
       if (this.#rows.length < MAX_LISTED) this.#rows.push({ kind, ...(id === undefined ? {} : { id }), reason })

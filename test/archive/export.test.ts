@@ -65,7 +65,7 @@ test('an archive that was cut short is recognised, and one that lacks lines is r
     assert.deepEqual(errors, [
       {
         line: archive.length,
-        reason: `ends an archive of ${archive.length} lines, but ${archive.length - 1} lines come before it: the archive is not whole`,
+        reason: `ends an archive of ${archive.length} lines, but ${archive.length - 1} lines come before it: the archive is incomplete, so export or copy it again`,
       },
     ])
   }

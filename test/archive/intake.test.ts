@@ -59,7 +59,7 @@ test('a batch sets aside what is wrong, and stores the rest', async () => {
     'unchanged',
     'set-aside',
   ])
-  assert.deepEqual([report.setAside.count, report.setAside.isNew, report.setAside.notKept], [5, 5, 0])
+  assert.deepEqual([report.setAside.count, report.setAside.newCount, report.setAside.notKept], [5, 5, 0])
   assert.equal(await store.export(2), before)
   const rows = await setAside(store)
   assert.deepEqual(
@@ -78,8 +78,8 @@ test('a row that comes again replaces the one set aside, until it can be stored'
   await using store = await openStore(world)
   const intake = intakeOf(store)
   const send = (data: object) => intake.storeBatch([incoming(trainingSession(1, 1, data))])
-  assert.equal((await send({ passed: 'yes' })).setAside.isNew, 1)
-  assert.equal((await send({ passed: 'no' })).setAside.isNew, 0)
+  assert.equal((await send({ passed: 'yes' })).setAside.newCount, 1)
+  assert.equal((await send({ passed: 'no' })).setAside.newCount, 0)
   const [row, ...others] = await setAside(store)
   assert.equal(others.length, 0)
   assert.match(row?.raw ?? '', /"passed":"no"/)

@@ -71,7 +71,7 @@ test('lines of a large archive that cannot be stored are set aside as they came'
   const repeated = trainingSession(5000, 1)
   const report = await store.import([...sessions(2000, 1500), repeated, repeated, ...wrong], { onError: 'set-aside' })
   assert.deepEqual(totals(report), { added: 1501, replaced: 0, unchanged: 1, skipped: 0 })
-  assert.equal(report.setAside?.isNew, 2)
+  assert.equal(report.setAside?.newCount, 2)
   const rows = await store.store.db.selectFrom('set_aside').select('raw').orderBy('record_id').execute()
   assert.deepEqual(
     rows.map(({ raw }) => raw),

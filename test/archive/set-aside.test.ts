@@ -33,7 +33,7 @@ test('an import that sets errors aside stores the valid lines, and keeps the oth
   ])
   const report = await store.import(bytes, { onError: 'set-aside', source: 'history.ndjson' })
   assert.deepEqual(totals(report), { added: 1, replaced: 0, unchanged: 0, skipped: 0 })
-  assert.deepEqual([report.setAside?.count, report.setAside?.isNew, report.setAside?.notKept], [7, 7, 0])
+  assert.deepEqual([report.setAside?.count, report.setAside?.newCount, report.setAside?.notKept], [7, 7, 0])
   assert.deepEqual(
     new Set((await reasons(store)).map(row => row.join())),
     new Set([
@@ -53,7 +53,7 @@ test('an import that sets errors aside stores the valid lines, and keeps the oth
   )
   assert.ok(rows.some(({ raw }) => raw === JSON.stringify(trainingSession(2, 1, { passed: 'yes' }))))
   const again = await store.import(bytes, { onError: 'set-aside', source: 'history.ndjson' })
-  assert.deepEqual([again.setAside?.count, again.setAside?.isNew], [7, 0])
+  assert.deepEqual([again.setAside?.count, again.setAside?.newCount], [7, 0])
 })
 
 test('rows set aside are stored when they are tried again and the cause is gone', async () => {
@@ -84,7 +84,7 @@ test('no more than 10,000 rows of a source are kept, and the others are counted'
   const lines = Array.from({ length: 10_005 }, (_, index) => `{"kind":"lock-device","data":{"id":${index + 1}}}`)
   const { setAside } = await store.import(lines, { onError: 'set-aside' })
   assert.deepEqual(
-    [setAside?.count, setAside?.isNew, setAside?.notKept, setAside?.rows.length],
+    [setAside?.count, setAside?.newCount, setAside?.notKept, setAside?.rows.length],
     [10_005, 10_005, 5, 100],
   )
   assert.equal((await listSetAside(store.store)).length, 10_000)
