@@ -19,7 +19,7 @@ export interface KnownDistribution {
   isDistributed: boolean | undefined
 }
 
-/** Prepares a connection to distributed records: plans that serve all values, which a pool asks for, cannot be distributed. */
+/** Makes a connection plan for the values of each run if records are distributed: generic plans cannot be. */
 export async function allowDistributedPlans(client: pg.ClientBase, known: KnownDistribution): Promise<void> {
   if (known.isDistributed === true) await client.query('set plan_cache_mode = force_custom_plan')
 }
@@ -27,28 +27,28 @@ export async function allowDistributedPlans(client: pg.ClientBase, known: KnownD
 /** Records of a table, by their identifiers. */
 export interface NamedRecords {
   readonly table: string
-  /** A query of them. */
+  /** A query that returns them. */
   readonly ids: string
 }
 
 /**
- * Runs work that joins records with temporary tables, which distributed records cannot be joined with. It works on local copies of
- * the records that it names, temporary tables of the same names, and what it changes in them is written back.
+ * Runs work that joins records with temporary tables, which is not possible while the records are distributed. Instead, the named
+ * records are copied to temporary tables of the same names as theirs, and what the work changes there is written back.
  */
 export async function withLocalRecords<Result>(
   db: Kysely<Tables>,
   records: readonly NamedRecords[],
   work: () => Promise<Result>,
 ): Promise<Result> {
-  // A statement would see only a part of what others in its transaction have written to the servers at the same time.
+  // After parallel writes to the servers, a later statement of the transaction may not see all that was written.
   await run(db, `set local citus.multi_shard_modify_mode = 'sequential'`)
   const schema = await schemaOf(db)
   for (const { table, ids } of records) {
     await run(
       db,
-      `create temporary table ${before(table)} as select * from ${schema}.${table} where id in (select id from (${ids}) as wanted)`,
+      `create temporary table ${originalOf(table)} as select * from ${schema}.${table} where id in (select id from (${ids}) as wanted)`,
     )
-    await run(db, `create temporary table ${table} as table ${before(table)}`)
+    await run(db, `create temporary table ${table} as table ${originalOf(table)}`)
     await run(db, `alter table pg_temp.${table} add primary key (owner_id, id)`)
     await run(db, `create index on pg_temp.${table} (id)`)
   }
@@ -57,7 +57,7 @@ export async function withLocalRecords<Result>(
     for (const { table } of records) await writeBack(db, schema, table)
     return result
   } finally {
-    // A transaction that failed takes them along.
+    // If the transaction has failed, its rollback drops them.
     for (const { table } of records) await discardLocal(db, table).catch(() => {})
   }
 }
@@ -69,22 +69,23 @@ async function writeBack(db: Kysely<Tables>, schema: string, table: string) {
   await run(
     db,
     `delete from ${schema}.${table} where (owner_id, id) in (
-      select owner_id, id from pg_temp.${before(table)} except select owner_id, id from pg_temp.${table})`,
+      select owner_id, id from pg_temp.${originalOf(table)} except select owner_id, id from pg_temp.${table})`,
   )
   await run(
     db,
     `insert into ${schema}.${table} (${columns})
-      select ${columns} from (table pg_temp.${table} except table pg_temp.${before(table)}) as changed
+      select ${columns} from (table pg_temp.${table} except table pg_temp.${originalOf(table)}) as changed
       on conflict (owner_id, id) do update set ${rest.map(name => `${name} = excluded.${name}`).join(', ')}`,
   )
 }
 
 /** Drops the local copy of a table, so that its name means the records again. */
 async function discardLocal(db: Kysely<Tables>, table: string) {
-  await run(db, `drop table if exists pg_temp.${table}, pg_temp.${before(table)}`)
+  await run(db, `drop table if exists pg_temp.${table}, pg_temp.${originalOf(table)}`)
 }
 
-function before(table: string): string {
+/** The copy that stays unchanged, to find what the work has changed. */
+function originalOf(table: string): string {
   return `stored_${table}`
 }
 

@@ -1,7 +1,10 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Engine } from './engine.ts'
 
-/** Rows as one parameter, so that statements of any number of them have the same text: their column is `value`, an array as JSON. */
+/**
+ * Passes rows as one parameter, so that the text of a statement does not depend on their number. Each row is a JSON array in the
+ * column `value`.
+ */
 export function jsonRows(engine: Engine, rows: readonly (readonly unknown[])[]): RawBuilder<unknown> {
   const json = JSON.stringify(rows)
   return engine === 'sqlite' ? sql`json_each(${json})` : sql`json_array_elements(${json}::json)`

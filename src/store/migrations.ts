@@ -12,7 +12,7 @@ interface Migration {
   readonly statements: readonly string[]
   /** Tables with new columns to fill from their records. */
   readonly fills?: readonly RecordName[]
-  /** Checksums of the step as it was first released, where the same schema came of it. */
+  /** Checksums of an earlier form of the step, which led to the same schema. */
   readonly earlierChecksums?: readonly string[]
   /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
@@ -131,12 +131,12 @@ const migrations: readonly Migration[] = [
     // Keys that begin with the owner allow tables to be distributed by owner.
     name: 'records keyed by owner',
     only: 'postgres',
-    // It did not remove an index that an installation had created.
+    // The earlier form did not drop an index that an installation had created.
     earlierChecksums: ['e9868a13627401436b69196c7f9713d8836d8dd067d295d0aa52d1151aa1a658'],
     statements: [
       ...RECORDS.flatMap(name => [
         `alter table ${name} drop constraint ${name}_pkey, add primary key (owner_id, id)`,
-        // Some installations have created a unique one, which a distributed table cannot have.
+        // Some installations have created a unique index, which a distributed table cannot have.
         `drop index if exists ${name}_by_id`,
         `create index ${name}_by_id on ${name} (id)`,
       ]),
@@ -376,7 +376,9 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
   for (const [index, { version, checksum }] of applied.entries()) {
     const known = migrations[index]
     if (version !== index + 1 || known === undefined || !checksumsOf(known).includes(checksum)) {
-      throw new SchemaError(`schema version ${version} of the database is not the one this program knows`)
+      throw new SchemaError(
+        `schema version ${version} of the database is not the one this program knows: use the program that made it`,
+      )
     }
   }
   return applied.length
@@ -384,7 +386,7 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
 
 const newestVersion = query<object, { version: number }>(() => sql`select max(version) as version from migration`)
 
-/** Throws StoreUnavailableError unless the store answers and has the schema this program works with. */
+/** Throws StoreUnavailableError unless the store responds and has the schema this program works with. */
 export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
   let version: number | undefined
   try {
@@ -409,7 +411,7 @@ export async function migrate(
   return db.transaction().execute(transaction => migrateWithin(transaction, engine, now, recordSteps))
 }
 
-/** The same within a transaction that is open, of which `db` is the connection. */
+/** The same in a transaction that is already open on the connection `db`. */
 export async function migrateWithin(
   db: Kysely<Tables>,
   engine: Engine,
@@ -451,13 +453,13 @@ export async function migrateWithin(
   return pending.map(migration => migration.name)
 }
 
-/** Pages that clients have cached contain the documents that a step has changed. */
+/** Invalidates the pages that clients have cached: they contain documents that a step has changed. */
 async function raiseRevisions(db: Kysely<Tables>, table: RecordName) {
   const revision = sql.ref(`${table}_revision`)
   await sql`update account set ${revision} = ${revision} + 1`.execute(db)
 }
 
-/** Throws SchemaError if a table has records and nobody said what is to be done with them. */
+/** Throws SchemaError if a table has records and there are no `recordSteps` to change them. */
 async function withRecordSteps(
   db: Kysely<Tables>,
   table: RecordName,
@@ -519,7 +521,7 @@ async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolea
   return rows.length > 0
 }
 
-/** Those that a database may have. */
+/** The checksums of a step that a database may have stored. */
 function checksumsOf(migration: Migration): readonly string[] {
   return [checksumOf(migration), ...(migration.earlierChecksums ?? [])]
 }

@@ -5,7 +5,11 @@ import { StoreError, StoreUnavailableError } from './store.ts'
 export function translate(error: unknown): unknown {
   const code = codeOf(error)
   if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
-  if (code === FORBIDDEN) return new StoreError(`the role of the database may not do this: ${messageOf(error)}`)
+  if (code === FORBIDDEN) {
+    return new StoreError(
+      `the database role lacks a privilege: ${messageOf(error)} (docs/operating.md lists what to grant)`,
+    )
+  }
   return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) || POOLER_ERROR.test(code)
     ? unavailable(error)
     : error
@@ -14,7 +18,7 @@ export function translate(error: unknown): unknown {
 export function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
   const hint = POOLER_ERROR.test(codeOf(error)) || STARTUP_PARAMETER.test(messageOf(error)) ? POOLER_HINT : ''
-  return new StoreUnavailableError(`the database does not answer: ${messageOf(error)}${hint}`, { cause: error })
+  return new StoreUnavailableError(`the database is unavailable: ${messageOf(error)}${hint}`, { cause: error })
 }
 
 /** Whether the connection was lost. The statement may not have run, so a read can be retried on another one. */
@@ -50,7 +54,7 @@ const MISSING = /^(42P01|42703)$/
 // A key that was taken or removed in the meantime, a deadlock, a conflict with recovery on a replica.
 const CONFLICT = /^(23503|23505|40...)$/
 
-// A prepared statement that is not there, or there already: the connection was another client's in between.
+// A prepared statement is missing or exists already: a pooler gave the connection to another client in between.
 const POOLER_ERROR = /^(26000|42P05)$/
 
 const STARTUP_PARAMETER = /^unsupported startup parameter/
@@ -60,7 +64,7 @@ const POOLER_HINT =
 
 const FORBIDDEN = '42501'
 
-/** An error of several addresses that all failed has a code and no message. */
+/** If a host has several addresses and all fail, the error has a code and no message. */
 function messageOf(error: unknown): string {
   return error instanceof Error && error.message !== '' ? error.message : codeOf(error)
 }

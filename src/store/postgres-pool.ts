@@ -21,7 +21,7 @@ export interface PoolOptions {
 /** The name under which the server lists the connections of this program. */
 export const APPLICATION_NAME = 'lockstep'
 
-/** Connections to a server, or to whichever accepts writes. */
+/** A pool of connections to a server, or to the one of several that accepts writes. */
 export function makePool(server: string | PrimaryLocator, options: PoolOptions): pg.Pool {
   const {
     statementTimeoutMs,
@@ -34,7 +34,7 @@ export function makePool(server: string | PrimaryLocator, options: PoolOptions):
   } = options
   const pool = new pg.Pool({
     ...(typeof server === 'string'
-      ? { connectionString: withSettings(server, settings), verify: calling(prepare) }
+      ? { connectionString: withSettings(server, settings), verify: withCallback(prepare) }
       : toLocatedServer(server, settings, prepare)),
     types,
     min: minConnections,
@@ -82,15 +82,15 @@ function toLocatedServer(
   }
   return {
     Client: LocatedClient,
-    verify: calling(async client => {
+    verify: withCallback(async client => {
       if (client instanceof LocatedClient) await locator.verify(client, client.server)
       await prepare(client)
     }),
   }
 }
 
-/** The function as the pool calls it. */
-function calling(work: (client: pg.PoolClient) => Promise<void>): NonNullable<pg.PoolConfig['verify']> {
+/** The pool passes a callback to the functions that it calls. */
+function withCallback(work: (client: pg.PoolClient) => Promise<void>): NonNullable<pg.PoolConfig['verify']> {
   return (client, done) => void work(client).then(() => done(), done)
 }
 

@@ -4,16 +4,18 @@ import { connect } from './postgres-pool.ts'
 import { type PreparedStatement, type Read, ReadBatch } from './postgres-read.ts'
 
 /**
- * Sends reads to a pool of connections. Short ones of one turn of the event loop go together, in one write, and run one after
- * the other on one connection: that saves both sides most of their system calls. A read alone is sent at once.
+ * Sends reads to a pool of connections. Short ones of one turn of the event loop are sent as a batch, in one write, and run one
+ * after the other on one connection: that saves both sides most of their system calls. A read that finds no other under way is sent
+ * at once.
  *
- * No read depends on those it was sent with. If one fails, those after it are sent again, alone; so is each if the connection was
- * lost, once. If the results do not come soon, each that has none is sent again, alone, and has the result that comes first.
+ * No read depends on the others of its batch. If one fails, those after it are sent again, each alone. If the connection is lost,
+ * all are sent again once, each alone. If results are late, each read that has none is sent again, alone, and the first result
+ * counts.
  */
 export class ReadQueue {
   readonly #pool: pg.Pool
   readonly #mayBatch: (statement: PreparedStatement) => boolean
-  /** What the present turn of the event loop has collected. */
+  /** The reads that the present turn of the event loop has collected. */
   #collected: Read[] = []
   /** How many reads have been sent and have no result. */
   #inFlight = 0
@@ -52,31 +54,31 @@ export class ReadQueue {
   #run(client: pg.PoolClient, reads: readonly Read[], isRetry: boolean) {
     const [start, load] = [performance.now(), this.#inFlight]
     let hasEnded = false
-    let isSpread = false
+    let isResent = false
     const batch = new ReadBatch(reads, error => {
       hasEnded = true
       clearTimeout(timer)
       client.release(isInDoubt(error))
       this.#inFlight -= reads.length
-      // Those that run at the same time make each other slower.
+      // Reads that run at the same time slow each other down.
       const milliseconds = (performance.now() - start) / load
-      for (const { statement } of reads) statement.took(milliseconds)
+      for (const { statement } of reads) statement.recordRun(milliseconds)
       if (error === null) return
-      if (isSpread) failAll(batch.unfinished, error)
+      if (isResent) failAll(batch.unfinished, error)
       else this.#fail(batch.unfinished, error, isRetry)
     })
     client.query(batch)
-    const spread = () => {
+    const resend = () => {
       if (hasEnded) return
-      isSpread = true
+      isResent = true
       for (const read of batch.unfinished) this.#repeat(read)
     }
-    // The results may be here already.
-    const timer = reads.length > 1 ? setTimeout(() => setImmediate(spread), SPREAD_AFTER_MS) : undefined
+    // The results may have arrived, and be read after the timers of this turn of the event loop.
+    const timer = reads.length > 1 ? setTimeout(() => setImmediate(resend), RESEND_AFTER_MS) : undefined
   }
 
   #repeat(read: Read) {
-    read.statement.tookLong()
+    read.statement.recordSlowRun()
     read.repeat()
     void this.#send([read])
   }
@@ -89,12 +91,12 @@ export class ReadQueue {
   }
 }
 
-/** Of reads that were sent again. */
+/** Ends the first run of reads that were sent again. */
 function failAll([first, ...others]: readonly Read[], error: Error) {
   first?.fail(error)
   for (const read of others) read.fail()
 }
 
 const MAX_BATCH = 16
-/** After this time reads that were sent together do not wait for one another any longer. */
-const SPREAD_AFTER_MS = 50
+/** After this time the reads of a batch do not wait for one another any longer. */
+const RESEND_AFTER_MS = 50

@@ -4,8 +4,8 @@ import { types } from './postgres-pool.ts'
 import type { Compiled } from './query.ts'
 
 /**
- * A statement that is prepared on each connection that runs it, and described once: the driver asks for the columns with each
- * run and makes objects for what is not used here, which takes a fifth of the CPU time of a short read.
+ * A statement that is prepared on each connection that runs it, and described once. The driver itself would ask for the columns
+ * with each run and make objects that are not used here, which takes a fifth of the CPU time of a short read.
  */
 export class PreparedStatement {
   readonly name: string
@@ -15,7 +15,7 @@ export class PreparedStatement {
   columns: readonly Column[] | undefined
   /** The moving average of what the latest runs took, in milliseconds. */
   #typicalMs = 0
-  /** Where it is prepared; false where a run has failed, so that it may be or not. */
+  /** True for connections that have it prepared, false for those that may have it, because a run has failed. */
   readonly #isPreparedOn = new WeakMap<pg.Connection, boolean>()
 
   constructor({ sql, parameters }: Compiled, name: string) {
@@ -24,7 +24,7 @@ export class PreparedStatement {
     this.name = name
   }
 
-  /** Whether it is known to be short, so that others can wait for it. */
+  /** Whether it is known to be fast, so that other reads can wait for it. */
   get isShort(): boolean {
     return this.columns !== undefined && this.#typicalMs < MAX_SHORT_MS
   }
@@ -32,7 +32,7 @@ export class PreparedStatement {
   prepareOn(connection: pg.Connection) {
     const isPrepared = this.#isPreparedOn.get(connection)
     if (isPrepared === true) return
-    // It is no error to close a statement that is not there.
+    // To close a statement that does not exist is no error.
     if (isPrepared === false) connection.close({ type: 'S', name: this.name }, true)
     connection.parse({ name: this.name, text: this.sql, types: [] }, true)
     this.#isPreparedOn.set(connection, true)
@@ -50,13 +50,12 @@ export class PreparedStatement {
     }))
   }
 
-  /** Notes what a run took. */
-  took(milliseconds: number) {
+  recordRun(milliseconds: number) {
     this.#typicalMs += (milliseconds - this.#typicalMs) / LATEST_RUNS
   }
 
-  /** Notes that a run takes too long for others to wait for it. */
-  tookLong() {
+  /** Records that a run takes too long for other reads to wait for it. */
+  recordSlowRun() {
     this.#typicalMs = LONG_MS
   }
 }
@@ -71,13 +70,13 @@ interface Column {
   readonly parse: (text: string) => unknown
 }
 
-/** A read that somebody waits for. */
+/** A run of a statement with values, and the promise that waits for its rows. */
 export class Read {
   readonly statement: PreparedStatement
   readonly values: (string | null)[]
   readonly resolve: (rows: unknown[]) => void
   readonly #reject: (error: unknown) => void
-  /** More than one where it was sent again before the result of the first. */
+  /** More than one if it was sent again before it had a result. */
   #runs = 1
   #error: unknown
 
@@ -93,12 +92,12 @@ export class Read {
     this.#reject = reject
   }
 
-  /** Notes that it is sent once more. */
+  /** Counts a further run. */
   repeat() {
     this.#runs += 1
   }
 
-  /** Ends one run without a result, for a reason unless it is that of another read. It fails with its last run. */
+  /** Ends one run without a result; without `error`, because of another read. The read fails when its last run does. */
   fail(error?: unknown) {
     this.#error = error ?? this.#error
     this.#runs -= 1
@@ -155,7 +154,7 @@ export class ReadBatch implements pg.Submittable {
 
   handleCommandComplete() {
     const rows = this.#rows
-    // This object waited for the rows and is old by now: rows that it held would live until a full collection.
+    // This object has waited, so it is in the old generation: rows that it kept would live until a full collection.
     this.#rows = []
     this.#reads[this.#done]?.resolve(rows)
     this.#done += 1
@@ -166,7 +165,7 @@ export class ReadBatch implements pg.Submittable {
   handlePortalSuspended() {}
 
   handleError(error: Error, connection: pg.Connection) {
-    // The server has skipped everything after it, also what was to be prepared.
+    // The server has skipped everything after the error, statements to be prepared as well.
     for (const { statement } of this.unfinished) statement.fail(connection)
     this.callback(error)
   }

@@ -13,7 +13,7 @@ export type Reader = <Values extends object, Row>(query: Query<Values, Row>, val
 /** Runs compiled queries on a pool, as prepared statements. Retries once if the connection was lost. */
 export function makeReader(db: Kysely<Tables>, pool: pg.Pool, known: KnownDistribution): Reader {
   const statements = new WeakMap<object, PreparedStatement>()
-  // A statement over several servers has a transaction of its own.
+  // A statement over several servers must have a transaction of its own, so it is not batched.
   const queue = new ReadQueue(pool, statement => known.isDistributed === false && statement.isShort)
   let prepared = 0
 
@@ -57,7 +57,7 @@ async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Whether records are distributed. If so, the connection, whose plans could not be, is closed. */
+/** Whether records are distributed. If so, the connection is closed, because its plans could not be distributed. */
 async function detect(pool: pg.Pool): Promise<boolean> {
   const client = await connect(pool)
   let found: boolean | undefined

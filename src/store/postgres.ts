@@ -31,7 +31,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const { servers, isLocated } = parseAddress(address)
   const locator = isLocated ? await locatePrimary(servers, url => makePool(url, MONITORING)) : undefined
   const url = locator ?? address
-  // One stays open, so that others can see that a process uses the database.
+  // One connection stays open, so that `requireAlone` of another process sees that this one uses the database.
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const { read: readPrimary, close: closeReading } = openReader(db, url, limits)
@@ -97,7 +97,7 @@ const MONITORING = { statementTimeoutMs: 800, lockTimeoutMs: 800, connectTimeout
 
 type Replicas = ReturnType<typeof watchReplicas>
 
-/** Reads on connections of their own. */
+/** Opens a reader with connections of its own. */
 function openReader(db: Kysely<Tables>, server: string | PrimaryLocator, limits: ReadLimits) {
   const known: KnownDistribution = { isDistributed: undefined }
   const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, known)
@@ -111,7 +111,7 @@ interface ReplicaServers {
   readonly primary: string | PrimaryLocator
   readonly locator: PrimaryLocator | undefined
   readonly readUrls: readonly string[]
-  /** Of reads in place of the primary. */
+  /** The limits of reads from a replica in place of the primary. */
   readonly limits: ReadLimits
 }
 
@@ -178,7 +178,7 @@ async function endTransaction(client: pg.PoolClient) {
   client.release(isLost)
 }
 
-/** Connections of other programs, such as a monitor of the server, are no obstacle. */
+/** Throws StoreError if another process of this program uses the database. Other programs, such as a monitor, do not matter. */
 async function requireAlone(db: Kysely<Tables>) {
   // The server notices a little later that a process has ended.
   const deadline = performance.now() + 2000

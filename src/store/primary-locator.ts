@@ -7,7 +7,7 @@ import { StoreError } from './store.ts'
 export interface PrimaryLocator {
   /** The address of that server, or of the last one while there is none. */
   readonly url: string
-  /** Whether a server may be read as one that is as new as the primary, if it accepts writes itself. */
+  /** Whether a server with this timeline, which accepts writes, is no former primary, so that it may be read. */
   isCurrent(timeline: number): boolean
   /** Throws if the server of a new connection is not the one that accepts writes. */
   verify(client: pg.ClientBase, url: string): Promise<void>
@@ -16,7 +16,7 @@ export interface PrimaryLocator {
   close(): Promise<void>
 }
 
-/** What a server says of itself. */
+/** The state that a server reports. */
 export type ServerState =
   | { readonly role: 'primary'; readonly timeline: number; readonly system: string }
   | { readonly role: 'replica'; readonly system: string }
@@ -44,7 +44,7 @@ export async function locatePrimary(
     newest = found ?? newest
     url = found?.url ?? url
     for (const [socket, other] of sockets) {
-      // While the primary does not respond, its connections stay: it may be slow only.
+      // While the primary does not respond, its connections stay: it may only be slow.
       if (other !== url || (found === undefined && states.get(other)?.role !== 'unknown')) socket.destroy()
     }
   }
@@ -94,7 +94,7 @@ export interface Primary {
   readonly system: string
 }
 
-/** The server to write to, given the newest primary that was ever seen; undefined if there is none, or if it cannot be told. */
+/** The server to write to, given the newest primary that was ever seen; undefined if there is none, or if several could be it. */
 export function choosePrimary(
   states: ReadonlyMap<string, ServerState>,
   newest: Omit<Primary, 'url'> | undefined,
@@ -132,7 +132,7 @@ interface StateRow {
 
 async function readState(server: Pick<pg.ClientBase, 'query'> | pg.Pool): Promise<ServerState> {
   try {
-    const { rows } = await server.query<StateRow>({ text: STATE, ...PATIENCE })
+    const { rows } = await server.query<StateRow>({ text: STATE, ...STATE_TIMEOUT })
     const [row] = rows
     if (row === undefined) return { role: 'unknown' }
     const { isReplica, system, timeline } = row
@@ -143,10 +143,10 @@ async function readState(server: Pick<pg.ClientBase, 'query'> | pg.Pool): Promis
   }
 }
 
-/** For a connection without a limit of its own, such as that of a command. */
-const PATIENCE = { query_timeout: 2000 }
+/** For connections that have no timeout, such as those of a command. */
+const STATE_TIMEOUT = { query_timeout: 2000 }
 
-/** For an operator, without anything secret. */
+/** What is wrong with each server, for an operator; contains no passwords. */
 function describe(states: ReadonlyMap<string, ServerState>, newest: Primary | undefined): string {
   return [...states]
     .map(([url, state]) => {

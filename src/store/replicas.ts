@@ -60,9 +60,11 @@ export function watchReplicas(
   }
 }
 
-/** A position of the primary in the write-ahead log, and when it was read: by the monotonic clock, and since 1970. */
+/** A position of the primary in the write-ahead log, and when it was read. */
 interface Recorded {
+  /** By the monotonic clock. */
   readonly at: number
+  /** In milliseconds since 1970. */
   readonly time: number
   readonly position: bigint
 }
@@ -109,7 +111,7 @@ function watchReplica({ monitor, read, openStandIn }: ReplicaPools, { history, i
   let isUp = false
   /** The replica has everything that the primary had at this time. */
   let upTo = Number.NEGATIVE_INFINITY
-  /** Kept while the primary is down, with what is kept of its reads. */
+  /** The same store is used as long as the primary is down, because results are cached for each store. */
   let standIn: Store | undefined
 
   const check = async () => {
@@ -127,7 +129,10 @@ function watchReplica({ monitor, read, openStandIn }: ReplicaPools, { history, i
     fail() {
       isUp = false
     },
-    /** The replica in place of the primary; undefined if it lacks anything that the primary had at a time. Asks it, if that is not known. */
+    /**
+     * A store that reads from the replica; undefined if the replica lacks anything that the primary had at this time. Checks the
+     * replica if that is not known.
+     */
     async standIn(at: number): Promise<Store | undefined> {
       if (!has(at)) await check()
       if (!has(at)) return undefined
@@ -143,7 +148,7 @@ const HISTORY_MS = 60_000
 /** A little less than five seconds, because replicas are checked once a second. */
 const MAX_LAG_MS = 4500
 
-/** Runs `check` now and then every second, until closing. */
+/** Runs `check` at once and then once a second, until closing. */
 async function repeat(closing: AbortSignal, check: () => Promise<void>): Promise<void> {
   while (!closing.aborted) {
     await check()
@@ -152,8 +157,8 @@ async function repeat(closing: AbortSignal, check: () => Promise<void>): Promise
 }
 
 /**
- * A position in the write-ahead log as a number; undefined if the server does not respond in time, or is a former primary that
- * came back: what it has beyond the others was lost.
+ * A position in the write-ahead log as a number; undefined if the server does not respond in time, or is a former primary, whose
+ * log has diverged from that of the others.
  */
 async function positionOf(
   pool: pg.Pool,

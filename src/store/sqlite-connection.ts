@@ -40,7 +40,7 @@ function openFinished(path: string): DatabaseSync {
   return new DatabaseSync(address, { readOnly: true })
 }
 
-/** Uses a rollback journal meanwhile: with a write-ahead log, many rows at once would be written twice. */
+/** Locks the file, and uses a rollback journal meanwhile: with a write-ahead log, many rows at once would be written twice. */
 function keepOthersAway(writer: DatabaseSync, path: string) {
   try {
     writer.exec('pragma locking_mode = exclusive; pragma journal_mode = delete; begin exclusive; commit')
@@ -96,7 +96,7 @@ function finishCreating(path: string, busyTimeoutMs: number) {
     syncFolder(dirname(path))
     rmSync(markOf(path), { force: true })
   } catch (error) {
-    // Another process may be at it.
+    // Another process may be creating it.
     if (isBusy(error)) throw error
     if (statSync(path, { throwIfNoEntry: false })?.size === 0) rmSync(path)
     rmSync(markOf(path), { force: true })

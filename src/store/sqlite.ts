@@ -71,7 +71,7 @@ const MAX_TEXT_BYTES = 4 * 1024 * 1024
 function makeWriter(path: string, options: OpenOptions): SqliteExecutor {
   const writer = openWriter(path, options)
   if (options.writerThread !== true) return makeExecutor(writer)
-  // What is wrong with the file is known now.
+  // It was opened only to report here what is wrong with the file.
   writer.close()
   return startWriterThread({ path, options })
 }
@@ -134,7 +134,7 @@ function translate(error: unknown): unknown {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (code === TOO_BIG) return new TooLongError('the result is too long', { cause: error })
   return UNAVAILABLE.has(code)
-    ? new StoreUnavailableError(`the database does not answer: ${messageOf(error)}`, { cause: error })
+    ? new StoreUnavailableError(`the database is unavailable: ${messageOf(error)}`, { cause: error })
     : error
 }
 
@@ -159,10 +159,10 @@ async function readSnapshot<Result>(
   }
 }
 
-/** The same on a connection of a store that lets no other connection in. */
+/** The same on the only connection of a store. */
 function ownSnapshot<Result>(db: Kysely<Tables>, work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result> {
   return db.connection().execute(async connection => {
-    // The moment is that of the first read.
+    // The snapshot is taken with the first read.
     await sql`begin deferred`.execute(connection)
     try {
       await sql`select count(*) from sqlite_schema`.execute(connection)
@@ -182,7 +182,7 @@ function openReader(path: string): DatabaseSync {
 }
 
 /**
- * Takes a lock on an empty file that is there for nothing else; the system releases it when the process ends. Returns
+ * Takes a lock on an empty file that exists only for this; the system releases it when the process ends. Returns
  * undefined when somebody else has it.
  */
 export function lockFile(path: string): (() => Promise<void>) | undefined {

@@ -10,7 +10,7 @@ interface ReplicaReader {
   readonly read: Reader
 }
 
-/** A replica as a store, on connections that are read-only also when it was promoted. */
+/** A store that reads from a replica. Its connections stay read-only when the replica is promoted. */
 export function makeStandIn({ pool, read }: ReplicaReader): Store {
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const refuse = () => Promise.reject(new StoreUnavailableError('nothing can be written to a replica'))

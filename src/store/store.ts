@@ -16,8 +16,8 @@ export interface Store {
    */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
   /**
-   * A number that changes with every commit, read once for each turn of the event loop; SQLite only. It is not that of a later
-   * commit than what is read next. Throws StoreUnavailableError.
+   * A number that changes with every commit, read once for each turn of the event loop; SQLite only. Whatever is read after it
+   * is at least as new. Throws StoreUnavailableError.
    */
   readonly version?: () => number
   /** `degraded` means that replicas respond but the primary does not. Throws StoreUnavailableError if nothing responds. */
@@ -31,17 +31,17 @@ export interface Store {
    * that releases it; undefined if the lock is taken, in this process or another.
    */
   tryLock(name: string): Promise<(() => Promise<void>) | undefined>
-  /** Throws StoreError if another process has the database open that was opened as `exclusive`. */
+  /** For a database that was opened as `exclusive`: throws StoreError if another process has it open, too. */
   requireAlone(): Promise<void>
-  /** Writes the whole file again without what was deleted, beside this process; SQLite only. Throws StoreError. */
+  /** Rewrites the whole file without what was deleted, in another thread; SQLite only. Throws StoreError. */
   readonly erase: (() => Promise<void>) | undefined
   /** How much room is left on the disk of the database; SQLite only. */
   readonly freeBytes: (() => number) | undefined
   /** Whether the primary server is up; PostgreSQL only. */
   readonly primary?: PrimaryHealth
   /**
-   * A replica to read from in place of the primary, which is down: one that has everything the primary had when it last
-   * responded, at most `withinMs` ago. Undefined if there is none. Only with replicas.
+   * While the primary is down: a replica that has everything the primary had when it last responded, at most `withinMs` ago.
+   * Undefined if there is none, or if the primary is up. Only with replicas.
    */
   readonly standIn?: (withinMs: number) => Promise<StandIn | undefined>
   /** Whether it is a replica, so that nothing can be written. */
@@ -49,7 +49,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** A replica in place of the primary. */
+/** A replica that is read in place of the primary. */
 export interface StandIn {
   /** Its writes throw StoreUnavailableError. */
   readonly store: Store
@@ -80,11 +80,11 @@ export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
 
-/** What steps of the schema do with records, which the store does not know. Each runs within the transaction of its step. */
+/** How migrations change records, whose fields the store does not know. Each function runs in the transaction of its migration. */
 export interface RecordSteps {
-  /** Fills the columns of a table that follow from its records. */
+  /** Fills the columns of a table that are derived from its records. */
   readonly fillColumns: (db: Kysely<Tables>, table: RecordName) => Promise<void>
-  /** Leaves distances that are not known out of training sessions, and stores the newest instant of each account. */
+  /** Removes unknown distances from training sessions, and stores the newest instant of each account. */
   readonly leaveOutUnknownDistances: (db: Kysely<Tables>, engine: Engine, now: number) => Promise<void>
 }
 

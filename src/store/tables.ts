@@ -48,7 +48,7 @@ interface AccountTable extends Revisions {
   sign_outs: Generated<number>
 }
 
-/** Of each kind of records, a number that grows with every write of those of the account. */
+/** For each kind of records, a number that grows whenever records of the account are written. */
 type Revisions = { [Table in RecordName as `${Table}_revision`]: Generated<number> }
 
 /** `owner_id` lets `partner_id` read, or did so until `ended_at`. */
@@ -169,7 +169,7 @@ interface InvitationTable {
   created_at: number
 }
 
-/** What somebody proves who they are with. */
+/** The ways in which people prove who they are. */
 export type ProofWay = 'password' | 'passkey' | 'oidc'
 
 /** How somebody got into an account, and when. */
@@ -194,7 +194,7 @@ interface PasskeyTable {
   transports: string
   /** The host that it works at. */
   rp_id: string
-  /** What devices call the account by; the same for all of an account. */
+  /** The identifier that devices store for the account; the same for all its passkeys. */
   user_handle: string
   name: string
   created_at: number
@@ -223,7 +223,7 @@ interface RemovedAccountTable {
   removed_at: number
 }
 
-/** Access that an owner gave to a name which no account has. It gives nothing. */
+/** Access that an owner gave to a username that no account has. It has no effect. */
 interface UnmatchedAccessTable {
   owner_id: number
   username: string
@@ -273,6 +273,7 @@ export interface PullSourceTable {
   origin: string
   /** The username that the source last reported for the token; null if it reports none. */
   username: string | null
+  /** 1 if the source says which account the token belongs to. */
   knows_me: number
   /** Which parameters the source supports, as JSON. */
   capabilities: string
@@ -314,7 +315,7 @@ interface ReadLogTable {
   hour: number
   /** There need not be such an account any more; 0 for the operator, and where it is not known. */
   reader_id: number
-  /** Empty where reads were counted without the rest. */
+  /** Empty for reads of which only the number is known. */
   via: string
   /** Empty if the reader used no token. */
   token_name: string
@@ -323,15 +324,15 @@ interface ReadLogTable {
   reads: number
 }
 
-/** What a part of an import that is not complete has added or replaced, so that it can be undone. */
+/** What a part of an incomplete import has added or replaced, so that it can be undone. */
 interface ImportPartTable {
   id: Generated<number>
   /** Parts are undone in reverse order. */
   part: number
   kind: string
-  /** The keys of rows that were not there before, as JSON; null if this row is of one that was replaced. */
+  /** The keys of the rows that the part added, as JSON; null if `replaced` is set. */
   added: string | null
-  /** A row as it was before: its columns as JSON. */
+  /** A row that the part replaced, as it was before: its columns as JSON. */
   replaced: string | null
 }
 

@@ -2,7 +2,7 @@ import { type Kysely, sql } from '../vendor/kysely.js'
 import { StoreUnavailableError } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** What became of a transaction of PostgreSQL whose commit was not answered. */
+/** Whether a transaction of PostgreSQL was committed, if the connection was lost before the server said so. */
 
 /** Identifies the transaction that this runs in. */
 export async function transactionId(db: Kysely<Tables>): Promise<string> {
@@ -14,7 +14,7 @@ export async function transactionId(db: Kysely<Tables>): Promise<string> {
 
 /** Whether a transaction was committed. Throws StoreUnavailableError while the server has not ended it. */
 export async function wasCommitted(db: Kysely<Tables>, id: string): Promise<boolean> {
-  // A server that took over from one that was lost may not know the transaction.
+  // A replica that was promoted in between may not know the transaction.
   const { rows } = await sql<{ status: string | null }>`
     select case when id < pg_current_xact_id() then pg_xact_status(id) end as status
     from (select cast(${id} as xid8) as id) as wanted`.execute(db)

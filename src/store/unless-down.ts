@@ -1,8 +1,8 @@
 import { type PrimaryHealth, StoreUnavailableError } from './store.ts'
 
 /**
- * The result of work on the primary, or of `instead` if the primary is down. Work that takes long is not waited for then, because
- * what is done instead needs that time.
+ * The result of work on the primary, or of `instead` if the primary is down. Then slow work is not awaited, because `instead` needs
+ * the rest of the time that a response may take.
  */
 export async function unlessDown<Result>(
   primary: PrimaryHealth,

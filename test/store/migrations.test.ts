@@ -281,12 +281,12 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   )
 
   for (const statement of FORBIDDEN) {
-    await assert.rejects(sql.raw(statement).execute(store.db), /may not do this: permission denied/, statement)
+    await assert.rejects(sql.raw(statement).execute(store.db), /lacks a privilege: permission denied/, statement)
   }
   const added = await run(['account', 'add', '--username', 'dan', '--database', service])
   assert.equal(
     added.stderr,
-    'lockstep: the role of the database may not do this: permission denied for table account\n',
+    'lockstep: the database role lacks a privilege: permission denied for table account (docs/operating.md lists what to grant)\n',
   )
   assert.equal(added.code, 3)
   await store.close()

@@ -128,25 +128,25 @@ const refusals: readonly Trouble[] = [
     what: 'a password that was changed',
     begin: "alter role app password 'another'",
     end: "alter role app password 'secret'",
-    says: /^lockstep: the database does not answer: password authentication failed for user "app"\n/,
+    says: /^lockstep: the database is unavailable: password authentication failed for user "app"\n/,
   },
   {
     what: 'a role that may not sign in any more',
     begin: 'alter role app nologin',
     end: 'alter role app login',
-    says: /^lockstep: the database does not answer: role "app" is not permitted to log in\n/,
+    says: /^lockstep: the database is unavailable: role "app" is not permitted to log in\n/,
   },
   {
     what: 'a database that is not there',
     begin: 'alter database trouble rename to elsewhere',
     end: 'alter database elsewhere rename to trouble',
-    says: /^lockstep: the database does not answer: database "trouble" does not exist\n/,
+    says: /^lockstep: the database is unavailable: database "trouble" does not exist\n/,
   },
   {
     what: 'a server that is out of connections',
     begin: 'alter role app connection limit 0',
     end: 'alter role app connection limit -1',
-    says: /^lockstep: the database does not answer: too many connections for role "app"\n/,
+    says: /^lockstep: the database is unavailable: too many connections for role "app"\n/,
   },
 ]
 
@@ -194,7 +194,7 @@ testOnPostgres('a read-only database serves reads, and writes get a 503', async 
 
 testOnPostgres('a service that cannot reach its database at its start says why, and ends with code 3', async () => {
   const { code, stdout, stderr } = await run(['serve', '--port', '0', '--database', 'postgres://ann@127.0.0.1:1/none'])
-  assert.equal(stderr, 'lockstep: the database does not answer: connect ECONNREFUSED 127.0.0.1:1\n')
+  assert.equal(stderr, 'lockstep: the database is unavailable: connect ECONNREFUSED 127.0.0.1:1\n')
   assert.equal(code, 3)
   assert.equal(stdout, '')
 })
