@@ -106,24 +106,24 @@ export class PulledAccounts {
     return true
   }
 
-  /** Ends access that pulls from this source made to owners whom it no longer lists, and restores it for those listed again. */
+  /** Ends access that pulls added, to owners whom this source no longer lists, and restores it for those listed again. */
   async updateAccess(listed: ReadonlySet<number>, now: number): Promise<void> {
     if (this.#source === undefined) return
-    const made = await this.#store.db
+    const added = await this.#store.db
       .selectFrom('pull_access')
       .selectAll()
       .where('source_id', '=', this.#source.id)
       .orderBy('owner_id')
       .execute()
-    for (const { owner_id: ownerId, ended_at: endedAt } of made) {
+    for (const { owner_id: ownerId, ended_at: endedAt } of added) {
       if (endedAt !== null && listed.has(ownerId)) await this.addPartner(ownerId)
       if (endedAt !== null || listed.has(ownerId)) continue
-      await this.#endMade(this.#source.id, ownerId, now)
+      await this.#endAdded(this.#source.id, ownerId, now)
     }
   }
 
-  /** Ends access that pulls made, and remembers in the same transaction that they ended it, so that they can restore it. */
-  async #endMade(sourceId: number, ownerId: number, now: number): Promise<void> {
+  /** Ends access that a pull added. The same transaction records that a pull ended it, so that a later one can restore it. */
+  async #endAdded(sourceId: number, ownerId: number, now: number): Promise<void> {
     await this.#store.db.transaction().execute(async db => {
       try {
         await endAccess({ db }, { ownerId, partnerId: this.me }, now)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds since any moment, by a clock that nobody sets. */
+  /** Milliseconds since some moment, by a monotonic clock. */
   elapsed(): number
   /** Resolves after this time; rejects when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>

@@ -31,7 +31,7 @@ interface RoundState {
 /** How far back lists are read in every round, and how long unfinished sessions are read again. */
 const RECENT_MS = 35 * DAY_MS
 
-/** Pulls the rows of lists, and reads records of them again. */
+/** Pulls the rows of lists, and single records by id. */
 export class ListPull {
   readonly #state: RoundState
   /** Programs that were read by id, because the source has no list of them. */
@@ -84,7 +84,7 @@ export class ListPull {
     }
   }
 
-  /** Reads sessions again that may have ended. */
+  /** Reads sessions again that may have ended since they were read. */
   async pullOpenRows(list: SourceList) {
     const { store, accounts, startedAt, rows } = this.#state
     const source = accounts.source

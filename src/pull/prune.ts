@@ -34,8 +34,8 @@ export async function findPrunable({ db }: Pick<Store, 'db'>): Promise<PrunableK
 }
 
 /**
- * Removes what `findPrunable` found, and returns how many records that were. Throws RefusedError, and removes nothing, if
- * there is more or less to remove by now.
+ * Removes what `findPrunable` found, and returns how many records it removed. Throws RefusedError, and removes nothing, if
+ * the number of records to remove has changed since.
  */
 export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKind[]): Promise<number> {
   return store.db.transaction().execute(async db => {
@@ -51,10 +51,10 @@ export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKi
         db,
       )
       if (Number(numAffectedRows ?? 0) !== expected) {
-        throw new RefusedError('a pull found something else meanwhile, so nothing was removed: run it again')
+        throw new RefusedError('the records to remove have changed meanwhile, so nothing was removed: run prune again')
       }
       removed += expected
-      // Rows of records that stay are needed to remove them later.
+      // Rows of records that stay are kept, because these records can only be removed later by their rows.
       await sql`delete from pull_row where kind = ${kind} and not exists (
           select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
         and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id

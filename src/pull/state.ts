@@ -119,7 +119,7 @@ export function openRows(store: Store, sourceId: number, kind: string, since: nu
     .execute()
 }
 
-/** Stored locks that are active, of rows that the source has sent. */
+/** Stored lock sessions that are active and that the source has sent. */
 export async function activeLocks(
   store: Store,
   sourceId: number,

@@ -62,7 +62,7 @@ export class RowStore {
     this.#options = options
   }
 
-  /** Stores the rows that belong to an account that is pulled. `found` are known rows that are no longer missing. */
+  /** Stores the rows that belong to an account that is pulled. `found` are stored rows that are no longer missing. */
   async store(list: SourceList, rows: readonly OfferedRow[], found: readonly PullRow[] = []): Promise<StoredRows> {
     const prepared: PreparedRow[] = []
     try {
@@ -154,7 +154,7 @@ export class RowStore {
         source_id: pulled.id,
         kind: list.kind,
         id,
-        // A record that does not answer in one round still belongs to its owner, so that it can be called gone later.
+        // A record that cannot be read in one round keeps its owner, so that it can be marked as gone later.
         owner_id: row.owner ?? known?.owner_id ?? null,
         form: row.form,
         open_at: outcome === 'skipped' ? openAt : null,

@@ -12,7 +12,7 @@ export interface SourcePage {
 
 export type Position = { readonly offset: number } | { readonly cursor: string }
 
-/** What handling a page found. */
+/** What was found in a page. */
 export interface PageResult {
   /** Whether the page had a new or changed row. */
   readonly hasNews: boolean
@@ -21,7 +21,7 @@ export interface PageResult {
 }
 
 export interface Walk {
-  /** Whether rows moved so far that a part of the list was read again. */
+  /** Whether rows moved so far during the walk that a part of the list was read again. */
   readonly steppedBack: boolean
   /** Whether it ended before the list did. */
   readonly stoppedEarly: boolean

@@ -66,7 +66,7 @@ test('nothing is removed if a pull has found more that is gone since the number 
   await using store = await folder.store()
   const named = await findPrunable(store)
   await store.db.updateTable('pull_row').set({ gone_at: 1 }).where('id', '=', 9).execute()
-  await assert.rejects(prune(store, named), /found something else meanwhile, so nothing was removed/)
+  await assert.rejects(prune(store, named), /have changed meanwhile, so nothing was removed: run prune again/)
   assert.equal(await count(folder), SESSIONS)
   assert.equal((await findPrunable(store))[0]?.count, 4)
 })
