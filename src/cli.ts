@@ -69,7 +69,7 @@ export async function runCommand(words: readonly string[]): Promise<void> {
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
-    // The channel to its supervisor would keep a worker alive.
+    // The channel to the supervisor would keep a worker alive.
     if (isWorker) process.exit()
   }
 }

@@ -112,14 +112,19 @@ export const settings = {
     'An OpenID Connect issuer with which people may also sign in to the dashboard; none if empty.',
     issuer,
   ),
-  oidcClientId: setting('LOCKSTEP_OIDC_CLIENT_ID', '', 'The client that the issuer knows this service as.', text),
+  oidcClientId: setting(
+    'LOCKSTEP_OIDC_CLIENT_ID',
+    '',
+    'The identifier of this service as a client of the issuer.',
+    text,
+  ),
   oidcClientSecretFile: setting(
     'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
     '',
     'A file with the secret of that client, which only its owner can read; a client without a secret if empty.',
     text,
   ),
-  oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'What pages call the issuer.', text),
+  oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'The name of the issuer on pages.', text),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
   readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days for which the log of who read whose records is kept.', count),
   metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on.', text),
@@ -182,7 +187,7 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   }
   for (const name of Object.keys(environment)) {
     if (name.startsWith('LOCKSTEP_') && !Object.values(settings).some(({ env }) => env === name)) {
-      problems.push(`${name} is not a setting`)
+      problems.push(`${name} is not a setting: see docs/settings.md`)
     }
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

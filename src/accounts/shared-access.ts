@@ -6,7 +6,7 @@ import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grant-changes.ts'
 
-/** Access that owners give others to their records. Access that ended leaves a mark, so that nothing brings it back by accident. */
+/** Access that owners give others to their records. Ended access stays stored, so that no import gives it again by accident. */
 
 /** What somebody may read, and for how long. */
 export interface AccessTerms {
@@ -37,8 +37,8 @@ export async function giveAccess(store: Store, pair: AccessPair, terms: AccessTe
 }
 
 /**
- * Lets a partner read, as an operator does: access that is there on other terms, or that has ended, is changed only with `again`.
- * Doing so twice changes nothing. Throws RefusedError.
+ * Gives access for the operator: existing access on other terms, and access that has ended, is changed only with `again`. To give
+ * the same access twice changes nothing. Throws RefusedError.
  */
 export async function addAccess(
   store: Store,
@@ -52,11 +52,11 @@ export async function addAccess(
     if (stored !== undefined && !again) {
       if (stored.endedAt !== null) {
         throw new RefusedError(
-          `the access was ended on ${formatTimestamp(stored.endedAt)}: left unchanged (see --again)`,
+          `the access was ended on ${formatTimestamp(stored.endedAt)}: left unchanged (--again gives it again)`,
         )
       }
       if (isSame(stored, terms)) return
-      throw new RefusedError('there is access on other terms: left unchanged (see --again)')
+      throw new RefusedError('there is access on other terms: left unchanged (--again changes it)')
     }
     await writeAccess(db, pair, terms, now)
   })
@@ -154,8 +154,8 @@ async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredA
 }
 
 /**
- * Stores access within a transaction; its terms must be checked. Stored access keeps its `by_name`, and while it is open the time
- * since when it is given; else that is `since`.
+ * Stores access within a transaction; its terms must be checked. Stored access keeps its `by_name` and, if it has not ended, the
+ * time at which it was given; otherwise that is `since`.
  */
 export async function writeAccess(
   db: Kysely<Tables>,

@@ -22,7 +22,7 @@ interface Side {
 export interface Copied {
   /** By table. */
   readonly rows: Record<string, number>
-  /** Names the first records whose content does not match its hash. */
+  /** The names of the first records whose content does not match its hash. */
   readonly damaged: readonly string[]
 }
 
@@ -42,7 +42,7 @@ export async function copyRows(
       count += rows.length
       if (damaged.length < MAX_NAMED) damaged.push(...rows.filter(isDamaged).map(row => nameOf(table, row)))
       progress?.(table.name, count)
-      // SQLite works within the turn of the event loop, in which no signal arrives.
+      // Reads from SQLite are synchronous, and no signal arrives within a turn of the event loop.
       await nextTurn()
       signal?.throwIfAborted()
     }

@@ -8,14 +8,14 @@ import { createDatabaseFile, open, type Store, StoreError } from '../store/index
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { encryptFile } from './encryption.ts'
-import { publish, removeDatabase, UNFINISHED, whileHolding, withWorkFolder } from './files.ts'
+import { publish, removeDatabase, UNFINISHED, withFileLock, withWorkFolder } from './files.ts'
 import { seal, writeManifest } from './manifest.ts'
 import { readTables, removeAllRows } from './tables.ts'
 
 export interface BackupOptions extends Watching {
-  /** Who can open it; everybody if there are none. */
+  /** The age recipients who can decrypt it; it is not encrypted if there are none. */
   readonly recipients?: readonly string[]
-  /** The database, beside which unencrypted temporary files are written: not beside an encrypted backup. */
+  /** Unencrypted temporary files are written beside this database, which has the same content, and not beside the backup. */
   readonly databaseUrl: string
   /** Called with the finished file before it gets its name. */
   readonly beforePublished?: (unfinished: string) => Promise<void>
@@ -33,7 +33,7 @@ export interface BackupReport {
 export async function writeBackup(store: Store, path: string, options: BackupOptions): Promise<BackupReport> {
   const { recipients = [], beforePublished } = options
   const unfinished = `${path}${UNFINISHED}`
-  return whileHolding(path, async () => {
+  return withFileLock(path, async () => {
     removeDatabase(unfinished)
     try {
       let madeAt: number
@@ -60,7 +60,7 @@ export async function writeBackup(store: Store, path: string, options: BackupOpt
 
 /** Writes an unencrypted backup, and returns the time of its content. */
 export async function fillBackup(store: Store, path: string, watching: Watching): Promise<number> {
-  // Before the engine opens it, so that nobody else can.
+  // The engine would create the file with permissions for others.
   createDatabaseFile(path)
   try {
     const copy = await open(`sqlite:${path}`, { busyTimeoutMs: 0, exclusive: true })
@@ -72,7 +72,7 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
         copy.db.connection().execute(to =>
           copy.locked(to, async () => {
             madeAt = Date.now()
-            // Steps of the schema write facts, too.
+            // Migrations may have written rows.
             await removeAllRows(to, copy.engine, tables)
             return copyRows(tables, { db: from, engine: store.engine }, { db: to, engine: copy.engine }, watching)
           }),

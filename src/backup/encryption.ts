@@ -8,7 +8,7 @@ import { readChunks, startOf } from './files.ts'
 
 const load = createRequire(import.meta.url)
 
-/** Loaded when something is encrypted or decrypted: it takes some megabytes, which most commands can do without. */
+/** Loaded on first use: it takes some megabytes of memory, and most commands do not need it. */
 function age() {
   // The package has these types.
   return load('age-encryption') as typeof Age
@@ -51,7 +51,7 @@ async function encrypt(
   return encrypter.encrypt(streamOf(chunks))
 }
 
-/** Throws BackupFileError, also while it is read: what was read before must not be used then. */
+/** May throw BackupFileError after it has yielded bytes, which must then not be used. */
 async function* decrypt(chunks: AsyncIterable<Uint8Array>, identities: readonly string[]): AsyncGenerator<Uint8Array> {
   const decrypter = new (age().Decrypter)()
   for (const identity of identities) decrypter.addIdentity(identity)
@@ -63,12 +63,12 @@ async function* decrypt(chunks: AsyncIterable<Uint8Array>, identities: readonly 
       }),
     )
   } catch (error) {
-    // Of the source itself, such as an interruption.
+    // An error of the source itself, such as an interruption.
     if (failure !== undefined) throw failure.error
     throw new BackupFileError(
       error instanceof Error && /no identity matched/.test(error.message)
         ? 'none of the identities opens the file: it was encrypted for others'
-        : 'the encrypted file is damaged or not complete',
+        : 'the encrypted file is damaged or incomplete',
       { cause: error },
     )
   }
@@ -107,7 +107,8 @@ export async function* decryptIfEncrypted(
   }
   if (!isEncrypted(start.toString('latin1', 0, AGE_START.length))) yield* all()
   else {
-    if (identities === undefined) throw new MissingIdentityError('it is encrypted: name a file with --identity')
+    if (identities === undefined)
+      throw new MissingIdentityError('the archive is encrypted: name a file with --identity')
     for await (const chunk of decrypt(all(), identities)) yield Buffer.from(chunk)
   }
 }

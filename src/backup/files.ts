@@ -18,7 +18,7 @@ import { lockFile, makeFolders, StoreError, syncFile, syncFolder } from '../stor
 
 /** Files that are written completely or not at all, and their digests. */
 
-/** The bytes of a file, read in pieces. */
+/** The bytes of a file in chunks. */
 export function readChunks(path: string, signal?: AbortSignal): AsyncIterable<Buffer> {
   // Without an encoding, a stream of a file gives buffers.
   return createReadStream(path, { highWaterMark: CHUNK_BYTES, ...(signal === undefined ? {} : { signal }) })
@@ -58,8 +58,8 @@ export async function sha256Without(path: string, text: string): Promise<{ diges
 }
 
 /**
- * The bytes of a file in pieces, each of which begins with the last bytes of the one before. All are in the same memory, which
- * is used again for the next: pieces of their own would take 70 MB until they are collected.
+ * The bytes of a file in chunks, each of which begins with the last bytes of the one before. All use the same buffer, so a chunk is
+ * valid until the next is read: with a buffer for each, 70 MB would wait for garbage collection.
  */
 async function* readReusing(path: string, overlap: number, signal?: AbortSignal): AsyncGenerator<Buffer> {
   const file = await openFile(path)
@@ -130,7 +130,7 @@ export function readDigest(path: string): string | undefined {
 
 export const UNFINISHED = '.unfinished'
 
-/** The file that is locked while a file of the name before it is written. */
+/** What the name of the lock file adds to the name of the file that is written. */
 export const LOCK = '.lock'
 
 /** Removes a database with what the engine may have left beside it. */
@@ -139,12 +139,12 @@ export function removeDatabase(path: string) {
 }
 
 /**
- * Runs work while this process holds the lock of the name, so what a killed process left under that name may be removed.
+ * Runs work while this process holds the lock of a name, so that what a killed process left under that name may be removed.
  * Throws StoreError if another process holds the lock.
  */
-export async function whileHolding<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+export async function withFileLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const release = lockFile(`${name}${LOCK}`)
-  if (release === undefined) throw new StoreError(`another process is at work on ${name}`)
+  if (release === undefined) throw new StoreError(`another process is working on ${name}: try again when it has ended`)
   try {
     return await work()
   } finally {
@@ -154,8 +154,8 @@ export async function whileHolding<Result>(name: string, work: () => Promise<Res
 
 /**
  * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes the folder. It is in
- * `parent`, beside an SQLite database, which holds the same records, or in the folder of temporary files. What a killed
- * process left there is removed first.
+ * `parent`, else beside an SQLite database, which holds the same records, else in the folder of temporary files. What a
+ * killed process left there is removed first.
  */
 export async function withWorkFolder<Result>(
   { databaseUrl, parent = parentOf(databaseUrl), purpose }: WorkFolder,
@@ -163,7 +163,7 @@ export async function withWorkFolder<Result>(
 ): Promise<Result> {
   makeFolders(parent)
   const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
-  return whileHolding(folder, async () => {
+  return withFileLock(folder, async () => {
     const remove = () => rmSync(folder, { recursive: true, force: true })
     remove()
     mkdirSync(folder, { mode: 0o700 })

@@ -8,7 +8,7 @@ import { overwrite, sha256Without } from './files.ts'
 /** The description of a backup, stored in its table `backup` as names and values. */
 
 export interface Manifest {
-  /** Of the program that made it. */
+  /** The version of the program that made it. */
   readonly version: string
   readonly schema: number
   /** The time of its content. */
@@ -21,7 +21,7 @@ export interface Manifest {
   readonly fileSha256: string
 }
 
-/** Writes the manifest with digits in place of the digest of the file; `seal` replaces them. */
+/** Writes the manifest with random digits in place of the digest of the file, which `seal` replaces. Returns these digits. */
 export async function writeManifest(db: Kysely<Tables>, manifest: Omit<Manifest, 'fileSha256'>): Promise<string> {
   const placeholder = randomBytes(32).toString('hex')
   await sql`create table backup (name text primary key, value text not null) strict`.execute(db)
@@ -51,13 +51,13 @@ export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undef
   if (tables.length === 0) return undefined
   const { rows } = await sql<{ name: string; value: string }>`select name, value from backup`.execute(db)
   const found = Object.fromEntries(rows.map(({ name, value }) => [name, value]))
-  // Three hundred modules, which only those who read backups need.
+  // Loaded here, because it has three hundred modules that only those who read backups need.
   const { Value } = await import('typebox/value')
   try {
     const counts: unknown = JSON.parse(found['rows'] ?? '')
     return Value.Parse(ManifestSchema, { ...found, schema: Number(found['schema']), rows: counts })
   } catch {
-    throw new BackupFileError('the backup does not say what it holds: it was changed or is damaged')
+    throw new BackupFileError('the manifest of the backup cannot be read: the backup was changed or is damaged')
   }
 }
 

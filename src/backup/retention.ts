@@ -43,8 +43,8 @@ export function nameBackup(folder: string, at: number, isEncrypted: boolean): st
 }
 
 /**
- * Removes the backups in a folder that are not kept: of each of the last days, weeks and months (UTC) that have one, the
- * newest is, and `newest` in any case. Other files stay. Returns the removed ones.
+ * Removes backups from a folder, except `newest` and the newest of each of the last days, weeks and months (UTC) that have
+ * one. Other files stay. Returns the paths of the removed backups.
  */
 export function removeOld(folder: string, newest: string, retention: Retention): string[] {
   const backups = readdirSync(folder)
@@ -66,7 +66,7 @@ interface Backup {
   readonly at: number
 }
 
-/** `backups` are the newest first. */
+/** The paths of the backups to keep; `backups` must be sorted, newest first. */
 function keptOf(backups: readonly Backup[], { days, weeks, months }: Retention): Set<string> {
   const kept = new Set<string>()
   const keep = (count: number, periodOf: (at: number) => number) => {

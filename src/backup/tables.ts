@@ -2,7 +2,7 @@ import { CompiledQuery, type Kysely, sql } from '../vendor/kysely.js'
 import { type Engine, open } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** The tables that a backup holds, read from the schema itself: a new one needs nothing here. */
+/** The tables of a backup, read from the schema itself, so that a new table needs no change here. */
 
 export interface Table {
   readonly name: string
@@ -14,7 +14,7 @@ export interface Table {
 
 export type Row = Readonly<Record<string, string | number | null>>
 
-/** All tables of the current schema but `migration` and what undoes imports, each after those that it refers to. */
+/** All tables of the current schema except `migration` and `import_part`, each after those that it refers to. */
 export async function readTables(): Promise<readonly Table[]> {
   const empty = await open('sqlite::memory:', { busyTimeoutMs: 0 })
   try {
@@ -81,7 +81,7 @@ export async function lastNumber(db: Kysely<Tables>, engine: Engine, { name }: T
   return rows[0]?.last ?? 0
 }
 
-/** Lets the next row have the number after this one. */
+/** Makes the engine number the next row after `last`. */
 export async function setLastNumber(db: Kysely<Tables>, engine: Engine, { name }: Table, last: number) {
   if (engine === 'sqlite') {
     await sql`delete from sqlite_sequence where name = ${name}`.execute(db)
@@ -121,6 +121,6 @@ async function tablesOf(db: Kysely<Tables>): Promise<readonly Table[]> {
 
 async function sequenceOf(db: Kysely<Tables>, table: string) {
   const { rows } = await sql<{ name: string }>`select pg_get_serial_sequence(${table}, 'id') as name`.execute(db)
-  // The server quotes the name where that is needed.
+  // The server has quoted the name if necessary.
   return sql.raw(rows[0]?.name ?? '')
 }

@@ -18,7 +18,7 @@ export async function restoreFully(backup: VerifiedBackup, path: string, watchin
     await restoreBackup(backup, store, watching)
     const digest = await digestOfExport(store)
     const { manifest } = backup
-    // Exports of other versions may differ.
+    // Other versions may export the same records differently.
     if (manifest?.version !== packageJson.version || manifest.schema !== currentVersion) return
     if (digest !== manifest.exportSha256) {
       throw new BackupFileError('an export of the restored backup differs from that of the original database')

@@ -48,7 +48,7 @@ export async function openVerified(path: string, options: VerifyOptions): Promis
     if (manifest !== undefined) await checkCounts(store, manifest)
     if (schema < currentVersion) {
       await store.close()
-      store = await broughtUpToDate(plain, options.workFolder)
+      store = await migratedCopy(plain, options.workFolder)
     }
     return { store, manifest, ...(await checkRecords(store, options)), close: store.close }
   } catch (error) {
@@ -62,7 +62,7 @@ export async function checkDigest(path: string, signal?: AbortSignal): Promise<b
   const digest = readDigest(path)
   if (digest === undefined) return false
   if (digest !== (await sha256Of(path, signal))) {
-    throw new BackupFileError(`${path} does not match ${digestFile(path)}`)
+    throw new BackupFileError(`${path} does not match ${digestFile(path)}: it was changed or is damaged`)
   }
   return true
 }
@@ -89,12 +89,14 @@ async function checkCopy(store: Store, path: string) {
 
 async function checkCounts({ db }: Store, manifest: Manifest) {
   for (const [table, count] of Object.entries(manifest.rows)) {
-    if ((await countRows(db, table)) !== count) throw new BackupFileError(`it does not have ${count} rows of ${table}`)
+    if ((await countRows(db, table)) !== count) {
+      throw new BackupFileError(`the backup does not have the ${count} rows of ${table} that its manifest names`)
+    }
   }
 }
 
-/** The file itself stays as it is. */
-async function broughtUpToDate(path: string, workFolder: string): Promise<Store> {
+/** Opens a copy of the backup with the current schema; the file itself stays as it is. */
+async function migratedCopy(path: string, workFolder: string): Promise<Store> {
   const newer = join(workFolder, 'current.db')
   removeDatabase(newer)
   copyFileSync(path, newer)
@@ -134,7 +136,7 @@ function faultOf(kind: Kind, row: Readonly<Record<string, string | number | null
     const text = writeLine(kind, row)
     const read = readRow(recordOf(parseLine({ number: 1, text, fault: undefined })), new Notes())
     const differing = kind.columns.find(column => column !== 'extra' && (read[column] ?? null) !== row[column])
-    return differing === undefined ? undefined : `${differing} is not what follows from it`
+    return differing === undefined ? undefined : `its column ${differing} does not follow from its content`
   } catch (error) {
     if (error instanceof InvalidError) return error.message
     throw error

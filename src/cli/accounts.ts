@@ -120,7 +120,7 @@ function addInviteCommand(account: Command) {
         `${config.publicUrl === '' ? `http://127.0.0.1:${config.port}` : config.publicUrl}${INVITATION_PATH}${secret}`,
       )
       say(
-        'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links have ended.',
+        'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',
       )
       if (config.publicUrl === '')
         say(`It works on this machine: set ${settings.publicUrl.env} for a link that works elsewhere.`)

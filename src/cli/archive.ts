@@ -76,7 +76,7 @@ interface ImportFlags extends StoreOptions {
 }
 
 async function importFiles(files: readonly string[], flags: ImportFlags) {
-  // Checked first, so that a wrong name does not leave only some of the archives stored.
+  // Checked first: otherwise a wrong name would be noticed when the archives before it are stored.
   checkNames(files)
   const identities = identitiesOf(flags)
   const signal = interruption()
@@ -144,7 +144,7 @@ function checkNames(files: readonly string[]) {
 
 interface OpenArchive extends AsyncDisposable {
   readonly chunks: AsyncIterable<Buffer>
-  /** Undefined if it is not known. */
+  /** Undefined if it is unknown, as for a pipe. */
   readonly size: number | undefined
 }
 

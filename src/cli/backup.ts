@@ -34,8 +34,11 @@ export function addBackupCommands(program: Command) {
     program.command('backup').argument('[file]', 'path of the backup; must not exist'),
     new Option('--to <folder>', 'write a backup with its digest into this folder, named by its time'),
     recipientOption(),
-    new Option('--keep <rule>', 'remove older ones from the folder, such as 7d,4w,12m').argParser(parseRetention),
-    new Option('--every <span>', 'repeat after such a time, such as 1d, until stopped').argParser(parseSpan),
+    new Option(
+      '--keep <rule>',
+      'keep one for each of the last days, weeks and months, such as 7d,4w,12m; remove others',
+    ).argParser(parseRetention),
+    new Option('--every <span>', 'repeat after this time, such as 1d, until stopped').argParser(parseSpan),
     databaseOption(),
   )
     // The subcommand has an option of the same name.
@@ -91,7 +94,7 @@ async function backup(file: string | undefined, flags: BackupFlags) {
 async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
   if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
   await withStore(flags, store => write(store, file, flags, signal))
-  say(`The copy is complete and verified: ${file}`)
+  say(`The backup is complete and verified: ${file}`)
 }
 
 async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals) {
@@ -102,7 +105,7 @@ async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: St
     print(path)
     say(
       flags.recipient === undefined
-        ? `The backup of ${bytes} bytes is complete and verified. It is not encrypted: only its owner may read it.`
+        ? `The backup of ${bytes} bytes is complete and verified. It is not encrypted: only the owner of the file may read it.`
         : `The backup of ${bytes} bytes is complete, verified and encrypted.`,
     )
     if (flags.keep === undefined) return
@@ -110,7 +113,7 @@ async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: St
   })
 }
 
-/** Writes a backup, notes that, and returns its size. */
+/** Writes a backup, stores its time in the database, and returns its size. */
 async function write(store: Store, path: string, flags: BackupFlags, signal: AbortSignal, hasDigest = false) {
   const progress = startRowProgress('Copying')
   try {
@@ -126,18 +129,18 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof Error && 'syscall' in error)) throw error
-    throw new StoreError(`no copy was made, ${path} cannot be written: ${error.message}`, { cause: error })
+    throw new StoreError(`no backup was written, because ${path} cannot be created: ${error.message}`, { cause: error })
   } finally {
     progress?.end()
   }
 }
 
-/** A role that may only read can make backups, too; then the time is not stored. */
+/** Stores a time. If that fails, the backup is still good: a role that may only read can make one, too. */
 async function noting(note: () => Promise<void>) {
   try {
     await note()
   } catch (error) {
-    say(`the time is not stored in the database: ${error instanceof Error ? error.message : String(error)}`)
+    say(`the time could not be stored in the database: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
@@ -196,7 +199,7 @@ async function check(file: string, flags: CheckFlags) {
   await noteCheck(flags)
 }
 
-/** A machine that only checks backups has no database. */
+/** Stores the time of the check, unless there is no database, as on a machine that only checks backups. */
 async function noteCheck(flags: CheckFlags) {
   const url = databaseUrlOf(flags)
   const isNamed = flags.database !== undefined || readConfig({}).databaseUrl !== url

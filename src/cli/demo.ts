@@ -67,7 +67,7 @@ const DEMO_TOKEN = 'Demo'
 const SAMPLE = 'sample'
 const OWN_RECORDS = 'docs/your-own-history.md to copy them from another server, or docs/archive.md to import them'
 
-/** Creates the sample unless there is one of today. Throws UsageError for a database with other records. */
+/** Creates the sample unless it was created today. Throws UsageError for a database with other records. */
 async function makeSample(store: Store, reset: boolean) {
   const now = Date.now()
   const today = new Date(now).toISOString().slice(0, 10)
@@ -76,7 +76,7 @@ async function makeSample(store: Store, reset: boolean) {
   if (made === undefined && (await hasAccounts(store))) {
     throw new UsageError('this database has records that are not the sample: choose another one with --database')
   }
-  // Written first: an interrupted sample is still a sample.
+  // Recorded first, so that the next start recognises an incomplete sample and replaces it.
   await recordSample(store, 'unfinished')
   await store.db.deleteFrom('account').execute()
   await importArchive(store, sampleChunks(now))
@@ -98,7 +98,7 @@ async function recordSample(store: Store, value: string) {
     .execute()
 }
 
-/** Creates an API key for the sample account. Those of other demos on the same database keep working. */
+/** Creates an API key for the sample account. Keys of earlier starts keep working. */
 async function demoToken(store: Store): Promise<string> {
   const now = Date.now()
   const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {

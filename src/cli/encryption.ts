@@ -11,7 +11,7 @@ export function recipientOption(): Option {
 }
 
 export function identityOption(): Option {
-  return new Option('--identity <file>', 'the file with the identity (age) that opens it')
+  return new Option('--identity <file>', 'the file with the identity (age) that decrypts it')
 }
 
 /** The identities of the file. Throws UsageError. */

@@ -3,12 +3,12 @@ import { end } from '../contract/parameters.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import { UsageError } from './terminal.ts'
 
-/** The end of a tier, in milliseconds since 1970: an RFC 3339 date-time, or the end of a day (UTC). */
+/** The end of a tier or of access, in milliseconds since 1970: an RFC 3339 date-time, or the end of a day (UTC). */
 export function parseUntil(text: string): number {
   const instant = instantOf(text)
   if (instant !== undefined) return instant
   throw new InvalidArgumentError(
-    'It must be an RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31. Without it the tier does not end.',
+    'It must be an RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31. Leave the option out for no end.',
   )
 }
 
@@ -32,7 +32,7 @@ export function parseExpiry(text: string): (now: number) => number | null {
   )
 }
 
-/** A span such as `30s` or `5m`, in milliseconds. Longer ones than three weeks do not fit a timer. */
+/** A span such as `30s` or `5m`, in milliseconds; at most three weeks, because timers have a limit of 24 days. */
 export function parseSpan(text: string): number {
   const length = spanOf(text)
   if (length === undefined || length > 21 * DAY_MS) {

@@ -43,7 +43,7 @@ function addAddCommand(link: Command) {
       parseFirstDay,
     ),
     new Option('--until <time>', 'when it ends: an RFC 3339 date-time, or its last day').argParser(parseUntil),
-    new Option('--again', 'also change access that is there, or give access that was ended'),
+    new Option('--again', 'also change existing access, or give access again that was ended'),
     databaseOption(),
   )
     .description('Lets the partner read the records of the owner.')

@@ -111,14 +111,14 @@ export function portOption(): Option {
   })
 }
 
-/** A response is due within five seconds. */
+/** Less than the five seconds within which a response is due. */
 export const SERVER_BUSY_TIMEOUT_MS = 4000
 
 const MAX_CLOSE_MS = 10_000
 
 async function listen(options: FullServiceOptions, ports: number): Promise<Service> {
   const { config } = options
-  // Loaded here, because other commands have no use for it.
+  // Loaded here, because most other commands do not need it.
   const { startService } = await import('./service.ts')
   try {
     return await startService(options)

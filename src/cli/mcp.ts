@@ -12,7 +12,7 @@ export function addMcpCommand(program: Command) {
     .action(async ({ texts = false }: { texts?: boolean }) => {
       const { url, token } = readConfig(process.env, ['url', 'token'])
       if (token === '') throw new UsageError(`set ${settings.token.env} to an API key of the service at ${url}`)
-      // Loaded only here, because other commands would start more slowly.
+      // Loaded only here, so that other commands start faster.
       const { serveMcp } = await import('../mcp/server.ts')
       serveMcp({ client: makeClient({ baseUrl: url, token }), texts })
     })

@@ -31,7 +31,7 @@ export function addMoveCommand(program: Command) {
 
 async function move(flags: StoreOptions & { readonly to: string }) {
   const source = databaseUrlOf(flags)
-  if (source === flags.to) throw new UsageError('--to names the database that is to be moved')
+  if (source === flags.to) throw new UsageError('--to names the database that is to be moved: name another one')
   const { signal } = stopSignals('interrupted: nothing was moved')
   const progress = startRowProgress('Reading')
   await withStore(

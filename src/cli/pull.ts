@@ -68,7 +68,7 @@ export function addPullCommands(program: Command) {
   withOptions(
     command.command('prune'),
     new Option('--yes', 'do not ask'),
-    new Option('--many', 'also if that is more than a tenth of the records of a kind'),
+    new Option('--many', 'also remove more than a tenth of the records of a kind'),
     databaseOption(),
   )
     .summary('remove records that are gone at their source')
@@ -111,7 +111,7 @@ const INTERRUPTED = 'interrupted: what was read is stored, and the next pull con
 async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
   const url = flags.database ?? config.databaseUrl
   const storeRound = async () => {
-    // A database is created only if the source responds.
+    // Asked first, so that no database is created if the source does not respond.
     if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) await findIdentity(source)
     return withStore(flags, store => round({ store, source, ...flags }), { create: true })
   }

@@ -33,7 +33,7 @@ export function addRejectedCommands(program: Command) {
     databaseOption(),
     jsonOption(),
   )
-    .description('Prints a row that is set aside as it came.')
+    .description('Prints a row that is set aside, as it was received.')
     .action(show)
 
   withOptions(rejected.command('retry'), databaseOption(), jsonOption())

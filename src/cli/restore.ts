@@ -68,7 +68,7 @@ export async function writeTo(
 ): Promise<RestoreReport> {
   const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
   const isNew = path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
-  // The engine would apply the log of a removed database to the new one.
+  // The engine would apply a log that an earlier database left there to the new one.
   if (isNew) removeDatabase(path)
   const progress = startRowProgress('Restoring')
   let store: Store | undefined

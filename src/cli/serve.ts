@@ -66,7 +66,7 @@ export function addServeCommands(program: Command) {
 async function serve(flags: ServeFlags) {
   const environment = readConfig(process.env)
   const config = { ...environment, host: flags.host ?? environment.host, port: flags.port ?? environment.port }
-  // What is missing must not only show when somebody signs in.
+  // Read at the start, because a mistake would otherwise show only when somebody signs in.
   readOidcSettings(config)
   const mayMigrate = flags.migrate !== false
   const openServed = () =>
@@ -121,11 +121,11 @@ const STATEMENT_TIMEOUT_MS = 4000
 function firstSteps(database: string | undefined): string {
   const where = database === undefined ? '' : ` --database '${database}'`
   return `
-There are no accounts yet. To bring in your history from another server, with an API key of it, in another terminal:
+There are no accounts yet. To copy your history from another server, with an API key of that server, run in another terminal:
 ${firstPullCommands(where)
   .map(command => `  ${command}`)
   .join('\n')}
-From an archive, which brings its accounts, with one of their names for alex:
+To import an archive, which contains its accounts (replace alex by one of their names):
   ./lockstep import records.ndjson${where}
   ./lockstep account list${where}
   ./lockstep token create --account alex --name 'First script'${where}

@@ -7,7 +7,7 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'read
   readonly sample?: SampleAccount | undefined
 }
 
-/** Starts the service with its pages, which are loaded with the first request for one: who only uses the API needs less memory. */
+/** Starts the service. Its pages are loaded with the first request for one, because a service without them needs less memory. */
 export async function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
   const reads = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })

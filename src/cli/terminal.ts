@@ -61,7 +61,7 @@ export function databaseUrlOf({ database }: StoreOptions): string {
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   try {
     const store = await open(url, { recordSteps, ...options })
-    // Of another schema, `migrate` does this.
+    // An old schema may lack the tables for this; `migrate` does it later.
     if (options.schema !== 'any') await undoImport(store)
     return store
   } catch (error) {
@@ -70,13 +70,13 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
   }
 }
 
-/** Undoes what an import that was killed has left. On a full disk that has to wait, and reads go on. */
+/** Undoes an import that was killed. If that is not possible now, as on a full disk, says so: reads are still possible. */
 export async function undoImport(store: Store): Promise<void> {
   try {
     await undoUnfinishedImport(store)
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error
-    say(`an import that was not complete could not be undone: ${error.message}`)
+    say(`an incomplete import could not be undone: ${error.message}; the next command tries again`)
   }
 }
 
@@ -157,7 +157,7 @@ export interface StopSignals {
   readonly isInterrupted: () => boolean
 }
 
-/** `message` says what the interrupted command leaves. */
+/** `message` says what an interrupted command has changed. */
 export function stopSignals(message: string): StopSignals {
   const controller = new AbortController()
   const stop = () => controller.abort(new InterruptedError(message))
@@ -176,7 +176,7 @@ export function withOptions(command: Command, ...options: Option[]): Command {
   return command
 }
 
-/** The source of the value if an option is not given, for the help of that option. */
+/** Where the value of an option comes from if it is not given, for the help of that option. */
 export function sourceOf({ env, fallback }: { readonly env: string; readonly fallback: string }): string {
   return `${env}, else ${fallback}`
 }

@@ -83,7 +83,7 @@ async function create(flags: CreateFlags) {
   if (flags.scope?.includes('shared:access') === false) {
     say("It reads this account's own records only, because --scope leaves out shared:access.")
   }
-  say('Keep it now: it is not shown again.')
+  say('Store it now: it is not shown again.')
   say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
 }
 

@@ -152,7 +152,7 @@ class WorkerStartError extends Error {
   }
 }
 
-/** Exits once the supervisor knows that this worker accepts no more connections: otherwise a new one could be lost. */
+/** Exits once the supervisor knows that this worker accepts no more connections: it could pass a new one to a dead worker. */
 function exitWorker() {
   process.once('disconnect', () => process.exit(0))
   cluster.worker?.disconnect()
@@ -161,7 +161,7 @@ function exitWorker() {
 const DRAIN = 'drain'
 const MIN_LIFE_MS = 1000
 
-/** Subscribed at the start, because the message may come before the service has started. */
+/** Resolves with the message to drain. Listens from the start, because the message may come before the service has started. */
 const stopRequested = new Promise<void>(resolve => {
   if (!isWorker) return
   process.on('message', message => {

@@ -158,7 +158,7 @@ test('an encrypted archive is written and read by the command line and by the ag
   writeFileSync(other.file('cut.age'), bytes.subarray(0, bytes.length - 10))
   const cut = await other.run(['import', 'cut.age', '--identity', key])
   assert.equal(cut.code, 1)
-  assert.match(cut.stderr, /damaged or not complete/)
+  assert.match(cut.stderr, /damaged or incomplete/)
   assert.match((await other.run(['export'])).stdout, /^\{"kind":"end","data":\{"lines":0\}\}\n$/)
   assert.equal((await other.run(['import', archive, '--identity', key])).code, 0)
   assert.equal((await other.run(['export'])).stdout, plain)

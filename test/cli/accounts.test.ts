@@ -99,7 +99,7 @@ test('a tier cannot end beyond the last instant that can be written', async () =
     const { code, stdout, stderr } = await folder.run(
       words(`account set-tier --account ann --tier ultra --until ${until}`),
     )
-    assert.match(stderr, /RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31\. Without it the tier does not end/)
+    assert.match(stderr, /RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31\. Leave the option out for no end/)
     assert.deepEqual([code, stdout], [2, ''])
   }
   await using store = await folder.store()
@@ -245,7 +245,7 @@ test('a link can be narrowed, is left alone once it has ended, and is given agai
   const wider = await add('--area dtt')
   assert.deepEqual(
     [wider.code, wider.stderr],
-    [1, 'lockstep: there is access on other terms: left unchanged (see --again)\n'],
+    [1, 'lockstep: there is access on other terms: left unchanged (--again changes it)\n'],
   )
   const { stdout } = await folder.run(['export'])
   const line = '{"ownerId":3,"partnerId":2,"areas":["dtt"],"recordsFrom":"2026-02-01","until":"2099-01-02T00:00:00Z"}'

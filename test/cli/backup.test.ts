@@ -25,7 +25,7 @@ test('a backup made while the service runs is complete, private, and can be serv
   const made = await folder.run(['backup', 'copy.db', '--database', service.databaseUrl])
   abort.abort()
   await busy
-  assert.deepEqual(made, { code: 0, stdout: '', stderr: 'The copy is complete and verified: copy.db\n' })
+  assert.deepEqual(made, { code: 0, stdout: '', stderr: 'The backup is complete and verified: copy.db\n' })
   assert.equal((statSync(folder.file('copy.db')).mode & 0o777).toString(8), '600')
   assert.deepEqual(readdirSync(folder.path), ['copy.db'], 'one file, and nothing left beside it')
 
@@ -78,7 +78,7 @@ test('a backup that cannot be written, or of a missing database, ends with code 
   await folder.run(['migrate'])
   const nowhere = await folder.run(['backup', 'nowhere/copy.db'])
   assert.equal(nowhere.code, 3)
-  assert.match(nowhere.stderr, /no copy was made, nowhere\/copy\.db cannot be written: ENOENT/)
+  assert.match(nowhere.stderr, /no backup was written, because nowhere\/copy\.db cannot be created: ENOENT/)
   assert.doesNotMatch(nowhere.stderr, /\n {4}at /)
   assert.deepEqual(readdirSync(folder.path), ['data'])
   assert.ok(!existsSync(folder.file('copy.db')))

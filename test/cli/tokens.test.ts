@@ -15,7 +15,7 @@ test('a token is printed alone on stdout, works at once, and is nowhere in the d
   const { code, stdout, stderr } = await folder.launch(create('ann', 'First script'))
   assert.equal(code, 0)
   assert.match(stdout, /^lks_[0-9A-Za-z]{36}\n$/)
-  assert.match(stderr, /^Keep it now: it is not shown again\.\nIt expires at \d{4}-\d\d-\d\dT\S+Z\.\n$/)
+  assert.match(stderr, /^Store it now: it is not shown again\.\nIt expires at \d{4}-\d\d-\d\dT\S+Z\.\n$/)
   const token = stdout.trim()
   assert.ok(isTokenForm(token))
 
