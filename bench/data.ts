@@ -27,7 +27,7 @@ export interface LoadRequest {
 export async function fill(url: string, size: DataSize, tokens: number): Promise<ReadonlyMap<number, string>> {
   const store = await open(url, { busyTimeoutMs: 60_000, bulk: true })
   const start = performance.now()
-  // What an import stages needs room, too.
+  // Several archives, because an import needs space for what it stages, too.
   for (let first = 1; first <= heavyAccount(size); first += ACCOUNTS_AT_ONCE) {
     const last = Math.min(first + ACCOUNTS_AT_ONCE - 1, heavyAccount(size))
     await importArchive(store, archive(size, first, last))
@@ -44,7 +44,7 @@ export async function fill(url: string, size: DataSize, tokens: number): Promise
 
 const ACCOUNTS_AT_ONCE = 50_000
 
-/** A token for each account, by account id; many in one statement, which no program does. */
+/** A token for each account, by account id. Writes many in one statement, for which the program has no function. */
 async function createTokens(store: Store, accountIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const made = new Map(accountIds.map(id => [id, mintToken()]))
   const common = { name: 'bench', scopes: 'lkbx:read dtt:read', created_at: Date.now(), expires_at: null }
@@ -101,7 +101,7 @@ export function requestsByShape(
   }
 }
 
-/** Of S9: each changes one template. */
+/** The rate of commits during S9; each changes one template. */
 export const COMMITS_PER_MINUTE = 200
 
 const YEAR_BY_WEEKS = '/api/v1/dtt/stats?from=2025-01-01&to=2025-12-31&tz=Europe/Berlin'
@@ -110,7 +110,7 @@ function heavyAccount({ accounts }: DataSize): number {
   return accounts + 1
 }
 
-/** Accounts with all that they have. */
+/** An archive of accounts with all their records. */
 async function* archive(size: DataSize, first: number, last: number): AsyncGenerator<Buffer> {
   const { sessions, templates } = size
   const random = seeded(first + 1)

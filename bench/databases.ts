@@ -24,7 +24,7 @@ const size = { accounts: Number(flags.accounts), sessions: 20, templates: 50 }
 
 interface Database {
   readonly url: string
-  /** Of its servers. */
+  /** The process ids of its servers. */
   readonly servers: readonly number[]
   readonly shapes: Readonly<Record<string, readonly LoadRequest[]>>
 }
@@ -64,11 +64,11 @@ async function measureAll() {
 }
 
 async function measure({ url, servers }: Database, requests: readonly LoadRequest[]): Promise<Measured> {
-  // Nothing is kept of distributed records.
+  // Records of a distributed database are never cached, so those of others must not be cached either.
   const service = await programs.service(url, [], { LOCKSTEP_PAGE_CACHE: '0' })
   const connections = Number(flags.connections)
   const load = (seconds: number) => poll(service.url, Iterator.from(repeated(requests)), { seconds, connections })
-  // Every connection of the service prepares its statements.
+  // Warms up: every connection of the service prepares its statements.
   await load(2)
   const cpu = () => [cpuOf(service.process.pid ?? 0), servers.reduce((sum, pid) => sum + cpuOf(pid), 0)] as const
   const before = cpu()

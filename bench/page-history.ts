@@ -3,9 +3,9 @@ import { fillLong, longPaths, type LongVisit, serveLong } from '../test/support/
 
 /**
  * Measures what pages and downloads of an account with 100,000 training sessions cost others: how long their requests wait, and how
- * much memory they take. A request waits at least as long as the event loop is held. Each round has a service of its own, as
- * the first page of a process reads all sessions; the best of each is what counts, as other work on the machine makes
- * single ones slower.
+ * much memory they take. A request waits at least as long as the event loop is blocked. Each round has a service of its own,
+ * because the first page of a process reads all sessions. The best round counts, because other work on the machine slows down
+ * single rounds.
  */
 const MAX_WAIT_MS = 50
 const MAX_MEGABYTES = 60

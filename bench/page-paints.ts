@@ -50,7 +50,7 @@ async function slow(session: CDPSession) {
   await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
 }
 
-/** Scrolls to the end of the page, as charts are drawn when they come into view. */
+/** Scrolls to the end of the page, because charts are drawn when they come into view. */
 async function readTo(page: Page): Promise<Paint> {
   const { largestPaint } = await page.evaluate(readPaint)
   await drawCharts(page)

@@ -10,11 +10,11 @@ import { openPhone, type Paint } from './page-paints.ts'
 
 /**
  * Measures each page of the dashboard for an account with 20,000 training sessions, 250,000 segments and 2,000 lock sessions, and
- * fails if one is too large or takes too long. The time is that of the processor, of the client in the same process, too, which
- * is measured with an asset and taken off. With TEST_POSTGRES_URL it measures on that server instead of on SQLite.
+ * fails if one is too large or takes too long. The time is CPU time. It includes that of the client in the same process, which is
+ * measured with an asset and subtracted. With TEST_POSTGRES_URL it measures on that server instead of on SQLite.
  *
- * Then it opens each page in a browser that is as slow as a phone (page-paints.ts), and prints the best of some rounds, as other
- * work on the machine makes single ones slower. `--paints 0` leaves that out. Then it measures what an account with 100,000
+ * Then it opens each page in a browser that is as slow as a phone (page-paints.ts), and prints the best of some rounds, because
+ * other work on the machine slows down single rounds; `--paints 0` leaves that out. Then it measures what an account with 100,000
  * sessions costs others (page-history.ts); `--history 0` leaves that out.
  */
 const { values: flags } = parseArgs({

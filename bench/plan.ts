@@ -21,7 +21,7 @@ const { values: flags } = parseArgs({
     sessions: { type: 'string', default: '1' },
     templates: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '150' },
-    /** For each kind of request. */
+    /** How long to measure each kind of request. */
     costSeconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '64' },
     /** How much of one core the service may take; the rate of requests follows from it. */
@@ -59,7 +59,7 @@ const REQUESTS_AN_HOUR = KINDS.reduce((sum, { weight }) => sum + weight, 0)
 /** Rows that a request adds to the log of reads: a status is of both areas. */
 const LOG_ROWS = KINDS.reduce((sum, { path, weight }) => sum + weight * (path === STATUS ? 2 : 1), 0) / REQUESTS_AN_HOUR
 
-/** So many accounts ask with validators; more would take long to learn. */
+/** How many accounts send validators; to learn those of more would take long. */
 const KNOWN_ACCOUNTS = 50_000
 
 /** Records that an account gets in a day. */

@@ -27,7 +27,7 @@ async function measure(sessions: number) {
   const source = fork(import.meta.filename, ['source', String(sessions)])
   try {
     const url = await urlOf(source)
-    // As for everybody but the first time after an installation: compiled code is cached.
+    // Fills the cache of compiled code, which is empty only before the first start after an installation.
     spawnSync(LAUNCHER, ['pull', '--help'])
     const first = await pull(folder, url)
     const idle = await pull(folder, url)
@@ -48,7 +48,7 @@ async function measure(sessions: number) {
   }
 }
 
-/** Runs the command as people do, and reads at its end what it took. */
+/** Runs the command as people do, and returns what it took. */
 async function pull(folder: string, url: string) {
   const startedAt = performance.now()
   const child = spawn(LAUNCHER, ['pull', '--json'], {
@@ -66,7 +66,7 @@ async function pull(folder: string, url: string) {
   const seconds = (performance.now() - startedAt) / 1000
   const usage = /^usage (.*)$/m.exec(stderr)?.[1]
   if (usage === undefined || stdout === '') throw new Error(stderr)
-  // The one is what the command prints, the other what REPORT_USAGE does.
+  // The command prints the first, REPORT_USAGE the second.
   const { requests } = JSON.parse(stdout) as { requests: number }
   const { maxRSS, userCPUTime, systemCPUTime } = JSON.parse(usage) as NodeJS.ResourceUsage
   const processorSeconds = (userCPUTime + systemCPUTime) / 1e6

@@ -19,7 +19,7 @@ const { values: flags } = parseArgs({
     accounts: { type: 'string', default: '1000' },
     sessions: { type: 'string', default: '20' },
     templates: { type: 'string', default: '50' },
-    /** So many accounts have an API key and send requests, in a random order. */
+    /** How many accounts have an API key and send requests, in a random order. */
     tokens: { type: 'string', default: '1000' },
     /** An empty PostgreSQL database to measure as well. */
     postgres: { type: 'string' },
