@@ -86,7 +86,7 @@ export function makeApi(options: ApiOptions): Handle {
     const result = await handle({ store, grant, now, ifNoneMatch, kept }, query, match.id)
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
-    // What is not sent again, because the caller has it, is read too.
+    // A response that is not sent again, because the caller has it, counts as a read, too.
     for (const { area, owners } of result.reads ?? []) {
       for (const owner of owners) reads.record(grant, owner, area, endpoint.reads, now)
     }

@@ -40,7 +40,7 @@ export class Connection implements ConnectionState {
     return true
   }
 
-  /** Runs the callback for after the last response, if no request is pending. */
+  /** Runs the callback of `afterLast` if no request is pending. */
   settle() {
     if (this.isIdle) this.#afterLast?.()
   }

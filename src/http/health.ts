@@ -6,13 +6,13 @@ import type { Target } from './request.ts'
 import type { Responder } from './respond.ts'
 import type { Shutdown } from './shutdown.ts'
 
-/** Finds what answers /healthz, whether the process is alive, and /readyz, whether it can serve requests. */
+/** Finds the handler of a health path: /healthz tells whether the process is alive, /readyz whether it can serve requests. */
 export function makeHealth(store: Store, responder: Responder, shutdown: Shutdown) {
   const states: Readonly<Record<string, () => Promise<object>>> = {
     '/healthz': async () => ({ ok: true }),
     '/readyz': async () => {
       if (shutdown.isDraining) throw new ApiError('unavailable')
-      // Only what a load balancer can act on.
+      // No more than a load balancer can act on.
       return (await store.health()) === 'ready' ? { ok: true } : { ok: true, degraded: true }
     },
   }

@@ -15,7 +15,7 @@ export interface Metrics {
   request(summary: RequestSummary): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
-  /** Adds what the store tells of imports, pulls and backups, read whenever the metrics are asked for. */
+  /** Adds metrics of imports, pulls and backups, which are read from the store whenever the metrics are requested. */
   watchIntake(store: Store): void
   /** All metrics, in the format of Prometheus. */
   text(): Promise<string>
@@ -27,7 +27,7 @@ export interface Metrics {
 export function makeMetrics(): Metrics {
   const registry = new Registry()
   ClusterRegistry.setRegistries([registry])
-  // Its constructor registers a listener that answers the supervisor.
+  // The constructor registers a listener that responds to the supervisor.
   const asWorker = cluster.isWorker ? new ClusterRegistry() : undefined
   const { durations, authentications, limited, reads } = registerMetrics(registry)
 
@@ -35,7 +35,7 @@ export function makeMetrics(): Metrics {
     watchIntake: store => registerIntakeMetrics(registry, store),
     text: () => registry.metrics(),
     async handOver() {
-      // Not in its types.
+      // The types of the package lack this method.
       await (asWorker as { shutdown?: () => Promise<void> } | undefined)?.shutdown?.()
     },
     request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
@@ -137,7 +137,7 @@ function registerIntakeMetrics(registry: Registry, store: Store) {
   )
 }
 
-/** A gauge without a value has no sample: none is known, or the store is away. */
+/** A gauge has no sample while its value is unknown or the store is unavailable. */
 async function setFrom(gauge: Gauge, read: () => Promise<number | undefined>) {
   gauge.remove()
   const value = await read().catch(() => undefined)

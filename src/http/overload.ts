@@ -5,25 +5,25 @@ export interface Overload {
 }
 
 /**
- * Tells when the event loop falls behind, by a timer that is due every turn. Once a turn has taken more than `limitMs`,
- * requests that arrive late in it are refused instead of queued; after two such turns in a row, all are until a turn is
- * in time. 0 never refuses.
+ * Notices when the event loop falls behind, by a timer that is due every `TICK_MS`. A request is refused if the timer is
+ * more than `limitMs` late when the request is handled. If the timer was late twice in a row, all requests are refused
+ * until it is in time. 0 never refuses.
  */
 export function watchLoop(limitMs: number): Overload {
   if (limitMs === 0) return { isOverloaded: () => false, close: () => {} }
-  let lastTurn = performance.now()
-  let lateTurns = 0
-  const isLate = (now: number) => now - lastTurn > TURN_MS + limitMs
+  let lastTick = performance.now()
+  let lateTicks = 0
+  const isLate = (now: number) => now - lastTick > TICK_MS + limitMs
   const timer = setInterval(() => {
     const now = performance.now()
-    lateTurns = isLate(now) ? lateTurns + 1 : 0
-    lastTurn = now
-  }, TURN_MS)
+    lateTicks = isLate(now) ? lateTicks + 1 : 0
+    lastTick = now
+  }, TICK_MS)
   timer.unref()
   return {
-    isOverloaded: () => lateTurns > 1 || isLate(performance.now()),
+    isOverloaded: () => lateTicks > 1 || isLate(performance.now()),
     close: () => clearInterval(timer),
   }
 }
 
-const TURN_MS = 20
+const TICK_MS = 20

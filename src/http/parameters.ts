@@ -7,7 +7,7 @@ import { decode } from './request.ts'
 export type Query = readonly (readonly [name: string, value: string])[]
 
 export function parseQuery(query: string): Query {
-  if (query === '') return NOTHING
+  if (query === '') return EMPTY_QUERY
   const pairs: [string, string][] = []
   for (const pair of query.split('&')) {
     if (pair === '') continue
@@ -66,7 +66,7 @@ export function readParameters<E extends Endpoint>(
   const together = endpoint.check(params, name => findings.has(name), now)
   for (const { field, message } of together) findings.add('invalid_parameter', field, message)
   findings.throwIfAny()
-  // Every parameter of the endpoint is there, as its own `parse` or `defaultValue` gives it.
+  // Every parameter of the endpoint has the result of its own `parse`, or its `defaultValue`.
   return params as Params<E>
 }
 
@@ -79,7 +79,7 @@ function defaultsOf(parameters: Parameters): Record<string, unknown> {
   return params
 }
 
-const NOTHING: Query = []
+const EMPTY_QUERY: Query = []
 const PATH_ID = idParameter('')
 
 /** The code of highest precedence is sent; each field is listed once for each reason. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { ApiError } from '../contract/errors.ts'
 
-/** The headers that decide anything, read in one pass; `request.headers` drops some of the repeated ones. */
+/** The headers that this server uses, read in one pass; `request.headers` drops some of the repeated ones. */
 export class RequestHeaders {
   readonly host: string | undefined
   readonly hostCount: number = 0
@@ -14,9 +14,9 @@ export class RequestHeaders {
   readonly expect: string | undefined
   readonly connection: string | undefined
   readonly bodyAnnounced: boolean = false
-  /** The client's own name of the request. */
+  /** The identifier that the client gave to the request. */
   readonly requestId: string | undefined
-  /** Of all headers together. */
+  /** The size of all headers together. */
   readonly bytes: number
   readonly count: number
 
@@ -147,7 +147,7 @@ const NONE: readonly string[] = []
 const MAX_TARGET_BYTES = 8192
 const MAX_HEADER_BYTES = 16 * 1024
 const MAX_HEADERS = 100
-/** Of a header line: the colon, the space and the line end. */
+/** The colon, the space and the line end of a header line. */
 const SEPARATOR_BYTES = 4
 const CONTINUE = '100-continue'
 

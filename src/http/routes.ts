@@ -5,7 +5,7 @@ import { handlers } from '../resources/index.ts'
 import type { Result } from '../resources/results.ts'
 import { type Query, readParameters } from './parameters.ts'
 
-/** An endpoint, and what answers it. */
+/** An endpoint with its handler. */
 export interface Route {
   readonly endpoint: Endpoint
   /** Throws ApiError where the parameters are wrong, or the handler refuses. */

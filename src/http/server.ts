@@ -21,7 +21,7 @@ import { Shutdown } from './shutdown.ts'
 
 /** The running service. */
 export interface Service {
-  /** The address to print. */
+  /** The address of the service, to print. */
   readonly url: string
   readonly port: number
   /**
