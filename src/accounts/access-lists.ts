@@ -5,7 +5,7 @@ import { type AccessPair, type AccessTerms, type TermColumns, termsOf } from './
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
 
-/** Access as an owner or a reader sees it; the account is the other one. */
+/** Access as its owner or its reader sees it; `accountId` and `username` are those of the other one. */
 export interface ReceivedAccess extends AccessTerms {
   readonly accountId: number
   readonly username: string
@@ -26,12 +26,12 @@ export interface AccessLists {
 }
 
 /**
- * Who may read the records of an account now, and whose records it may read, by identifier. Usernames that were given access
- * come last, by name, until they have read: whether or not there is such an account.
+ * Who may read the records of an account now, and whose records it may read, by identifier. Access that was given to a username
+ * comes last, by name, until somebody has read with it: so the order does not tell whether there is such an account.
  */
 export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
   const rows = await store.read(givenAndReceived, { account: accountId, now })
-  // An account may have got the name, and access, after the name was given access.
+  // A username may have been given access before an account got that name, and the account after it.
   const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
   return {
     given: rows
@@ -50,7 +50,7 @@ export async function listReceivedAccess(store: Store, accountId: number, now: n
   return (await store.read(receivedAccess, { account: accountId, now })).map(receivedOf)
 }
 
-/** Access in the list of the operator, which has what ended, too. */
+/** Access in the list of the operator, which includes ended access. */
 export interface Link extends AccessPair, AccessTerms {
   readonly owner: string
   readonly partner: string

@@ -13,7 +13,7 @@ export interface AccessHolder {
   readonly now: number
 }
 
-/** What a query of records may show; its values contain one. */
+/** Which rows a query of records may show. It is a part of the values of each such query. */
 export interface Access {
   readonly owners: readonly number[]
   /** The instant from which the rows of each owner are shown; undefined if all rows of all owners are. */
@@ -82,12 +82,12 @@ const RULES: Readonly<Record<RecordName, { readonly area: Area; readonly isDated
   training_session: { area: 'dtt', isDated: true },
 }
 
-/** Before every row. */
+/** The start of access to all rows. */
 const ALL = Number.MIN_SAFE_INTEGER
 
-/** What a query is built for. */
+/** What the text of a query depends on. */
 export interface AccessForm {
-  /** For how many owners. Beyond the limit one query serves any number. */
+  /** The number of owners; beyond a limit, one query serves any number. */
   readonly owners: number | 'many'
   /** Whether rows are compared with the starts. */
   readonly isLimited: boolean

@@ -81,7 +81,7 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
   })
 }
 
-/** Beyond all identifiers that are or were in use. */
+/** An identifier above all that are or were in use. */
 async function nextId(db: Kysely<Tables>): Promise<number> {
   const highest = await Promise.all(
     (['account', 'removed_account'] as const).map(table =>

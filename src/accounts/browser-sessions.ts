@@ -16,7 +16,7 @@ export const MAX_SESSION_MS = 7 * 24 * 3_600_000
 export interface BrowserSession {
   readonly id: number
   readonly accountId: number
-  /** When it was last proved whose it is. */
+  /** When the person last proved who they are. */
   readonly confirmedAt: number
   readonly username: string
   readonly tier: string | null
@@ -88,12 +88,12 @@ export async function beginSessionIn(
   return secret
 }
 
-/** When it was last proved whose a new session is: null for when it begins. An issuer may have asked long before, or not say when. */
+/** When the person of a new session last proved who they are; null for now. An issuer may have asked long ago, or not say when. */
 export function confirmedAt(proof: Pick<Proof, 'way'> & { readonly authenticatedAt?: number | undefined }) {
   return proof.way === 'oidc' ? (proof.authenticatedAt ?? 0) : null
 }
 
-/** Notes that somebody proved again whose a session is. Returns false if the way to sign in or the session has ended meanwhile. */
+/** Records that the person of a session proved again who they are. Returns false if the session or the way to sign in is gone. */
 export function confirmSession(
   store: Store,
   { id, now, proof }: { readonly id: number; readonly now: number; readonly proof: Proof },
@@ -110,7 +110,7 @@ export function confirmSession(
   })
 }
 
-/** The session of a secret; undefined if there is none, or it has ended. Records once a minute, later, that it is in use. */
+/** The session of a secret; undefined if there is none, or it has ended. Records in the background, each minute, that it is used. */
 export async function findSession(store: Store, secret: string, now: number): Promise<BrowserSession | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
   const [row] = await store.read(sessionByHash, {
@@ -134,7 +134,7 @@ export async function findSession(store: Store, secret: string, now: number): Pr
   }
 }
 
-/** In the background: a page needs no write, which may take long or fail. Then the next page tries again. */
+/** In the background, so that no page waits for the write or fails with it. After a failure the next page tries again. */
 function noteSeen(store: Store, id: number, now: number) {
   const writing = writingSeen.getOrInsertComputed(store, () => new Set())
   if (writing.has(id)) return
@@ -176,7 +176,7 @@ export async function endSession(store: Store, id: number): Promise<void> {
 }
 
 /**
- * Ends the sessions of an account except `keep`, and what its browsers are known by, within a transaction. Returns how many
+ * Ends the sessions of an account except `keep`, and forgets its known browsers, within a transaction. Returns how many
  * sessions were ended.
  */
 export async function endSessions(db: Kysely<Tables>, accountId: number, keep?: number): Promise<number> {
@@ -189,8 +189,8 @@ export async function endSessions(db: Kysely<Tables>, accountId: number, keep?: 
   return Number(numDeletedRows)
 }
 
-/** Ends what lets somebody stay who knew a way to sign in that was changed: the sessions except `keep`, and the invitation. */
-export async function endOtherWays(db: Kysely<Tables>, accountId: number, keep?: number): Promise<void> {
+/** Ends the sessions of an account except `keep`, and its invitation: nobody who used a way that was changed must stay. */
+export async function endSessionsAndInvitation(db: Kysely<Tables>, accountId: number, keep?: number): Promise<void> {
   await endSessions(db, accountId, keep)
   await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
 }

@@ -1,4 +1,4 @@
-/** The commands that bring a history from another server into an empty service, in order; `options` end each of ours. */
+/** The commands that copy a history from another server into an empty service, in order; `options` are added to each command. */
 export function firstPullCommands(options = ''): readonly string[] {
   return [
     READ_TOKEN,

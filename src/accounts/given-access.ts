@@ -18,7 +18,7 @@ import {
 
 /**
  * Access as its owner handles it: by username. Names that no account has are listed, narrowed and ended like others, so
- * that nothing here tells whether an account exists. They give nothing, also to an account that gets such a name later.
+ * that nothing here tells whether an account exists. They have no effect, even if an account gets such a name later.
  */
 
 /** Access that an owner gave to a name. */
@@ -99,8 +99,8 @@ export async function narrowGiven(
 }
 
 /**
- * Keeps the name of an account that is about to be removed wherever it was given access by that name and has not read, so
- * that the names of accounts do not disappear while those that nobody has stay.
+ * Keeps the name of an account that is about to be removed wherever it was given access by that name and has not read. If
+ * it disappeared, owners could tell that there was such an account: names without an account stay.
  */
 export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Promise<void> {
   await sql`insert into unmatched_access (owner_id, username, areas, records_from, expires_at, given_at)

@@ -12,7 +12,7 @@ export interface Identity {
   readonly subject: string
 }
 
-/** The account of an identity, which was just used; undefined if it is linked with none. */
+/** Records that an identity is used now, and returns its account; undefined if it is linked with none. */
 export async function useIdentity(
   { db }: Store,
   { issuer, subject }: Identity,

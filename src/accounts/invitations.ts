@@ -11,9 +11,9 @@ import { hashNewPassword, storePassword } from './passwords.ts'
 import { hashSecret } from './secrets.ts'
 import { recordSignIn } from './sign-ins.ts'
 
-/** Links with which an account chooses its first way to sign in, or another one when it lost the last. */
+/** Links with which an account chooses its first way to sign in, or a new one if it has lost the last. */
 
-/** Where a link leads, before its secret. */
+/** The path of a link before its secret. */
 export const INVITATION_PATH = '/invitation/'
 
 /**

@@ -5,8 +5,8 @@ import type { Tables } from '../store/tables.ts'
 import { sealingKey } from './sealed.ts'
 
 /**
- * Browsers in which somebody signed in to an account before. What others try elsewhere does not use up their attempts.
- * A browser keeps a mark whose signature depends on how often all browsers were signed out, so the next time ends it.
+ * Browsers in which somebody has signed in to an account before. Attempts to sign in elsewhere do not count against theirs. A
+ * browser keeps a mark, whose signature depends on how often all browsers were signed out: signing all out makes it invalid.
  */
 
 export interface KnownBrowser {

@@ -7,18 +7,18 @@ export interface OidcSettings {
   readonly clientId: string
   /** Undefined for a public client. */
   readonly clientSecret: string | undefined
-  /** What pages call it. */
+  /** Its name on pages. */
   readonly name: string
 }
 
-/** What must be kept between the way to the issuer and the way back. */
+/** What must be kept while the browser is at the issuer. */
 export interface OidcRequest {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
   /** In seconds since 1970. */
   readonly startedAt: number
-  /** Whether the issuer must ask who it is, even if it knows. */
+  /** Whether the issuer must ask the person to sign in, even if they are signed in there. */
   readonly asksAgain: boolean
 }
 
@@ -26,7 +26,7 @@ export interface OidcRequest {
 export interface OidcIdentity {
   readonly issuer: string
   readonly subject: string
-  /** When it last asked who it is; undefined if it does not say. */
+  /** When it last asked the person to sign in; undefined if it does not say. */
   readonly authenticatedAt: number | undefined
 }
 
@@ -39,12 +39,12 @@ export interface Oidc {
   finish(returned: URL, request: OidcRequest): Promise<OidcIdentity>
 }
 
-/** Nobody was identified: the issuer is away or does not work, it said no, or what came back was not the answer to the request. */
+/** Nobody was identified: the issuer is unavailable (`away`), the person declined, or the response does not fit the request. */
 export class OidcError extends Error {
   override readonly name = 'OidcError'
   readonly reason: 'away' | 'declined' | 'refused'
 
-  /** Of `cause` only its kind is kept: it can contain the code, or a token. */
+  /** Keeps only the kind of `cause`, which can contain the code or a token. */
   constructor(reason: OidcError['reason'], cause: unknown) {
     super(`the sign-in at the OIDC issuer was not completed: ${reason} (${kindOf(cause)})`)
     this.reason = reason
@@ -54,7 +54,7 @@ export class OidcError extends Error {
 export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings): Oidc {
   let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined
 
-  /** What the issuer says of itself. A failure is kept for a moment, so that not every click waits for an issuer that is away. */
+  /** The configuration of the issuer. A failure is cached for a moment, so that not every click waits for an unavailable issuer. */
   const configurationOf = () => {
     if (known !== undefined && performance.now() < known.until) return known.configuration
     const configuration = discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
@@ -85,7 +85,7 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
         nonce: request.nonce,
         code_challenge: await client.calculatePKCECodeChallenge(request.verifier),
         code_challenge_method: 'S256',
-        // With any value the issuer says when it last asked who it is.
+        // With any value, the issuer returns when it last asked the person to sign in.
         max_age: String(asksAgain ? 0 : MAX_AGE_SECONDS),
       })
       return { url: url.href, request }
@@ -99,7 +99,7 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
           expectedState: state,
           expectedNonce: nonce,
           pkceCodeVerifier: verifier,
-          // It must have asked since it was told to.
+          // The issuer must have asked since the request began.
           ...(asksAgain ? { maxAge: elapsed } : {}),
         })
         .catch((error: unknown) => {
@@ -116,7 +116,7 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
 
 const CONFIGURATION_MS = 3_600_000
 const FAILURE_MS = 2000
-/** Requests of pages end after five. */
+/** Less than the five seconds within which a page must respond. */
 const TIMEOUT_SECONDS = 4
 const MAX_AGE_SECONDS = 7 * 86_400
 
@@ -154,7 +154,7 @@ function kindOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** It does not answer, or not in the way of an issuer. */
+/** The issuer does not respond, or not as an issuer should. */
 const AWAY: ReadonlySet<string> = new Set([
   'server_error',
   'temporarily_unavailable',

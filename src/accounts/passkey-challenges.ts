@@ -16,9 +16,9 @@ export interface PasskeyChallenge {
   readonly made?: PasskeyToMake
 }
 
-/** What is decided before a browser makes a passkey, because what it made stays on the device even if it is refused. */
+/** Checked and fixed before a browser makes a passkey, because a passkey stays on the device even if it is refused here. */
 interface PasskeyToMake {
-  /** What the device calls the account by. */
+  /** The identifier that the device stores for the account. */
   readonly userHandle: string
   readonly name: string
 }
@@ -37,7 +37,7 @@ export function sealChallenge(
   return seal(store, `passkey ${purpose} ${subject}`, challenge, now + CHALLENGE_MS)
 }
 
-/** Undefined if it has expired, or was made for something else. */
+/** The sealed challenge; undefined if it has expired, or was made for another purpose or subject. */
 export async function openChallenge(
   store: Store,
   purpose: PasskeyPurpose,
@@ -49,7 +49,7 @@ export async function openChallenge(
   return (await unseal(store, `passkey ${purpose} ${subject}`, sealed, now)) as PasskeyChallenge | undefined
 }
 
-/** Notes within a transaction that a challenge was answered. False if it was before. */
+/** Records within a transaction that a challenge is used. Returns false if it was used before. */
 export async function useChallenge(db: Kysely<Tables>, challenge: string, now: number): Promise<boolean> {
   await db.deleteFrom('used_challenge').where('expires_at', '<=', now).execute()
   const { numInsertedOrUpdatedRows } = await db

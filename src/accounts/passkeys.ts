@@ -204,8 +204,8 @@ export async function verifyPasskey(
 }
 
 /**
- * What devices call an account by: always the same, so that another passkey replaces one that the device kept although it was
- * not added here.
+ * The identifier that devices store for an account. It is always the same, so that a new passkey replaces one that was made on the
+ * device and not added here.
  */
 async function userHandleOf(store: Store, accountId: number): Promise<string> {
   return createHmac('sha256', await sealingKey(store))
@@ -227,7 +227,7 @@ function loadServer() {
   return import('@simplewebauthn/server')
 }
 
-/** JSON that names a passkey; undefined if it is none. */
+/** Parses the JSON of a browser's answer; undefined if it does not name a passkey. */
 function parseAnswer(text: string): { readonly id: string } | undefined {
   let value: unknown
   try {
@@ -244,7 +244,7 @@ function descriptorOf({ credential_id: id, transports }: PasskeyFacts) {
   return { id, transports: transports === '' ? [] : transports.split(' ') }
 }
 
-/** Browsers say what they like. */
+/** Browsers may send anything here. */
 function knownTransports(transports: unknown): string[] {
   const names: unknown[] = Array.isArray(transports) ? transports : []
   return names.filter(name => typeof name === 'string').filter(name => TRANSPORTS.includes(name))

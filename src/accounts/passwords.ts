@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import type { Kysely } from 'kysely'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { endOtherWays } from './browser-sessions.ts'
+import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
 import type { PasswordProof } from './proofs.ts'
 
@@ -27,7 +27,7 @@ export async function storePassword(
   keep?: number,
 ): Promise<void> {
   if (!(await writeHash(db, accountId, passwordHash))) throw new RefusedError('there is no such account')
-  await endOtherWays(db, accountId, keep)
+  await endSessionsAndInvitation(db, accountId, keep)
 }
 
 /** Removes the password within a transaction. */
@@ -65,7 +65,7 @@ export async function verifyPassword(
     .select(['id', 'password_hash'])
     .where('username', '=', username)
     .executeTakeFirst()
-  // Also awaited for known names, or the first unknown one would take longer.
+  // Awaited for known names, too; otherwise the first unknown name would take longer.
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null

@@ -3,7 +3,7 @@ import type { Store } from '../store/index.ts'
 import type { ProofWay, Tables } from '../store/tables.ts'
 import { lockedAccount } from './account-lock.ts'
 
-/** What somebody proved that an account is theirs with: a password by the hash that it was compared with, the others by their row. */
+/** How somebody proved that an account is theirs: a password by the hash that it was compared with, other ways by their row. */
 export type Proof = PasswordProof | PasskeyProof | OidcProof
 
 export interface PasswordProof {
@@ -22,13 +22,13 @@ interface OidcProof {
   readonly way: Extract<ProofWay, 'oidc'>
   readonly accountId: number
   readonly identityId: number
-  /** When the issuer last asked who it is; undefined if it does not say. */
+  /** When the issuer last asked the person to sign in; undefined if it does not say. */
   readonly authenticatedAt: number | undefined
 }
 
 /**
- * Whether what was proved still counts: the password was not changed meanwhile, and the passkey or link not removed. It stays so
- * until the transaction ends.
+ * Whether a proof is still valid: the password was not changed meanwhile, and the passkey or link not removed. Holds until the
+ * transaction ends.
  */
 export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>, proof: Proof): Promise<boolean> {
   const { accountId } = proof
@@ -45,7 +45,7 @@ export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>
   }
 }
 
-/** Waits for other changes of how to get into an account, and holds them up until the transaction ends. */
+/** Locks the ways to sign in to an account until the transaction ends. */
 export async function lockAccount(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,

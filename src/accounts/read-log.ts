@@ -34,9 +34,9 @@ interface ReadLogOptions {
 }
 
 /**
- * Collects reads in memory and writes them each minute, or earlier if they are many, so that no request waits for it or fails with it. While they cannot be
- * written they are kept, up to a number of combinations of reader, owner and the rest; beyond that only their number is kept,
- * for each owner.
+ * Collects reads in memory and writes them each minute, or earlier if they are many, so that no request waits for the write or
+ * fails with it. While they cannot be written they are kept, up to a number of rows; beyond that only the number of reads is
+ * kept, for each owner.
  */
 export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
@@ -85,7 +85,7 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   return {
     record(reader, ownerId, area, kind, now) {
       counts.add(reader, ownerId, COMBINATIONS[area][kind], hourOf(now))
-      // What could not be written waits for the next minute.
+      // Reads that could not be written wait for the next minute.
       if (counts.isFull && !isWriting && pending.isEmpty) void flushInTurn()
     },
     async close() {
@@ -206,7 +206,7 @@ class PendingReads {
   }
 }
 
-/** Counts at once that the operator exports the records of an account. */
+/** Records, without collecting first, that the operator exports the records of an account. */
 export async function writeOperatorExport(store: Store, ownerId: number, now: number): Promise<void> {
   const read = { owner_id: ownerId, hour: hourOf(now), reader_id: 0, via: 'operator', token_name: '', kind: 'export' }
   await writeReads(

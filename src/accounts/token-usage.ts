@@ -28,7 +28,7 @@ export function makeTokenUsage(store: Store, onFailure: (error: unknown) => void
   }
   let running: Promise<void> | undefined
   const timer = setInterval(() => {
-    // One that takes longer than the interval is not overtaken.
+    // No flush starts while another one is running.
     running ??= flush().finally(() => (running = undefined))
   }, FLUSH_INTERVAL_MS)
   timer.unref()
@@ -78,10 +78,10 @@ async function writeSome({ db, engine }: Store, uses: readonly (readonly [id: nu
   })
 }
 
-/** How often the last use of one token is written at most. */
+/** The last use of a token is written at most once in this time. */
 const USAGE_INTERVAL_MS = 60_000
 const FLUSH_INTERVAL_MS = 1000
 const MAX_TOKENS = 100_000
 
-/** Other writers have their turn between. */
+/** Other writers can write between two batches. */
 const TOKENS_AT_ONCE = 1000

@@ -216,7 +216,7 @@ function isActive(now: number) {
     ])
 }
 
-/** Locks an account, or two concurrent requests would both count too few tokens. Throws RefusedError unless it has a subscription. */
+/** Locks an account, because two concurrent requests would both count too few tokens. Throws RefusedError unless it has a tier. */
 async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
   const account = await lockedAccount(db, store, id)
     .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])

@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { endOtherWays } from './browser-sessions.ts'
+import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
 import { clearPassword } from './passwords.ts'
 import { lockAccount } from './proofs.ts'
 
-/** Which ways to sign in an account has, and taking one away so that another is left. */
+/** Which ways to sign in an account has, and removing one as long as another is left. */
 
 export interface Ways {
   readonly hasPassword: boolean
@@ -15,7 +15,7 @@ export interface Ways {
   readonly isLinked: boolean
 }
 
-/** Where ways are used: those that do not work there do not count. */
+/** What the ways to sign in depend on: a passkey of another host or a link to another issuer does not count. */
 export interface WaysHere {
   /** The host that passkeys work at; undefined if they do not. */
   readonly rpId: string | undefined
@@ -70,7 +70,7 @@ async function removeWay(
     await remove(db)
     const { hasPassword, passkeys, isLinked } = await waysOf(db, accountId, here)
     if (!hasPassword && passkeys === 0 && !isLinked) throw new RefusedError(LAST)
-    await endOtherWays(db, accountId, keep)
+    await endSessionsAndInvitation(db, accountId, keep)
   })
 }
 
