@@ -2,21 +2,21 @@ import { matchesEtag } from '../contract/etags.ts'
 import { ENVELOPE } from '../contract/responses.ts'
 import type { Result, WholeBody } from './results.ts'
 
-/** A result as it was sent; without data if it was not, because whoever asked had it. */
+/** A result as it was sent; without data if the caller already had the data. */
 type KeptResult = Omit<Result, 'data' | 'revisions'> & { readonly data: WholeBody | undefined }
 
 interface Entry {
   readonly revisions: string
   readonly result: KeptResult
-  /** The version of the database at which it was found to be true; undefined on an engine without. */
+  /** The last version of the database at which it was known to be valid; undefined on an engine without versions. */
   version: number | undefined
   /** By the monotonic clock, in milliseconds. */
   usedAt: number
 }
 
-/** Who looks for a result, and when. */
+/** A look-up of a result, for a request. */
 interface Look {
-  /** Of the database, from before anything was read from it for this; undefined on an engine without. */
+  /** The version of the database before anything was read for the request; undefined on an engine without versions. */
   readonly version: number | undefined
   /** The header of the request. */
   readonly ifNoneMatch?: string | undefined
@@ -25,9 +25,9 @@ interface Look {
 }
 
 /**
- * Records and pages of lists that are asked again, up to a number of bytes in all: each is true at the version of the database
- * that it was read at, and later while its revisions are the same. What is in use keeps its place: programs ask in turns, and each
- * would drop what is asked next. What nobody has asked for a while makes room for others.
+ * A cache of records and pages of lists, up to a number of bytes in all. An entry is valid at the version of the database at which
+ * it was read, and later while its revisions are the same. Entries in use are not evicted for new ones: programs ask in turns, so
+ * each would evict what is asked for next. Entries that nobody has asked for in a while are.
  */
 export class KeptResults {
   readonly #maxBytes: number
@@ -43,13 +43,13 @@ export class KeptResults {
     return this.#entries.has(key)
   }
 
-  /** The result under a key, if it is true at this version of the database without a further look. */
+  /** The result under a key, if it is known to be valid at this version of the database. */
   at(key: string, look: Look): KeptResult | undefined {
     const entry = this.#entries.get(key)
     return look.version !== undefined && entry?.version === look.version ? use(entry, look) : undefined
   }
 
-  /** The result under a key, unless what it was made from has other revisions. */
+  /** The result under a key, if it has these revisions. */
   find(key: string, revisions: string, look: Look): KeptResult | undefined {
     const entry = this.#entries.get(key)
     if (entry?.revisions !== revisions) return undefined
@@ -70,7 +70,7 @@ export class KeptResults {
     this.#bytes += sizeOf(whole)
   }
 
-  /** Drops what is not in use, of what was looked at least recently. */
+  /** Evicts entries that are not in use until there is room. Considers the first few; those in use go to the end. */
   #makeRoom(bytes: number, now: number): boolean {
     let looks = MAX_LOOKS
     for (const [key, entry] of this.#entries) {
@@ -93,7 +93,7 @@ export class KeptResults {
   }
 }
 
-/** Notes that an entry is in use. One without data serves only who has the data. */
+/** The result of an entry, which is now in use. One without data is only for callers that have the data. */
 function use(entry: Entry, { ifNoneMatch, now = performance.now() }: Look): KeptResult | undefined {
   const { data, etag } = entry.result
   if (data === undefined && (ifNoneMatch === undefined || !matchesEtag(ifNoneMatch, `"${etag}"`))) return undefined
@@ -103,7 +103,7 @@ function use(entry: Entry, { ifNoneMatch, now = performance.now() }: Look): Kept
 
 function bodyOf(data: readonly string[]): Buffer {
   const text = `${ENVELOPE.before}${data.join('')}${ENVELOPE.after}`
-  // Not part of a larger buffer, which would stay as long as this.
+  // Not a part of a pooled buffer, which would stay in memory as long as this.
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   body.write(text)
   return body
@@ -113,9 +113,9 @@ function sizeOf(whole: WholeBody | undefined): number {
   return (whole?.body.length ?? 0) + OVERHEAD_BYTES
 }
 
-/** Beside the text. */
+/** About the memory of an entry without its text. */
 const OVERHEAD_BYTES = 1000
-/** None takes more than this part of the room. */
+/** At least as many results must fit: a larger one is not kept. */
 const MIN_RESULTS = 16
 const MAX_LOOKS = 4
 const IN_USE_MS = 5 * 60_000

@@ -32,18 +32,18 @@ export async function recordPage<Table extends RecordName>(
   const source = { params, list: endpoint.listOf(params) }
   if (queries.revisions === undefined) return { ...(await readPage(store, queries, values, source)), reads }
   const keyed = { ...source, key: keyOf(name, source) }
-  const place = `${access.owners.join()} ${keyed.key}`
+  const key = `${access.owners.join()} ${keyed.key}`
   const look = { version: store.version?.(), ifNoneMatch }
   const keepIt = (result: Result) => {
-    kept?.keep(place, result, look)
+    kept?.keep(key, result, look)
     return result
   }
-  const same = kept?.at(place, look)
-  if (same !== undefined) return same
-  if (ifNoneMatch !== undefined || kept?.has(place) === true) {
+  const current = kept?.at(key, look)
+  if (current !== undefined) return current
+  if (ifNoneMatch !== undefined || kept?.has(key) === true) {
     const [row] = await store.read(queries.revisions, values)
     const revisions = row?.revisions ?? ''
-    const found = kept?.find(place, revisions, look)
+    const found = kept?.find(key, revisions, look)
     if (found !== undefined) return found
     const known = ifNoneMatch === undefined ? undefined : unchangedPage(ifNoneMatch, revisions, keyed)
     if (known !== undefined) return keepIt({ ...known, revisions, reads })
@@ -51,21 +51,21 @@ export async function recordPage<Table extends RecordName>(
   return keepIt({ ...(await readPage(store, queries, values, keyed)), reads })
 }
 
-/** Everything that the text of a page follows from, apart from the records of its owners. */
+/** Everything that the text of a page depends on, apart from the records of its owners. */
 function keyOf(name: string, { params, list }: PageSource): PageKey {
   const { limit, offset = 0, cursor } = params
   const position = typeof cursor === 'object' ? [cursor.at, cursor.id] : cursor
   return JSON.stringify([name, list, limit, offset, position])
 }
 
-/** The range of a page by time; it too has one row more than the page. */
+/** The range of a page by time. It has one row more than the page, which shows whether another page follows. */
 export function timeRangeOf({ limit, offset = 0, cursor, from, to }: RangeParams) {
   // A cursor is bound to `to`, so its position is before that already.
   const before = cursor === undefined || cursor === 'start' ? { at: to?.before, id: 0 } : cursor
   return { from, beforeAt: before.at, beforeId: before.id, limit: limit + 1, offset }
 }
 
-/** The range of a page by identifier. It has one row more than the page, which shows whether another page follows. */
+/** The same of a page by identifier. */
 export function idRangeOf({ limit, offset = 0, cursor }: PageParams) {
   return { after: cursor === undefined || cursor === 'start' ? 0 : cursor.id, limit: limit + 1, offset }
 }

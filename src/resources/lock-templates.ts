@@ -33,7 +33,7 @@ export const handlers: Handlers<typeof lockTemplates> = {
     const form = formOf(access)
     const query = templatesInUse.getOrInsertComputed(formName(form), () => templateInUse(form))
     const [template] = await caller.store.read(query, { ...access, ...sessions })
-    // The template can be of somebody else than the session.
+    // The template may belong to another account than the session.
     const owners = new Set([sessions.owner, template?.owner_id ?? sessions.owner])
     return { ...oneOrNull(template), reads: [{ area, owners: [...owners] }] }
   },

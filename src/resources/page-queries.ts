@@ -14,7 +14,7 @@ export interface PageQueries<Values> {
 
 /**
  * Rows of a list, joined by the engine: one long text costs much less than an object for each row. The texts are null
- * when there are none. No document has a line break in it, so one stands between two of them.
+ * when there are none. Documents are separated by a comma and a line break, which no document contains.
  */
 export interface PageRow {
   readonly count: number
@@ -56,7 +56,7 @@ export interface RowSource<Values> {
   readonly rows: (param: Params<Values>) => RawBuilder<unknown>
   /** The row with an identifier; it has `document` and `etag`. */
   readonly row: (param: Params<Values & Chunk>) => RawBuilder<unknown>
-  /** A text that differs whenever the rows of the list do, also those that no page shows. */
+  /** A text that changes whenever a row of the list does, even one that the page does not show. */
   readonly revisions?: (param: Params<Values>) => RawBuilder<unknown>
   /** Whether a replica has the rows. */
   readonly onlyRecords: boolean
@@ -69,7 +69,8 @@ export interface RowSource<Values> {
 export function pageQueries<Values>({ rows, row, revisions, onlyRecords }: RowSource<Values>): PageQueries<Values> {
   const etags = sql`string_agg(etag, ',') as etags`
   const positions = sql`string_agg(position, ',') as positions`
-  // In the statement of the rows, so that both are of one moment, which several servers do not have.
+  // Read in the statement of the rows, so that both are of one moment. Several servers have none in common: there, the validators
+  // of the rows take the place of revisions.
   const revision = (param: Params<Values>) => {
     if (revisions === undefined) return sql`null`
     return param.isDistributed ? sql`string_agg(etag, ',')` : sql`(${revisions(param)})`

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import { etagsIn } from '../contract/etags.ts'
 
 /**
- * Validators of pages that follow from the revisions of a list, not from its rows. A validator begins with what the `Link` header
- * says, which only the rows tell, so that a 304 needs none of them.
+ * Validators of pages that are computed from the revisions of a list, not from its rows. A validator begins with what the `Link`
+ * header says, because that depends on the rows: so a 304 does not need to read them.
  */
 
-/** Which page: what decides its text, apart from the records. */
+/** Identifies a page: everything that its text depends on, apart from the records. */
 export type PageKey = string
 
 /** The validator of a page. `links` has no characters but letters, digits, dots and minus signs. */
@@ -15,7 +15,7 @@ export function pageEtag(key: PageKey, revisions: string, links: string): string
   return links + hash('sha1', `${key} ${inOneOrder} ${links}`, 'base64url')
 }
 
-/** Of an If-None-Match header, the validator that the page has with these revisions, and its `links`. */
+/** The validator in an If-None-Match header that the page has with these revisions, and its `links`. Undefined if there is none. */
 export function knownPage(
   header: string,
   key: PageKey,

@@ -62,7 +62,7 @@ export async function newestRecord(caller: Caller, view: Newest, ownerId: number
   })
 }
 
-/** What is kept under a name and the owners, while the database does not change; else what `read` finds. */
+/** The kept result under a name and the owners while the database has not changed, else the result of `read`. */
 async function readKept<Found extends Result | undefined>(
   { store, kept, ifNoneMatch }: Caller,
   { owners, starts }: Access,
@@ -72,8 +72,8 @@ async function readKept<Found extends Result | undefined>(
   const look = { version: store.version?.(), ifNoneMatch }
   if (kept === undefined || look.version === undefined || starts !== undefined) return read()
   const key = `${owners.join()} ${name}`
-  const same = kept.at(key, look)
-  if (same !== undefined) return same
+  const current = kept.at(key, look)
+  if (current !== undefined) return current
   const result = await read()
   if (result === undefined) return result
   const revisions = `${result.reads?.[0]?.owners.join()} ${result.etag}`

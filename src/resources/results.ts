@@ -77,7 +77,7 @@ export interface PageSource {
   readonly params: PageParams
   /** The list that cursors are bound to. */
   readonly list: string
-  /** What its validator follows from, with the revisions; undefined in a list without. */
+  /** What its validator depends on, beside the revisions; undefined for a list without revisions. */
   readonly key?: PageKey | undefined
   /** Whether the previous page, which the offset allows, has no rows either. */
   readonly isPreviousEmpty?: boolean
@@ -131,7 +131,7 @@ export function unchangedPage(
   return known && { data: undefined, etag: known.etag, ...startsOf(known.links, params, list) }
 }
 
-/** Everything of a page except its rows. */
+/** Everything but the rows of a page: pagination, validator and the starts of other pages. */
 function frameOf(page: Omit<PageRow, 'documents'>, { params, list, key, isPreviousEmpty }: PageSource) {
   const { limit, offset = 0, cursor } = params
   const { count, etags, positions, revisions } = page
@@ -151,14 +151,14 @@ function frameOf(page: Omit<PageRow, 'documents'>, { params, list, key, isPrevio
   return { hasMore, pagination, etag, ...starts }
 }
 
-/** Which other pages there are, as a text: the next, the previous, or for a cursor the position of the last row. */
+/** Which other pages there are by offset, as a text: `n` for the next and `p` for the previous one. */
 function linksByOffset({ limit, offset = 0 }: PageParams, hasMore: boolean, isPreviousEmpty = false): string {
   // A larger offset would not be an exact integer.
   const next = hasMore && offset + limit <= Number.MAX_SAFE_INTEGER ? 'n' : ''
   return offset > 0 && !isPreviousEmpty ? `${next}p` : next
 }
 
-/** The parameters of these pages. */
+/** The paging parameters of the pages that `links` names; with a cursor, it is the position of the last row. */
 function startsOf(
   links: string,
   { limit, offset = 0, cursor }: PageParams,

@@ -50,7 +50,7 @@ interface Facts {
   readonly training: TrainingStatus | undefined
 }
 
-/** The text of a status and its validator: those of the last request with the same training, if nothing else differs. */
+/** The text of a status and its validator; those of the last request with the same training, if nothing else differs. */
 function resultOf(facts: Facts): Result {
   const { training } = facts
   const last = training && lastResults.get(training)
