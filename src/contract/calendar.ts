@@ -26,8 +26,8 @@ export function formatDate(day: number): string {
 }
 
 /**
- * The range that somebody asked for: up to today if it has no end, and twelve buckets, the one with its end included, if
- * it has no start.
+ * Completes a range: without an end it ends today, and without a start it has twelve buckets, the one that contains its end
+ * included.
  */
 export function rangeBetween(
   { unit, weekStart, from, to }: { unit: Unit; weekStart: WeekStart; from: number | undefined; to: number | undefined },
@@ -60,7 +60,7 @@ export function bucketStart(unit: Unit, weekStart: WeekStart, day: number): numb
   return day - weekday
 }
 
-/** The first day of the bucket that comes so many after the one that starts with `day`. */
+/** The first day of the bucket that comes `count` buckets after the one that starts with `day`. */
 export function addBuckets(unit: Unit, day: number, count: number): number {
   if (unit === 'month') return firstOfMonth(monthOf(day) + count)
   return day + count * (unit === 'week' ? 7 : 1)

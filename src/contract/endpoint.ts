@@ -9,13 +9,13 @@ import { cursor, type End, integer, type Parameter, type Parameters, type Parsed
 export const scopes = ['lkbx:read', 'dtt:read', 'status:read', 'shared:access'] as const
 export type Scope = (typeof scopes)[number]
 
-/** The areas of records. Together they allow statistics, too. */
+/** The scopes of the areas of records. Together they allow statistics, too. */
 export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
 
-/** What a token may read if nothing else is said: records of both areas, also those of others. */
+/** The scopes of a token unless others are chosen: records of both areas, those of others included. */
 export const defaultScopes = [...areaScopes, 'shared:access'] as const satisfies Scope[]
 
-/** Whether a token with some scopes may use an endpoint that needs one of others. */
+/** Whether a token with the granted scopes may use an endpoint that needs one of the others. */
 export function hasScope(granted: readonly string[], needed: readonly Scope[]): boolean {
   if (needed.length === 0 || needed.some(scope => granted.includes(scope))) return true
   return needed.includes('status:read') && areaScopes.every(scope => granted.includes(scope))
@@ -30,20 +30,20 @@ export interface Endpoint<
   readonly path: Path
   readonly summary: string
   readonly description: string | undefined
-  /** Scopes of which a token needs one; none where any token will do. */
+  /** Scopes of which a token needs one; empty if any token may use the endpoint. */
   readonly scopes: readonly Scope[]
   /** Whether the account of the token needs a subscription tier. */
   readonly entitled: boolean
   /** Names the record in the text of a 404; undefined where the endpoint never sends one. */
   readonly resourceName: string | undefined
-  /** As what a read counts in the log of reads, if it holds records. */
+  /** The kind of its reads in the log of reads, if it returns records. */
   readonly reads: ReadKind
   readonly query: Query
   /** The schema of `data` in the envelope. */
   readonly data: Data
   /**
-   * Errors that concern more than one parameter, from the parsed values (undefined where one was wrong or not sent), from
-   * which of them were wrong, and from the clock.
+   * Returns the errors that concern more than one parameter. It gets the parsed values (undefined for those that were wrong or
+   * not sent), a function that says which were wrong, and the time.
    */
   readonly check: Check
 }
@@ -63,7 +63,7 @@ export type Data<E extends Endpoint> = Static<E['data']>
 interface Facts {
   readonly summary: string
   readonly description?: string
-  /** Which scopes let a token in; any token if not given. */
+  /** Scopes of which a token needs one; any token may use the endpoint if not given. */
   readonly scope?: Scope | readonly Scope[]
   readonly entitled?: boolean
   readonly resourceName?: string

@@ -51,10 +51,10 @@ export function parseId(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : NOBODY
 }
 
-/** Follows the name of a parameter that a query has twice. */
+/** Completes the message about a parameter that a query has twice, after its name. */
 export const REPEATED_RULE = 'must not be given more than once'
 
-/** Follows "query" if the query has a name that is none of these. */
+/** Completes "query …" if the query has a name that is none of these. */
 export function allowedNamesRule(names: readonly string[]): string {
   return names.length === 0 ? 'must be empty: there are no parameters here' : `may only have ${names.join(', ')}`
 }
@@ -163,7 +163,7 @@ export const day = (description: string): Parameter<string, number, undefined> =
   rule: 'must be a date (YYYY-MM-DD) of the years 1 to 9998',
   parse: value => {
     const parsed = parseDate(value)
-    // What begins or ends with it in any zone can be written with four digits.
+    // In every time zone, the day begins and ends in a year of four digits.
     return parsed !== undefined && /^(?!0000|9999)/.test(value) ? parsed : undefined
   },
 })

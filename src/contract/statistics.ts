@@ -135,7 +135,7 @@ export interface RangeParams {
 
 const MAX_BUCKETS = 400
 
-/** The range and its errors, if today is this day. */
+/** The range that these parameters name on the day `today`, and what is wrong with it. */
 export function readRange(
   { bucket, ...params }: RangeParams,
   today: number,

@@ -10,7 +10,7 @@ export interface Rules {
   readonly id: number
   readonly ownerId: number
   readonly name: string
-  /** Days before today. */
+  /** How many days ago it was made. */
   readonly made: number
   readonly shortest: number
   readonly longest?: number

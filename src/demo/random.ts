@@ -35,12 +35,12 @@ export function seeded(seed: number): Random {
   }
 }
 
-/** A secondary identifier in the usual form: when, and a number that follows from `salt`. */
+/** A secondary identifier in the usual form: an instant, and a number that depends on `salt` alone. */
 export function bubbleId(at: number, salt: number): string {
   return `${at}x${String(seeded(salt).whole(1e14, 1e15 - 1)).padEnd(18, '0')}`
 }
 
-/** A short public identifier that follows from `salt`. */
+/** A short public identifier that depends on `salt` alone. */
 export function publicId(salt: number): string {
   const random = seeded(salt)
   return Array.from({ length: 8 }, () => PUBLIC_LETTERS[random.whole(0, PUBLIC_LETTERS.length - 1)]).join('')

@@ -9,7 +9,7 @@ export type Result = Omit<TrainerSegment, 'id'>
 export type Upload = 'legacy' | 'plain' | 'detailed'
 
 /**
- * The results of a session, one for each run of a segment of the program. `form` is the part of the targets that the
+ * The results of a session, one for each run of a segment of the program. `form` is the share of the targets that the
  * account reaches that day.
  */
 export function resultsOf(program: Program, form: number, upload: Upload, random: Random): Result[] {
@@ -29,7 +29,7 @@ export function resultsOf(program: Program, form: number, upload: Upload, random
 const EASE = { warmup: 0, training: 0.01, repetition: 0.02, endurance: -0.03, freeform: 0, bounce: -0.02 }
 const POINTS = { warmup: 2, training: 10, repetition: 12, endurance: 15, freeform: 4, bounce: 8 }
 
-/** The result of one run; `done` is the part of the target that was reached. */
+/** The result of one run; `done` is the share of the target that was reached. */
 function resultOf(
   program: Program,
   { type, amount, pace }: Part,

@@ -56,7 +56,7 @@ interface Habit {
   readonly legacyUntil: number
   /** From that day on, results have the optional fields. */
   readonly detailedFrom: number
-  /** What part of its targets the account reaches, on its first day and today. */
+  /** The share of its targets that the account reaches, on its first day and today. */
   readonly skill: readonly [number, number]
 }
 

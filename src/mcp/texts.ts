@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox'
 
 /**
- * The data without its texts, or with each of them as `{ userText }`: whoever wrote them, to a reader they are data.
- * Numbers, flags, instants, days and the values that the contract names are no texts.
+ * The data without its texts, or with each of them as `{ userText }`, which tells an assistant that it is data and no
+ * instruction. Numbers, flags, instants, days and the values that the contract names are not texts.
  */
 export function guardTexts(schema: TSchema, data: unknown, shown: boolean): unknown {
   return visit(schema, data, text => (shown ? { userText: text } : undefined))
 }
 
-/** What JSON Schema says here; the schemas of the contract are made of no more. */
+/** The keywords of JSON Schema that the contract uses and that matter here. */
 interface Shape {
   readonly format?: string
   readonly enum?: readonly unknown[]

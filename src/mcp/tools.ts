@@ -1,7 +1,7 @@
 import type { Endpoint, Page } from '../contract/endpoint.ts'
 import { api } from '../contract/index.ts'
 
-/** A tool: what it is called, the endpoint it reads, and what it sends there unless the caller says otherwise. */
+/** A tool: its name, the endpoint it reads, and the parameters that it sends unless the caller sends others. */
 export interface Tool {
   readonly name: string
   readonly endpoint: Endpoint | Page

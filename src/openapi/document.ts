@@ -28,7 +28,7 @@ import {
   TrainingTemplateSummary,
 } from '../contract/training-templates.ts'
 
-/** The contract as an OpenAPI 3.1 document, of a service at this address; without it, of the one that sends it. */
+/** The contract as an OpenAPI 3.1 document, for a service at this address; without one, for the service that sends the document. */
 export function openapi(publicUrl = ''): OpenApi {
   const document = {
     openapi: '3.1.1',
@@ -50,8 +50,8 @@ export function openapi(publicUrl = ''): OpenApi {
       ...components,
     },
   }
-  // Everything is JSON, except that schemas also have symbols of their library, which are dropped. A test holds the document
-  // against the specification of OpenAPI, of which the type is a part.
+  // The document is JSON but for symbols that the library adds to schemas, which are dropped here. A test validates it against the
+  // specification of OpenAPI, of which the type is a part.
   return JSON.parse(JSON.stringify(document, replaceSchema)) as OpenApi
 }
 

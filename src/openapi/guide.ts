@@ -12,8 +12,8 @@ nothing that carries an API key can change a record.
 
 ## Authentication
 
-Send \`Authorization: Bearer <API key>\` with every request. An API key is made for one account and grants what that account can
-read: its own records, and the records of the accounts that gave it access. It has the scopes it was made with
+Send \`Authorization: Bearer <API key>\` with every request. An API key belongs to one account and grants what that account can
+read: its own records, and the records of the accounts that gave it access. It has the scopes it was created with
 (\`lkbx:read\`, \`dtt:read\`; \`status:read\` alone reaches the status, the statistics and \`/me\`), and its account needs a
 subscription tier. A key in a URL is refused.
 
@@ -57,8 +57,8 @@ only where that page has rows. A page past the end is empty.
 ## Validators
 
 Every 200 has an \`ETag\` that differs whenever the body differs. A client that stores a response sends it back as
-\`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit. That of a list can also change with records that the page does
-not show.
+\`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit. The \`ETag\` of
+a list can also change when records change that the page does not show.
 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
@@ -79,7 +79,7 @@ get more than the headers say.
 
 ## Errors
 
-The \`code\` of an error is part of the contract, its text is not. \`requestId\` is also in the header \`X-Request-Id\`: name it
+The \`code\` of an error is part of the contract, its text is not. \`requestId\` is also in the header \`X-Request-Id\`: quote it
 when you report a problem. A parameter that is unknown, repeated or out of bounds is refused, never ignored.
 
 ${Object.entries(errors)

@@ -158,7 +158,7 @@ function example(code: ErrorCode, error: string, fieldErrors?: readonly FieldErr
 
 const REQUEST_ID = 'kZ3rT9bQm2Xw7LpA'
 
-/** Examples of a success: a record, a record or none, or a page by offset and by cursor. */
+/** Examples of a success: a record, a record and `null`, or a page by offset and by cursor. */
 function successes(endpoint: Endpoint): Described {
   const success = (data: unknown) => ({ value: { ok: true, data } })
   if (isPage(endpoint)) {
