@@ -56,7 +56,7 @@ interface Kind {
 }
 const REQUESTS_AN_HOUR = KINDS.reduce((sum, { weight }) => sum + weight, 0)
 
-/** Rows that a request adds to the log of reads: a status is of both areas. */
+/** Rows that a request adds to the log of reads, on average: a status reads both areas. */
 const LOG_ROWS = KINDS.reduce((sum, { path, weight }) => sum + weight * (path === STATUS ? 2 : 1), 0) / REQUESTS_AN_HOUR
 
 /** How many accounts send validators; to learn those of more would take long. */

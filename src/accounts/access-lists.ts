@@ -31,7 +31,7 @@ export interface AccessLists {
  */
 export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
   const rows = await store.read(givenAndReceived, { account: accountId, now })
-  // A username may have been given access before an account got that name, and the account after it.
+  // A username may have been given access before an account got that name; later, the account may have been given access, too.
   const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
   return {
     given: rows

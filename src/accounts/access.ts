@@ -105,7 +105,7 @@ export function formName({ owners, isLimited }: AccessForm): string {
 // The engine merges the rows of each owner in a union. Beyond this number the rows are sorted instead.
 const MAX_MERGED_OWNERS = 100
 
-/** The form for any access to a table that has no sessions, and for one that has. */
+/** The forms that serve any access: to a table without sessions, and to a table with sessions. */
 export const ANY_OWNERS: AccessForm = { owners: 'many', isLimited: false }
 export const ANY_SESSIONS: AccessForm = { owners: 'many', isLimited: true }
 

@@ -222,7 +222,7 @@ const MAX_PASSKEYS = 20
 const ALGORITHMS = [-8, -7, -257]
 const NOT_VERIFIED = { verified: false } as const
 
-/** Loaded when the first passkey is made or used: most processes need it never. */
+/** Loaded when the first passkey is made or used: most processes never need it. */
 function loadServer() {
   return import('@simplewebauthn/server')
 }

@@ -182,7 +182,7 @@ function checkRequest({ name, scopes, expiresAt }: TokenRequest, now: number) {
   if (!name.isWellFormed()) throw new RefusedError('the name of an API key must not contain lone surrogates')
   if (!scopes.some(scope => scope !== 'shared:access')) throw new RefusedError('an API key needs a scope that reads')
   if (!scopes.every(scope => allScopes.some(known => known === scope))) {
-    throw new RefusedError(`the scopes of an API key must be of ${allScopes.join(', ')}`)
+    throw new RefusedError(`the scopes of an API key must be among ${allScopes.join(', ')}`)
   }
   if (expiresAt === null) return
   if (expiresAt <= now) throw new RefusedError('the expiry of an API key must lie in the future')

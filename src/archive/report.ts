@@ -19,7 +19,7 @@ export interface ImportReport {
   readonly extra: readonly FieldCount[]
   /** Values that did not match the format and were converted. */
   readonly leniencies: readonly LeniencyCount[]
-  /** Access that the archive has and that was ended here, which it stays; the first MAX_LISTED of it. */
+  /** Access in the archive that was ended here, and stays ended; the first MAX_LISTED of it. */
   readonly endedAccess: readonly { readonly ownerId: number; readonly partnerId: number }[]
   /** Present if errors were to be set aside. */
   readonly setAside?: SetAsideReport

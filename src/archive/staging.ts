@@ -164,7 +164,7 @@ export class ImportStaging extends StagingTables {
     const { conflicting, refreshed } = await this.#countStored(kind)
     const replaced = onConflict === 'replace' ? conflicting : 0
     if (replaced > 0 && isOwned) {
-      // A primary key that has the owner cannot change it.
+      // PostgreSQL: the owner is part of the primary key, so an update cannot change it.
       const moved = `from ${table} as stored where exists (select 1 from ${this.tableOf(kind)} as incoming
           where ${same(kind, 'stored')} and stored.owner_id <> incoming.owner_id)`
       await noteChangedRecords(this.db, table, sql.raw(`select stored.owner_id ${moved}`))

@@ -70,7 +70,7 @@ export function noteUnknown(value: JsonObject, known: ReadonlySet<string>, notes
   }
 }
 
-/** Checks an unknown field at any depth for what not every reader can store or parse. Throws InvalidError. */
+/** Refuses names and values, at any depth, that not every reader can parse or store. Throws InvalidError. */
 export function checkUnknown(name: string, value: unknown, depth: number) {
   if (name === '__proto__') throw new InvalidError('must not have a field named __proto__')
   checkText(name)

@@ -76,7 +76,7 @@ interface ImportFlags extends StoreOptions {
 }
 
 async function importFiles(files: readonly string[], flags: ImportFlags) {
-  // Checked first: otherwise a wrong name would be noticed when the archives before it are stored.
+  // Checked first: otherwise a wrong name would be noticed only after the archives before it were stored.
   checkNames(files)
   const identities = identitiesOf(flags)
   const signal = interruption()

@@ -129,7 +129,7 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof Error && 'syscall' in error)) throw error
-    throw new StoreError(`no backup was written, because ${path} cannot be created: ${error.message}`, { cause: error })
+    throw new StoreError(`no backup was made, because ${path} cannot be written: ${error.message}`, { cause: error })
   } finally {
     progress?.end()
   }

@@ -15,7 +15,7 @@ export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
 /** The scopes of a token unless others are chosen: records of both areas, those of others included. */
 export const defaultScopes = [...areaScopes, 'shared:access'] as const satisfies Scope[]
 
-/** Whether a token with the granted scopes may use an endpoint that needs one of the others. */
+/** Whether a token with the scopes `granted` may use an endpoint that needs one of `needed`. */
 export function hasScope(granted: readonly string[], needed: readonly Scope[]): boolean {
   if (needed.length === 0 || needed.some(scope => granted.includes(scope))) return true
   return needed.includes('status:read') && areaScopes.every(scope => granted.includes(scope))

@@ -1,4 +1,4 @@
-/** Methods of every path of the API. Nothing below it can be changed. */
+/** The methods of every path of the API: nothing can be changed through it. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD']
 
 /** The value of an `Allow` header. */

@@ -100,7 +100,7 @@ declare module 'node:http' {
   }
 }
 
-/** The fields of header lines: names and values by turns. */
+/** The fields of header lines: names and values in turn. */
 function fieldsOf(lines: string): string[] {
   const fields: string[] = []
   for (const line of lines.split('\r\n')) {

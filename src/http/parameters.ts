@@ -3,7 +3,7 @@ import { ApiError, type ErrorCode, type FieldError } from '../contract/errors.ts
 import { allowedNamesRule, CALLER, id as idParameter, type Parameters, REPEATED_RULE } from '../contract/parameters.ts'
 import { decode } from './request.ts'
 
-/** A query as name and value pairs, percent-decoded. A plus sign is a plus sign; only & separates. */
+/** A query as name and value pairs, percent-decoded. A plus sign is not a space; only & separates pairs. */
 export type Query = readonly (readonly [name: string, value: string])[]
 
 export function parseQuery(query: string): Query {
@@ -28,8 +28,8 @@ export interface RequestParameters {
 }
 
 /**
- * The parameters of a request: every one the endpoint has, parsed. Throws one ApiError that names all that is wrong; an
- * unknown name is not repeated, the ones allowed are.
+ * The parameters of a request: every one the endpoint has, parsed. Throws one ApiError that names all that is wrong. It
+ * lists the names that are allowed, but does not contain unknown ones.
  */
 export function readParameters<E extends Endpoint>(
   endpoint: E,

@@ -8,7 +8,7 @@ import type { Limits } from './limits.ts'
 import type { RequestContext, RequestSummary } from './request-context.ts'
 import { type Body, ResponseBatch } from './response-batch.ts'
 
-/** Writes every response of the API, and every error as JSON. Sends one response at most for each request. */
+/** Writes every response of the API, and every error as JSON. Sends at most one response to each request. */
 export interface Responder {
   /** Rejects if a streamed body ends early; the connection is then gone. */
   ok(

@@ -46,7 +46,7 @@ export function inputSchema({ endpoint }: Tool) {
     required: hasId ? ['id'] : [],
     additionalProperties: false,
   }
-  // A schema loses nothing but the marks of its library.
+  // A schema loses only the symbols that its library adds.
   return JSON.parse(JSON.stringify(schema)) as typeof schema
 }
 

@@ -106,7 +106,7 @@ export class PulledAccounts {
     return true
   }
 
-  /** Ends access that pulls added, to owners whom this source no longer lists, and restores it for those listed again. */
+  /** Ends access that pulls from this source added for owners whom it no longer lists, and restores it for those listed again. */
   async updateAccess(listed: ReadonlySet<number>, now: number): Promise<void> {
     if (this.#source === undefined) return
     const added = await this.#store.db

@@ -54,7 +54,7 @@ export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKi
         throw new RefusedError('the records to remove have changed meanwhile, so nothing was removed: run prune again')
       }
       removed += expected
-      // Rows of records that stay are kept, because these records can only be removed later by their rows.
+      // Keeps the rows of records that stay: a later prune finds these records by them.
       await sql`delete from pull_row where kind = ${kind} and not exists (
           select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
         and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
@@ -67,8 +67,8 @@ export async function prune(store: Pick<Store, 'db'>, found: readonly PrunableKi
 
 /**
  * Whether a record may be removed: it is gone at its source, or a pull ended access to its owner. Only marks of complete
- * rounds count. Records of a source that does not say whom the API key belongs to are never removed, because it may just not
- * list them.
+ * rounds count. Records of a source that does not say whom the API key belongs to are never removed, because such a source may
+ * just not list them.
  */
 function prunable(kind: string) {
   return sql`exists (select 1 from pull_row join pull_source on pull_source.id = pull_row.source_id

@@ -25,7 +25,7 @@ export class SourceReader {
 
   /**
    * Reads a page of a list; with `owner`, of the list of another owner, which requires hasListOf. Throws MissingListError if
-   * the source has no such list, else as Source.get.
+   * the source has no such list, and what Source.get throws.
    */
   async readPage(list: SourceList, position: Position, owner?: number): Promise<SourcePage> {
     if (owner !== undefined) {

@@ -115,7 +115,7 @@ export class Source {
     }
     if (CERTIFICATE_ERROR.test(code))
       throw new SourceError(`the certificate of ${this.address} is not accepted (${code})`)
-    if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is blocked for HTTP`)
+    if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is blocked for HTTP: use another one`)
     if (code === 'TimeoutError') return { failure: `did not respond within ${REQUEST_TIMEOUT_MS / 1000} seconds` }
     return { failure: `cannot be reached (${MEANINGS[code] ?? code})` }
   }

@@ -121,7 +121,7 @@ export class RowStore {
     return { record: envelope === undefined ? record : { ...record, envelope }, data, owner, form: row.form, offered }
   }
 
-  /** Whether the source sends for every session whether its distance is approximate, as another Lockstep does. */
+  /** Whether the source says of every session if its distance is approximate, as another Lockstep does. */
   get #sendsLegacy(): boolean {
     const { reader } = this.#options
     return reader.hasCursors && reader.hasIncluded(trainingSessions)

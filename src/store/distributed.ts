@@ -19,7 +19,7 @@ export interface KnownDistribution {
   isDistributed: boolean | undefined
 }
 
-/** Makes a connection plan for the values of each run if records are distributed: generic plans cannot be. */
+/** If records are distributed, prevents generic plans on a connection: they cannot be distributed. */
 export async function allowDistributedPlans(client: pg.ClientBase, known: KnownDistribution): Promise<void> {
   if (known.isDistributed === true) await client.query('set plan_cache_mode = force_custom_plan')
 }

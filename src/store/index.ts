@@ -51,7 +51,7 @@ async function bringUpToDate(store: Store, url: string, recordSteps: RecordSteps
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
   if (url.startsWith('sqlite:')) {
     if (options.readUrls !== undefined && options.readUrls.length > 0) {
-      throw new StoreError('replicas can be read beside a PostgreSQL database only')
+      throw new StoreError('only a PostgreSQL database has replicas: name one, or leave the replicas out')
     }
     return openSqlite(url.slice('sqlite:'.length), options)
   }

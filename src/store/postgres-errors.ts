@@ -4,7 +4,8 @@ import { StoreError, StoreUnavailableError } from './store.ts'
 
 export function translate(error: unknown): unknown {
   const code = codeOf(error)
-  if (CONFLICT.test(code)) return new StoreUnavailableError('another change came in between', { cause: error })
+  if (CONFLICT.test(code))
+    return new StoreUnavailableError('another change came in between: try again', { cause: error })
   if (code === FORBIDDEN) {
     return new StoreError(
       `the database role lacks a privilege: ${messageOf(error)} (docs/operating.md lists what to grant)`,

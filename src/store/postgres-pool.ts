@@ -89,7 +89,7 @@ function toLocatedServer(
   }
 }
 
-/** The pool passes a callback to the functions that it calls. */
+/** Adapts an asynchronous function to the pool, which passes a callback. */
 function withCallback(work: (client: pg.PoolClient) => Promise<void>): NonNullable<pg.PoolConfig['verify']> {
   return (client, done) => void work(client).then(() => done(), done)
 }

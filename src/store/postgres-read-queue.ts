@@ -91,7 +91,7 @@ export class ReadQueue {
   }
 }
 
-/** Ends the first run of reads that were sent again. */
+/** Ends a run of reads that have been sent again: that of the first with its error, those of the others without one. */
 function failAll([first, ...others]: readonly Read[], error: Error) {
   first?.fail(error)
   for (const read of others) read.fail()

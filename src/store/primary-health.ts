@@ -5,8 +5,8 @@ import type { PrimaryHealth } from './store.ts'
 /**
  * Tells a server that is down (it refuses or ends connections, is starting or stopping, or does not respond) from one
  * that is slow, busy or refuses a statement. It is probed on a connection of its own, because a pool in full use would
- * look like a server that does not respond. While it is down it is probed ten times a second, so that its return is
- * noticed within a second.
+ * look like a server that does not respond. While it is down, one probe follows the other, so that its return is noticed
+ * within a second.
  */
 export function watchPrimary(pool: pg.Pool): PrimaryHealth & { close(): Promise<void> } {
   const closing = new AbortController()

@@ -81,7 +81,7 @@ export function createDatabaseFile(path: string) {
 
 /**
  * A file beside the database says that it is being created. So a file of 0 bytes is known to be new: without that mark it is a
- * database that lost its content. A process that is killed meanwhile leaves the mark, and the next one goes on.
+ * database that lost its content. If a process is killed meanwhile, the mark stays, and the next process completes the database.
  */
 function startCreating(path: string) {
   closeSync(openSync(markOf(path), 'a', 0o600))
@@ -157,7 +157,7 @@ function cannotOpen(path: string, error: unknown): StoreError {
   })
 }
 
-/** Why the system does not let the file be opened, which the engine does not tell. */
+/** Why the system refuses to open the file, which the engine does not say. */
 function reasonOf(path: string): string | undefined {
   try {
     closeSync(openSync(path, 'r+'))
@@ -192,5 +192,5 @@ export const BLOCKING_BUSY_TIMEOUT_MS = 100
 
 const PAGE_SIZE = 8192
 
-/** A longer log is cut to this when its content is in the database. */
+/** A longer log is truncated to this size once its content is in the database. */
 const MAX_LOG_BYTES = 16 * 1024 * 1024

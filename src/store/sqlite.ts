@@ -227,7 +227,10 @@ async function eraseDeleted(path: string) {
   try {
     await once(new Worker(new URL('sqlite-eraser.ts', import.meta.url), { workerData: path }), 'exit')
   } catch (error) {
-    throw new StoreError(`what was deleted is still in the file of the database: ${messageOf(error)}`, { cause: error })
+    throw new StoreError(
+      `deleted rows are still in the file of the database: ${messageOf(error)}. The next start of the service erases them.`,
+      { cause: error },
+    )
   }
 }
 

@@ -78,7 +78,7 @@ test('a backup that cannot be written, or of a missing database, ends with code 
   await folder.run(['migrate'])
   const nowhere = await folder.run(['backup', 'nowhere/copy.db'])
   assert.equal(nowhere.code, 3)
-  assert.match(nowhere.stderr, /no backup was written, because nowhere\/copy\.db cannot be created: ENOENT/)
+  assert.match(nowhere.stderr, /no backup was made, because nowhere\/copy\.db cannot be written: ENOENT/)
   assert.doesNotMatch(nowhere.stderr, /\n {4}at /)
   assert.deepEqual(readdirSync(folder.path), ['data'])
   assert.ok(!existsSync(folder.file('copy.db')))

@@ -155,14 +155,17 @@ test('scopes are stored in the order of the contract, each once, and unknown one
     createToken(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
   await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
   const rows: readonly (readonly [request: Partial<TokenRequest>, message: string])[] = [
-    [{ scopes: ['dtt:write'] }, 'the scopes of an API key must be of lkbx:read, dtt:read, status:read, shared:access'],
+    [
+      { scopes: ['dtt:write'] },
+      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
+    ],
     [
       { scopes: ['dtt:read', 'DTT:read'] },
-      'the scopes of an API key must be of lkbx:read, dtt:read, status:read, shared:access',
+      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
     ],
     [
       { scopes: ['lkbx:read dtt:read'] },
-      'the scopes of an API key must be of lkbx:read, dtt:read, status:read, shared:access',
+      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
     ],
     [{ scopes: [] }, 'an API key needs a scope that reads'],
     [{ scopes: ['shared:access'] }, 'an API key needs a scope that reads'],

@@ -101,7 +101,7 @@ test('a response of more than 64 MiB is refused, also if it is compressed, and n
 test('a port that is blocked for HTTP is named, and not tried again', async () => {
   const clock = makeClock()
   const failure = await failureOf(makeSource('http://127.0.0.1:9', { clock }))
-  assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is blocked for HTTP')
+  assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is blocked for HTTP: use another one')
   assert.deepEqual(clock.waits, [])
 })
 
