@@ -12,7 +12,7 @@ interface FormPage {
   readonly status?: number
   readonly body: Html
   readonly button: string
-  /** Whether the form takes something away. */
+  /** Whether the form deletes or ends something. */
   readonly isDangerous?: boolean
   /** Whether the button has the focus, because there is nothing to fill in. */
   readonly focusesButton?: boolean

@@ -70,7 +70,7 @@ ${charts ? chartScripts() : nothing}
   return htmlDocument(display, title, head, body)
 }
 
-/** Modules are named ahead, so that a browser need not read one to find the next. */
+/** Names all modules in the page, so that a browser need not read one to find the next. */
 function chartScripts(): Html {
   const preloads = importsOf('charts.js').map(name => html`<link rel="modulepreload" href="${assetUrl(name)}">`)
   return html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>${preloads}`

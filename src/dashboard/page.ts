@@ -68,7 +68,7 @@ export interface Visit {
   /** The issuer with which people may also sign in. */
   readonly oidc: Oidc | undefined
   readonly cookies: ReadonlyMap<string, string>
-  /** What the browser calls itself; empty if it says nothing. */
+  /** The user agent; empty if the browser sends none. */
   readonly userAgent: string
   /** Lets work go on after the response. Its failure is logged, and a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void

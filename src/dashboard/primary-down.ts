@@ -56,7 +56,7 @@ export class PrimaryDownError extends ApiError {
   }
 }
 
-/** What pages say that were read from a replica. */
+/** The banner of pages that were read from a replica. */
 export function primaryDownBanner(viewer: Viewer): Html {
   const { replicaAsOf } = viewer
   if (replicaAsOf === undefined) return nothing

@@ -4,7 +4,7 @@ import { type Person, type Section, type View, view, type Viewer } from './page.
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
-/** Sections that are about the account that signed in, whoever's records the others show. */
+/** Sections that are about the account that signed in, whichever account's records the others show. */
 const OWN_SECTIONS: readonly (Section | undefined)[] = ['people', 'keys', 'settings']
 
 export function isOwnSection(section: Section | undefined): boolean {

@@ -60,7 +60,7 @@ export function agoText(instant: number, now: number): string {
   return RELATIVE.format(Math.trunc(seconds / length), unit)
 }
 
-/** `, as of 3 days ago` where what is known of a state is not fresh. */
+/** `, as of 3 days ago` if the records are not known up to now. */
 export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number): string {
   return asOf === null || countedUntil(asOf, now) === now ? '' : `, as of ${agoText(asOf, now)}`
 }

@@ -28,7 +28,7 @@ export class GradeCounts {
     return roundedRatio(this.#sum * 10, this.count, 10)
   }
 
-  /** The grade at so many percent of the grades in ascending order, by nearest rank; null without grades. */
+  /** A percentile of the grades, by nearest rank; null without grades. */
   percentile(share: number): number | null {
     if (this.count === 0) return null
     let left = Math.ceil((share * this.count) / 100)

@@ -61,7 +61,7 @@ export function periodNear(index: number, at: number, periods: Periods): number 
   return at >= (periods[index] ?? Infinity) && at < (periods[index + 1] ?? -Infinity) ? index : periodOf(at, periods)
 }
 
-/** What lies in each of the periods, in the order given. */
+/** The items in each of the periods, in their order. */
 export function groupByPeriod<Item extends { readonly at: number }>(
   items: readonly Item[],
   periods: Periods,

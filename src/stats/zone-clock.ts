@@ -39,7 +39,7 @@ interface OffsetPeriod {
   readonly reached: number
 }
 
-/** Transitions are looked up for so many milliseconds at once: somewhat more than a year. */
+/** Transitions are looked up in blocks of this length, somewhat more than a year. */
 const BLOCK_MS = 2 ** 35
 
 /** No zone had a transition before. */

@@ -54,7 +54,7 @@ async function showBests(visit: Visit) {
   })
 }
 
-/** Those of training that the overview shows. */
+/** The bests of training, for the overview. */
 export function bestsCard(bests: TrainingBests): Html {
   const rows = trainingRows(bests)
   if (rows.length === 0) return nothing

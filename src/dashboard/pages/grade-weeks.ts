@@ -160,7 +160,7 @@ function isComparedByUnit({ sessions, compared }: ShownSessions): boolean {
   return Math.max(sessions.length, compared?.sessions.length ?? 0) > MAX_DRAWN_SESSIONS
 }
 
-/** The median of each week or month that has grades, in its middle. */
+/** The median of each week or month that has grades, at the middle of that time. */
 function medians(sessions: readonly SessionStats[], unit: ChartUnit, viewer: Viewer) {
   const [first] = sessions
   const last = sessions.at(-1)

@@ -18,7 +18,7 @@ import { problemOf, readKeyForm, showKeyForm } from './key-form.ts'
 import { showNewKey } from './new-key.ts'
 import { isExpired, keysOf, ownKey } from './own-keys.ts'
 
-/** The API keys of the account that signed in, whoever's records the other pages show. */
+/** The API keys of the account that signed in, whichever account's records the other pages show. */
 export const keyPages: readonly Page[] = [
   { path: '/keys', handler: showKeys },
   { path: '/keys/new', handler: visit => showKeyForm(visit, {}) },

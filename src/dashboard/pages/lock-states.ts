@@ -30,7 +30,7 @@ const neutralStates: Readonly<Record<string, string>> = {
   abandoned: 'Ended early',
 }
 
-/** A mark for locks for practice, which no sum includes. */
+/** Marks a practice lock, which no sum includes. */
 export function practiceMark(rules: LockRules | undefined): Html {
   return rules?.isPractice === true ? html` <span class="state">${label('isTestLock')}</span>` : nothing
 }

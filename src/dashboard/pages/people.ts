@@ -72,7 +72,7 @@ export const peoplePages: readonly Page[] = [
   ...readsPages,
 ]
 
-/** The access that the path names, and the name that stands for it. */
+/** The access that the path names, and the name to show for it. */
 async function ownAccess(visit: Visit): Promise<{ access: NamedAccess; name: string }> {
   const { store, viewer, now, id } = visit
   const given = await listGiven(store, viewer.session.accountId, now)

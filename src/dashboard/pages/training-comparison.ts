@@ -6,7 +6,7 @@ import { countText, dateText, distanceText, NONE, numberText, unbroken } from '.
 import { comparisons, type PeriodQuery, ranges } from './training-period.ts'
 import { percentText } from './training-summaries.ts'
 
-/** What a period amounts to, and how that differs from another one. */
+/** The totals of a period, and how they differ from those of another one. */
 
 /** The sessions that the shown ones are compared with. */
 export interface Compared {

@@ -73,7 +73,7 @@ export interface Span {
   readonly days: readonly [first: number, last: number]
 }
 
-/** The span of a period; undefined for all. */
+/** The span of a period; undefined for the range `all`. */
 export function spanOf(period: PeriodQuery, now: number, timeZone: string): Span | undefined {
   const days = daysOf(period, now, timeZone)
   if (days === undefined) return undefined

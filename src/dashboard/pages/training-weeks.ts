@@ -13,7 +13,7 @@ import { weekSummary } from './training-summaries.ts'
 
 interface Week extends Totals {
   readonly unit: ChartUnit
-  /** Of the week or month of another time that it is compared with. */
+  /** The totals of the week or month that it is compared with. */
   readonly compared: Totals | undefined
   readonly start: number
   readonly end: number

@@ -82,7 +82,7 @@ export function resourcesOfSchemas(api: OpenApi): Map<string, string> {
   return new Map(own.map(([name, [first = '']]) => [name, first]))
 }
 
-/** Leads to the start of the service. Links are relative, so that they also work behind a proxy that adds a path. */
+/** The start of links, which are relative to the root of the service so that they also work behind a proxy that adds a path. */
 type Root = '' | '../'
 
 interface PageContent {
