@@ -4,7 +4,7 @@ import { seeded } from '../src/demo/random.ts'
 import { open } from '../src/store/index.ts'
 import { lockTemplate } from '../test/support/records.ts'
 
-/** Changes a lock template of a pseudorandom account, so many times a minute, until it is killed. */
+/** Changes lock templates of pseudorandom accounts, at the given number of changes per minute, until it is killed. */
 const [url = '', perMinute = '', accounts = '', templates = ''] = process.argv.slice(2)
 const store = await open(url, { busyTimeoutMs: 60_000 })
 const random = seeded(Date.now())

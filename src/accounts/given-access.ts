@@ -88,7 +88,7 @@ export async function narrowGiven(
   const partnerId = await partnerOf(store, ownerId, access.username)
   if (partnerId !== undefined) return narrowAccess(store, { ownerId, partnerId }, terms, now)
   checkTerms({ ownerId, partnerId: 0 }, terms, now)
-  if (!isWithin(terms, access)) throw new RefusedError('the access would become wider: give it anew instead')
+  if (!isWithin(terms, access)) throw new RefusedError('the access would become wider: give it again instead')
   await store.db
     .updateTable('unmatched_access')
     .set({ areas: areasText(terms), records_from: terms.recordsFrom, expires_at: terms.until })

@@ -69,7 +69,7 @@ export async function narrowAccess(store: Store, pair: AccessPair, terms: Access
   await store.db.transaction().execute(async db => {
     const stored = await findAccess(db, pair)
     if (stored === undefined || !isOpen(stored, now)) throw new RefusedError(NO_ACCESS)
-    if (!isWithin(terms, stored)) throw new RefusedError('the access would become wider: give it anew instead')
+    if (!isWithin(terms, stored)) throw new RefusedError('the access would become wider: give it again instead')
     await writeAccess(db, pair, terms, now)
   })
   noteGrantChange()

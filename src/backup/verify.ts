@@ -116,7 +116,7 @@ async function checkRecords({ db }: Store, { signal, progress }: Watching) {
     let count = 0
     for await (const rows of readRows(db, table)) {
       for (const row of rows) {
-        const reason = isDamaged(row) ? 'its content does not match its hash' : faultOf(kind, row)
+        const reason = isDamaged(row) ? 'its content does not match its hash' : damageOf(kind, row)
         if (reason !== undefined) {
           throw new BackupFileError(`${kind.name} ${row[kind.recordColumn]} of the backup is damaged: ${reason}`)
         }
@@ -131,7 +131,7 @@ async function checkRecords({ db }: Store, { signal, progress }: Watching) {
   return { accounts, records }
 }
 
-function faultOf(kind: Kind, row: Readonly<Record<string, string | number | null>>): string | undefined {
+function damageOf(kind: Kind, row: Readonly<Record<string, string | number | null>>): string | undefined {
   try {
     const text = writeLine(kind, row)
     const read = readRow(recordOf(parseLine({ number: 1, text, fault: undefined })), new Notes())

@@ -55,7 +55,7 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
     batch.add(context.response, body, context.bytes)
   }
 
-  const refuse = (summary: RequestSummary, error: HttpError) => {
+  const errorParts = (summary: RequestSummary, error: HttpError) => {
     const { code, status, message, fieldErrors } = error
     const body = JSON.stringify({ ok: false, error: message, code, status, requestId: summary.requestId, fieldErrors })
     summary.code = code
@@ -86,11 +86,11 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
       send(context, 200, `${commonLines(context)}${CONTENT}${context.bytes}\r\n`, body)
     },
     error(context, error) {
-      const { lines, body } = refuse(context, error)
+      const { lines, body } = errorParts(context, error)
       send(context, error.status, lines, body)
     },
     errorTo(socket, summary, error) {
-      const { lines, body } = refuse(summary, error)
+      const { lines, body } = errorParts(summary, error)
       summary.status = error.status
       socket.write(
         `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${lines}${dateLine(summary.now)}${CLOSE}\r\n${body}`,

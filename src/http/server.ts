@@ -176,7 +176,7 @@ function onParserError(
   connections: Connections,
   respond: (socket: Socket, error: ApiError) => void,
 ) {
-  const refuse = (thrown: Error, socket: Socket) => {
+  const onError = (thrown: Error, socket: Socket) => {
     const code = codeForParserError(thrown)
     if (code === undefined) {
       socket.destroy()
@@ -189,8 +189,8 @@ function onParserError(
       connection.close()
     })
   }
-  server.on('clientError', refuse)
-  server.on('connect', (_request, socket: Socket) => refuse(new Error('CONNECT'), socket))
+  server.on('clientError', onError)
+  server.on('connect', (_request, socket: Socket) => onError(new Error('CONNECT'), socket))
 }
 
 /** How many connections may wait to be accepted, if the system allows as many. */
