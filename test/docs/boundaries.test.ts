@@ -118,7 +118,7 @@ test('pages are loaded with the first request for one: a service that is only us
     users.map(({ from, to }) => `${from} -> ${to}`),
     ['cli/service.ts -> dashboard/app.ts'],
   )
-  assert.match(textOf('cli/service.ts'), /async \(\) => \(await import\('\.\.\/dashboard\/app\.ts'\)\)\.makePages/)
+  assert.match(textOf('cli/service.ts'), /async \(\) =>\s+\(await import\('\.\.\/dashboard\/app\.ts'\)\)\.makePages/)
 })
 
 test('what passkeys and issuers need is loaded when somebody first uses one', () => {
