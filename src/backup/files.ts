@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
@@ -154,14 +155,15 @@ export async function withFileLock<Result>(name: string, work: () => Promise<Res
 
 /**
  * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes the folder. It is in
- * `parent`, else beside an SQLite database, which holds the same records, else in the folder of temporary files. What a
- * killed process left there is removed first.
+ * `parent`, else beside an SQLite database, which holds the same records, else in the folder of temporary files. What
+ * killed processes left there, whatever their purpose, is removed first.
  */
 export async function withWorkFolder<Result>(
   { databaseUrl, parent = parentOf(databaseUrl), purpose }: WorkFolder,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
   makeFolders(parent)
+  await removeLeftWorkFolders(parent)
   const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
   return withFileLock(folder, async () => {
     const remove = () => rmSync(folder, { recursive: true, force: true })
@@ -177,6 +179,23 @@ export async function withWorkFolder<Result>(
     }
   })
 }
+
+/** Backups are named by their time, so the purpose of a killed process may never come again. */
+async function removeLeftWorkFolders(parent: string) {
+  for (const name of readdirSync(parent).filter(one => WORK_FOLDER.test(one))) {
+    const folder = join(resolve(parent), name)
+    try {
+      const release = lockFile(`${folder}${LOCK}`)
+      if (release === undefined) continue
+      rmSync(folder, { recursive: true, force: true })
+      await release()
+    } catch {
+      // In the folder of temporary files there may be those of other users.
+    }
+  }
+}
+
+const WORK_FOLDER = /^\.lockstep-[0-9a-f]{16}$/
 
 interface WorkFolder {
   readonly databaseUrl?: string

@@ -16,6 +16,8 @@ export async function removeUnfinished(folder: string): Promise<void> {
     if (release === undefined) continue
     removeDatabase(`${path}${UNFINISHED}`)
     rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
+    // The digest gets its name first.
+    if (!existsSync(path)) rmSync(digestFile(path), { force: true })
     await release()
   }
 }

@@ -95,7 +95,10 @@ async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSi
   if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
   await withStore(flags, store => write(store, file, flags, signal))
   say(`The backup is complete and verified: ${file}`)
+  if (flags.recipient === undefined) say(NOT_ENCRYPTED)
 }
+
+const NOT_ENCRYPTED = 'It is not encrypted: only the owner of the file may read it.'
 
 async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals) {
   await withStore(flags, async store => {
@@ -105,7 +108,7 @@ async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: St
     print(path)
     say(
       flags.recipient === undefined
-        ? `The backup of ${bytes} bytes is complete and verified. It is not encrypted: only the owner of the file may read it.`
+        ? `The backup of ${bytes} bytes is complete and verified. ${NOT_ENCRYPTED}`
         : `The backup of ${bytes} bytes is complete, verified and encrypted.`,
     )
     if (flags.keep === undefined) return

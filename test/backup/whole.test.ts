@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { hash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { sql } from '../../src/vendor/kysely.js'
+import { writeBackup } from '../../src/backup/create.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
-import { open } from '../../src/store/index.ts'
+import { lockFile, open } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { newPostgres, postgresUrl } from '../support/databases.ts'
 import { everything, fillEveryTable } from '../support/every-table.ts'
+import { postgresPrograms } from '../support/postgres.ts'
 
 test('a backup holds every row of every table, and restores into either engine', async () => {
   await using folder = await makeFolder()
@@ -66,6 +70,30 @@ test('a backup is one private file with its digest next to it, which any SQLite 
   assert.equal(said['schema'], String(currentVersion))
   assert.equal(said['engine'], postgresUrl === undefined ? 'sqlite' : 'postgres')
   assert.equal(opened.prepare('select username from account where id = 1').get()?.['username'], 'ann')
+})
+
+test('a backup is of one moment, and writers do not wait for it', async () => {
+  await using folder = await makeFolder()
+  await using store = await folder.store()
+  await fillEveryTable(store)
+  const before = await everything(store)
+  const write = writerBeside(folder)
+  let writes = 0
+  await writeBackup(store, folder.file('copy.db'), {
+    databaseUrl: folder.databaseUrl,
+    // Between any two tables.
+    progress: () =>
+      write(
+        `update account set username = 'name ${(writes += 1)}' where id = 1; insert into note values ('${writes}', 'x')`,
+      ),
+  })
+  assert.ok(writes > Object.keys(before).length / 2)
+  assert.equal((await everything(store))['note']?.length, (before['note']?.length ?? 0) + writes)
+  const copy = await open(`sqlite:${folder.file('copy.db')}`, { busyTimeoutMs: 1000, schema: 'any' })
+  const { backup, ...copied } = await everything(copy)
+  await copy.close()
+  assert.ok(backup !== undefined)
+  assert.deepEqual(copied, before)
 })
 
 test('moving a database brings everything to another one, sign-ins too, and changes nothing in the first', async () => {
@@ -144,6 +172,42 @@ test('what a killed backup left is removed by the next one', async () => {
   )
 })
 
+test('what a killed backup left in the folder is removed by the next one, also a digest without its backup', async () => {
+  await using folder = await makeFolder()
+  const whole = basename(await backUp(folder))
+  const killed = 'lockstep-20260101T000000Z.db'
+  for (const name of ['.unfinished', '.unfinished-journal', '.sha256', '.sha256.unfinished', '.lock']) {
+    writeFileSync(folder.file(`backups/${killed}${name}`), name === '.lock' ? '' : 'half of it')
+  }
+  writeFileSync(folder.file(`backups/${whole}.lock`), '')
+  const next = basename(await backUpAgain(folder))
+  assert.deepEqual(
+    readdirSync(folder.file('backups')).toSorted(),
+    [whole, next].flatMap(name => [name, `${name}.sha256`]).toSorted(),
+  )
+})
+
+test('unencrypted copies that killed commands left are removed by the next encrypted backup, and those in use stay', async () => {
+  await using folder = await makeFolder()
+  for (const name of ['backups', 'data']) mkdirSync(folder.file(name), { recursive: true })
+  const killed = ['left', 'used'].map(purpose => folder.file(`data/.lockstep-${hash('sha256', purpose).slice(0, 16)}`))
+  for (const name of killed) {
+    mkdirSync(name)
+    writeFileSync(join(name, 'backup.db'), 'everything')
+  }
+  const [left = '', used = ''] = killed
+  const release = lockFile(`${used}.lock`)
+  const recipient = await identityToRecipient(await generateIdentity())
+  const database = ['--database', `sqlite:${folder.file('data/own.db')}`]
+  assert.equal((await folder.run(['migrate', ...database])).code, 0)
+  const { code, stderr } = await folder.run(['backup', '--to', 'backups', '--recipient', recipient, ...database])
+  await release?.()
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /^warning: with one recipient/)
+  assert.ok(!existsSync(left))
+  assert.ok(existsSync(join(used, 'backup.db')))
+})
+
 /** Fills the database of a folder and backs it up; returns the path of the backup. */
 async function backUp(folder: Folder): Promise<string> {
   const store = await folder.store()
@@ -157,6 +221,25 @@ async function backUpAgain(folder: Folder): Promise<string> {
   const { code, stdout, stderr } = await folder.run(['backup', '--to', 'backups'])
   assert.equal(code, 0, stderr)
   return folder.file(stdout.trim())
+}
+
+/** Commits changes of a database at once, from outside; throws if it would have to wait. */
+function writerBeside(folder: Folder): (statements: string) => void {
+  if (postgresUrl === undefined) {
+    const path = folder.databaseUrl.slice('sqlite:'.length)
+    return statements => {
+      using database = new DatabaseSync(path, { timeout: 0 })
+      database.exec(`begin; ${statements}; commit`)
+    }
+  }
+  return statements =>
+    void execFileSync(
+      join(postgresPrograms ?? '', 'psql'),
+      ['-q', '-v', 'ON_ERROR_STOP=1', '-d', folder.databaseUrl, '-c', statements],
+      {
+        env: { ...process.env, PGOPTIONS: '-c lock_timeout=1' },
+      },
+    )
 }
 
 /** A backup is noted in the database after it is written. */

@@ -25,7 +25,9 @@ test('a backup made while the service runs is complete, private, and can be serv
   const made = await folder.run(['backup', 'copy.db', '--database', service.databaseUrl])
   abort.abort()
   await busy
-  assert.deepEqual(made, { code: 0, stdout: '', stderr: 'The backup is complete and verified: copy.db\n' })
+  const stderr =
+    'The backup is complete and verified: copy.db\nIt is not encrypted: only the owner of the file may read it.\n'
+  assert.deepEqual(made, { code: 0, stdout: '', stderr })
   assert.equal((statSync(folder.file('copy.db')).mode & 0o777).toString(8), '600')
   assert.deepEqual(readdirSync(folder.path), ['copy.db'], 'one file, and nothing left beside it')
 
