@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { etagOf } from '../../src/archive/kind.ts'
+import { sha256Of, writeDigest } from '../../src/backup/files.ts'
+import { seal } from '../../src/backup/manifest.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { flip } from '../support/flips.ts'
@@ -58,6 +61,73 @@ test('a file that is damaged, cut, of a newer program or no backup is refused wi
       assert.doesNotMatch(stderr, /\n {4}at /)
     }
   }
+})
+
+test('a damaged backup leaves the database as it was, also with --force, and creates none', async () => {
+  await using folder = await makeFolder()
+  copyFileSync(made.plain, folder.file('bad.db'))
+  flip(folder.file('bad.db'), 5000)
+  writeFileSync(folder.file('other.txt'), await generateIdentity())
+  const refused = [['bad.db'], [made.encrypted, '--identity', 'other.txt']]
+  for (const args of refused) {
+    const { code } = await folder.run(['restore', ...args, '--database', 'sqlite:new/own.db'])
+    assert.equal(code, 1)
+    assert.deepEqual(existsSync(folder.file('new')) ? readdirSync(folder.file('new')) : [], [])
+  }
+  await folder.run(['account', 'add', '--username', 'zoe'])
+  await using store = await folder.store()
+  const before = await everything(store)
+  for (const args of refused) {
+    const { code } = await folder.run(['restore', ...args, '--force'])
+    assert.equal(code, 1)
+    assert.deepEqual(await everything(store), before)
+  }
+})
+
+test('a backup whose digest is right is still refused if its content is not that of a backup', async () => {
+  await using folder = await makeFolder()
+  const bad = folder.file('bad.db')
+  const cases: readonly { change: string; says: RegExp; isFull?: boolean }[] = [
+    { change: 'delete from passkey; delete from note', says: /does not have the \d+ rows of/ },
+    { change: "delete from backup where name = 'rows'", says: /the manifest of the backup cannot be read/ },
+    {
+      change: `update backup set value = '${'0'.repeat(64)}' where name = 'exportSha256'`,
+      says: /an export of the restored backup differs/,
+      isFull: true,
+    },
+    { change: "update account set document = replace(document, 'ann', 'eve')", says: /does not match its hash/ },
+    {
+      change: `update lock_device set document = replace(document, '"locked":', '"lock":');
+        update lock_device set etag = etag_of(document)`,
+      says: /lock-device \d+ of the backup is damaged/,
+    },
+    { change: 'update training_session set at = at + 1', says: /at is not what follows from it/ },
+  ]
+  for (const { change: statement, says, isFull = false } of cases) {
+    copyFileSync(made.plain, bad)
+    await changeAndSeal(bad, statement)
+    if (isFull) assert.equal((await folder.run(['backup', 'check', 'bad.db'])).code, 0)
+    for (const command of isFull ? [['backup', 'check', '--full']] : [['backup', 'check'], ['restore']]) {
+      const { code, stderr } = await folder.run([...command, 'bad.db'])
+      assert.equal(code, 1, `${statement}: ${stderr}`)
+      assert.match(stderr, says)
+    }
+  }
+})
+
+test('without an identity, an encrypted backup is compared with the digest next to it, and the command says so', async () => {
+  await using folder = await makeFolder()
+  const file = folder.file('copy.db.age')
+  copyFileSync(made.encrypted, file)
+  writeDigest(file, await sha256Of(file))
+  const good = await folder.run(['backup', 'check', 'copy.db.age'])
+  assert.equal(good.code, 0, good.stderr)
+  assert.match(good.stdout, /matches its digest\. It is encrypted, so nothing more was checked/)
+  assert.equal((await folder.run(['backup', 'check', '--full', 'copy.db.age'])).code, 2)
+  flip(file, 5000)
+  const bad = await folder.run(['backup', 'check', 'copy.db.age'])
+  assert.equal(bad.code, 1)
+  assert.match(bad.stderr, /does not match/)
 })
 
 test('a backup that was made by a newer program is refused with code 1', async () => {
@@ -141,6 +211,18 @@ test('the age tool opens a backup, and a backup that it encrypted can be restore
 function change(path: string, statement: string) {
   using database = new DatabaseSync(path)
   database.exec(statement)
+}
+
+/** Changes a backup, and writes into it the digest that it has then. */
+async function changeAndSeal(path: string, statement: string) {
+  const placeholder = '5'.repeat(64)
+  {
+    using database = new DatabaseSync(path)
+    database.function('etag_of', document => etagOf(String(document)))
+    database.exec(statement)
+    database.prepare("update backup set value = ? where name = 'fileSha256'").run(placeholder)
+  }
+  await seal(path, placeholder)
 }
 
 test('an encrypted archive is written and read by the command line and by the age tool', async () => {
