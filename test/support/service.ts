@@ -114,7 +114,13 @@ export async function startService(
       await database?.remove()
     },
   }
-  if (lines.length > 0) await self.import(lines)
+  try {
+    if (lines.length > 0) await self.import(lines)
+  } catch (error) {
+    // Left open, it would keep the process of the test alive.
+    await self[Symbol.asyncDispose]()
+    throw error
+  }
   return self
 }
 
