@@ -264,12 +264,14 @@ function normalOf(schema: TSchema, value: unknown): unknown {
   return type === 'string' && choices === undefined && value === null ? '' : value
 }
 
-/** What a field is that its source may leave out: 0 for an integer, null where that is allowed. */
+/** What a field is that its source may leave out: null where that is allowed, else the empty value of its type. */
 function defaultOf(kind: Kind, name: string): unknown {
   if (kind.name === 'account' && name === 'accountType') return 'user'
   const { type } = schemaOf(kind).properties[name] as { type?: string }
-  return type === 'integer' ? 0 : null
+  return type === undefined ? null : EMPTY[type]
 }
+
+const EMPTY: Readonly<Record<string, unknown>> = { integer: 0, number: 0, string: '', boolean: false }
 
 /** The sums of a session, added as integers of any size. */
 function figuresOf({ data, legacyUpload }: SourceLine) {
