@@ -5,6 +5,7 @@ import type { Tables } from '../store/tables.ts'
 import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
+import { MAX_LINE_BYTES } from './lines.ts'
 import { writeLine } from './records.ts'
 import { snapshotOfRecords } from './unfinished-import.ts'
 
@@ -19,12 +20,12 @@ export async function exportArchive(store: Store, write: Write, accountId?: numb
   await snapshotOfRecords(store, async db => {
     let lines = 0
     for (const kind of kinds) {
-      for await (const rows of accountId === undefined
-        ? allRows(db, kind)
-        : rowsOf(db, store.engine, kind, accountId)) {
-        if (rows.length === 0) continue
-        lines += rows.length
-        await write(rows.map(row => `${writeLine(kind, row)}\n`).join(''))
+      for await (const part of accountId === undefined
+        ? allParts(db, kind)
+        : partsOf(db, store.engine, kind, accountId)) {
+        if (part.lines === 0) continue
+        lines += part.lines
+        await write(part.text)
         await nextTurn()
       }
     }
@@ -48,66 +49,117 @@ export async function* archiveParts(store: Store, accountId?: number): AsyncGene
   }
 }
 
-async function* allRows(db: Kysely<Tables>, kind: Kind): AsyncGenerator<readonly Row[]> {
+/** Some lines of an archive. */
+interface Part {
+  readonly lines: number
+  readonly text: string
+  /** The key of the last one. */
+  readonly last: readonly (Cell | undefined)[]
+}
+
+/** Along an index: by the key, after the owner if there is one. */
+async function* allParts(db: Kysely<Tables>, kind: Kind, ownerId?: number): AsyncGenerator<Part> {
   const key = sql.raw(kind.key.join(', '))
-  const size = new BatchSize()
-  let after: Row | undefined
+  const isOwn = ownerId === undefined ? sql`true` : sql`owner_id = ${ownerId}`
+  const size = new PartSize()
+  let isNext = sql`true`
   for (;;) {
-    const start = after === undefined ? sql`` : sql`where (${key}) > (${sql.join(cellsOf(after, kind.key))})`
-    const rows = await selectRows(db, kind, sql`${start} order by ${key} limit ${size.rows}`)
-    const isLast = rows.length < size.rows
-    size.adapt(rows)
-    yield rows
+    const part = await readPart(db, kind, sql`where ${isOwn} and ${isNext} order by ${key} limit ${size.rows}`)
+    const isLast = part.lines < size.rows
+    size.adapt(part)
+    yield part
     if (isLast) return
-    after = rows.at(-1)
+    isNext = sql`(${key}) > (${sql.join(part.last)})`
   }
 }
 
-/** Ordered by identifier. No index of SQLite has the rows of an owner in this order, so the identifiers are read first. */
-async function* rowsOf(
-  db: Kysely<Tables>,
-  engine: Engine,
-  kind: Kind,
-  accountId: number,
-): AsyncGenerator<readonly Row[]> {
+/** Of one account. */
+async function* partsOf(db: Kysely<Tables>, engine: Engine, kind: Kind, accountId: number): AsyncGenerator<Part> {
   // Who may read the account is not among its own rows.
   if (kind.name === 'partnership') return
-  if (!kind.isOwned) {
-    yield await selectRows(db, kind, sql`where id = ${accountId}`)
-    return
-  }
+  if (!kind.isOwned) yield await readPart(db, kind, sql`where id = ${accountId}`)
+  else if (engine === 'sqlite' && kind.columns.includes('at')) yield* partsByIds(db, kind, accountId)
+  else yield* allParts(db, kind, accountId)
+}
+
+/** Ordered by identifier. No index of SQLite has the rows of an owner in this order, so the identifiers are read first. */
+async function* partsByIds(db: Kysely<Tables>, kind: Kind, accountId: number): AsyncGenerator<Part> {
   const ids = await readIds(db, kind, accountId)
-  // The plus makes SQLite find rows by identifier; without it, SQLite reads and sorts all rows of the owner.
-  const isOwn = engine === 'sqlite' ? sql`+owner_id = ${accountId}` : sql`owner_id = ${accountId}`
-  const size = new BatchSize()
+  const size = new PartSize()
   for (let start = 0; start < ids.length;) {
-    const batch = ids.slice(start, start + size.rows)
-    start += batch.length
-    const rows = await selectRows(db, kind, sql`where ${isOwn} and id in (${sql.join(batch)}) order by id`)
-    size.adapt(rows)
-    yield rows
+    const batch = JSON.stringify([...ids.subarray(start, start + size.rows)])
+    start += size.rows
+    // The plus makes SQLite find rows by identifier; without it, SQLite reads and sorts all rows of the owner.
+    const part = await readPart(
+      db,
+      kind,
+      sql`where +owner_id = ${accountId} and id in (select value from json_each(${batch})) order by id`,
+    )
+    size.adapt(part)
+    yield part
   }
 }
 
 /** Reads along an index, in parts, and sorts at the end: the engine would sort all of them again for each part. */
-async function readIds(db: Kysely<Tables>, kind: Kind, accountId: number): Promise<readonly number[]> {
+async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): Promise<Float64Array> {
   const ids: number[] = []
-  const columns = kind.columns.includes('at') ? ['at', 'id'] : ['id']
-  const order = sql.raw(columns.join(', '))
-  let after: Row | undefined
+  let isNext = sql`true`
   for (;;) {
-    const start = after === undefined ? sql`` : sql`and (${order}) > (${sql.join(cellsOf(after, columns))})`
-    const { rows } = await sql<Row>`
-      select ${order} from ${sql.table(kind.table)} where owner_id = ${accountId} ${start}
-      order by ${order} limit ${IDS_AT_ONCE}`.execute(db)
-    for (const { id } of rows) ids.push(Number(id))
-    if (rows.length < IDS_AT_ONCE) return ids.toSorted((a, b) => a - b)
-    after = rows.at(-1)
+    const next = sql`
+      select at, id from ${sql.table(table)} where owner_id = ${accountId} and ${isNext} order by at, id limit ${IDS_AT_ONCE}`
+    // As one text: objects would grow old before all are read.
+    const list = sql<{
+      ids: string
+      at: number
+    }>`select json_group_array(id order by at, id) as ids, max(at) as at from (${next})`
+    const [{ ids: text, at } = { ids: '[]', at: 0 }] = (await list.execute(db)).rows
+    // Identifiers are integers.
+    const part = JSON.parse(text) as number[]
+    ids.push(...part)
+    if (part.length < IDS_AT_ONCE) return Float64Array.from(ids).sort()
+    isNext = sql`(at, id) > (${at}, ${ids.at(-1)})`
     await nextTurn()
   }
 }
 
 const IDS_AT_ONCE = 5000
+
+/**
+ * Of records the database writes the lines: of objects for rows, those that are alive while young garbage is collected would grow old
+ * and live until a full collection.
+ */
+async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Part> {
+  const { lineSql, table } = kind
+  if (lineSql === undefined) return writePart(db, kind, which)
+  const lines = sql`select id, ${sql.raw(lineSql)} || ${sql.lit('\n')} as line from ${sql.table(table)} ${which}`
+  const written = sql<WrittenPart>`
+    select count(*) as lines, string_agg(line, '' order by id) as text, max(id) as last, max(octet_length(line)) as longest
+    from (${lines}) as part`
+  const [part = NO_LINES] = (await written.execute(db)).rows
+  // The newline does not count.
+  if ((part.longest ?? 0) - 1 > MAX_LINE_BYTES) return writePart(db, kind, which)
+  return { lines: part.lines, text: part.text ?? '', last: [part.last] }
+}
+
+interface WrittenPart {
+  readonly lines: number
+  readonly text: string | null
+  readonly last: number | null
+  readonly longest: number | null
+}
+
+const NO_LINES: WrittenPart = { lines: 0, text: null, last: null, longest: null }
+
+/** Lines that are too long are shortened, which the database cannot do. */
+async function writePart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Part> {
+  const rows = await selectRows(db, kind, which)
+  const last = rows.at(-1)
+  return {
+    lines: rows.length,
+    text: rows.map(row => `${writeLine(kind, row)}\n`).join(''),
+    last: last === undefined ? [] : kind.key.map(column => last[column]),
+  }
+}
 
 async function selectRows(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Row[]> {
   const columns = sql.raw(kind.columns.join(', '))
@@ -115,17 +167,12 @@ async function selectRows(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unkn
   return rows
 }
 
-function cellsOf(row: Row, columns: readonly string[]): (Cell | undefined)[] {
-  return columns.map(column => row[column])
-}
-
 /** How many rows to read at once: a record can be as long as a line of an archive, and these are held in memory. */
-class BatchSize {
+class PartSize {
   rows = MIN_ROWS
 
-  adapt(read: readonly Row[]) {
-    const characters = read.reduce((sum, { document }) => sum + String(document ?? '').length, 0)
-    const average = characters / Math.max(1, read.length)
+  adapt({ lines, text }: Part) {
+    const average = text.length / Math.max(1, lines)
     this.rows = Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.floor(PART_CHARACTERS / Math.max(1, average))))
   }
 }

@@ -34,6 +34,8 @@ export interface Kind {
   readonly read: (data: JsonObject, envelope: JsonObject, notes: Notes) => Row
   /** Writes the line of a row, without the newline. */
   readonly write: (row: Row) => string
+  /** An SQL expression that does the same, where there can be many rows. */
+  readonly lineSql?: string
 }
 
 export interface MergeOptions {
@@ -66,11 +68,15 @@ export class UnfinishedError extends Error {
   }
 }
 
+/** What a kind of records has of its own. */
+interface Own
+  extends Pick<Kind, 'read'>, Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'staged' | 'identity' | 'merge'>> {
+  /** The keys that are written in a line beside `data` and `extra`, and the columns that hold their JSON, or null. */
+  readonly written?: Readonly<Record<string, string>>
+}
+
 /** A kind of record, with what all of them have in common. */
-export function record(
-  name: string,
-  own: Pick<Kind, 'read'> & Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'staged' | 'identity' | 'merge' | 'write'>>,
-): Kind {
+export function record(name: string, { written, ...own }: Own): Kind {
   return {
     name,
     table: name.replace('-', '_'),
@@ -81,10 +87,24 @@ export function record(
     recordColumn: 'id',
     ownerColumn: 'owner_id',
     isOwned: true,
-    write: row => line(name, String(row['document']), row),
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
     staged: { ...own.staged, newest: 'integer' },
+    ...recordLine(name, { ...written, extra: 'extra' }),
+  }
+}
+
+/** The line of a record as the program writes it, and as the database does. */
+function recordLine(name: string, columns: Readonly<Record<string, string>>) {
+  const start = `{"kind":"${name}","data":`
+  const fields = Object.entries(columns).map(([key, column]) => ({ before: `,"${key}":`, column }))
+  const inSql = fields.map(({ before, column }) => `coalesce('${before}' || ${column}, '')`).join(' || ')
+  return {
+    write: (row: Row) => {
+      const values = fields.map(({ before, column }) => ((row[column] ?? null) === null ? '' : before + row[column]))
+      return `${start}${row['document']}${values.join('')}}`
+    },
+    lineSql: `'${start}' || document || ${inSql} || '}'`,
   }
 }
 

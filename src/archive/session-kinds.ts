@@ -1,13 +1,14 @@
 import { Faults, InvalidError } from './faults.ts'
 import { isObject, type JsonObject, noteUnknown, roundHalfAway } from './values.ts'
 import { gradedColumns, lockEvents, SESSION_COLUMNS, sessionColumns } from './derived-columns.ts'
-import { line, type MergeOptions, record, type Row, stored, UnfinishedError } from './kind.ts'
+import { type MergeOptions, record, type Row, stored, UnfinishedError } from './kind.ts'
 import { type Leniency, Notes } from './notes.ts'
 import { flag, identifier, instant, optionalInstant, optionalInteger, owned, text, whole } from './record-fields.ts'
 import { writers } from './record-writers.ts'
 
 export const lockSession = record('lock-session', {
   envelopeKeys: ['templateId'],
+  written: { templateId: 'template_id' },
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
   identity: ['etag', 'template_id'],
   staged: { has_template_id: 'integer' },
@@ -38,17 +39,11 @@ export const lockSession = record('lock-session', {
       ...stored(document),
     }
   },
-  write: row =>
-    line(
-      'lock-session',
-      String(row['document']),
-      row,
-      row['template_id'] === null ? '' : `"templateId":${row['template_id']}`,
-    ),
 })
 
 export const trainingSession = record('training-session', {
   envelopeKeys: ['ownerId', 'legacyUpload'],
+  written: { ownerId: 'owner_id' },
   columns: ['at', 'passed', ...SESSION_COLUMNS],
   // The owner is not in the document.
   identity: ['etag', 'owner_id'],
@@ -78,7 +73,6 @@ export const trainingSession = record('training-session', {
       ...stored(document),
     }
   },
-  write: row => line('training-session', String(row['document']), row, `"ownerId":${row['owner_id']}`),
 })
 
 /** The derived columns of a session, from the given fields if they were written unchanged. */
