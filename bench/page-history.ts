@@ -1,5 +1,5 @@
 import { newDatabase } from '../test/support/databases.ts'
-import { fillLong, longPaths, type LongVisit, serveLong } from '../test/support/long-history.ts'
+import { fillLong, longPaths, type LongVisit, maxMegabytes, serveLong } from '../test/support/long-history.ts'
 
 /**
  * Measures what pages and downloads of an account with 100,000 training sessions cost others: how long their requests wait, and how
@@ -8,7 +8,6 @@ import { fillLong, longPaths, type LongVisit, serveLong } from '../test/support/
  * single rounds.
  */
 const MAX_WAIT_MS = 50
-const MAX_MEGABYTES = 60
 
 /** Returns whether it took too long or too much. */
 export async function measureHistory(rounds: number): Promise<boolean> {
@@ -26,7 +25,7 @@ export async function measureHistory(rounds: number): Promise<boolean> {
     const others = found.flatMap(visit => visit.others)
     const refused = others.filter(({ status }) => status !== 200).length
     const hasFailed = found.some(({ status }) => status !== 200)
-    isOver ||= hasFailed || refused > 0 || memory > MAX_MEGABYTES || longest > MAX_WAIT_MS
+    isOver ||= hasFailed || refused > 0 || memory > maxMegabytes(path) || longest > MAX_WAIT_MS
     console.log(
       `| \`${path}\` | ${memory} MB | ${others.length} | ${refused} | ${p99.toFixed(1)} ms | ${longest.toFixed(1)} ms |`,
     )
