@@ -19,7 +19,7 @@ export interface Limits {
   countFailure(address: string, now: number): void
 }
 
-/** Each limit is a number in a window, or of requests at the same time; 0 for none. */
+/** The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. */
 export function makeLimits({
   rateLimit,
   concurrencyLimit,
