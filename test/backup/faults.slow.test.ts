@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
 import pg from 'pg'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
@@ -11,6 +13,7 @@ import { newPostgres, postgresUrl, testOn } from '../support/databases.ts'
 import { runSql, startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
 
 // Commands that are killed or run out of disk leave the state before or after them, never a part.
@@ -56,25 +59,36 @@ for (const operation of operations) {
   })
 }
 
-test('a backup that is killed at any moment leaves only whole ones, and the next one cleans up', async () => {
-  await using folder = await prepared()
-  mkdirSync(folder.file('backups'))
-  const started = performance.now()
-  assert.equal((await folder.launch(['backup', '--to', 'backups'])).code, 0)
-  const took = performance.now() - started
-  for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
-    await kill(folder, ['backup', '--to', 'backups'], took * part)
-    for (const name of readdirSync(folder.file('backups')).filter(one => one.endsWith('.db'))) {
-      const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`])
-      assert.equal(code, 0, stderr)
+for (const kind of ['plain', 'encrypted']) {
+  test(`a backup (${kind}) that is killed at any moment leaves only whole ones, and the next one cleans up`, async () => {
+    await using folder = await prepared()
+    mkdirSync(folder.file('backups'))
+    const identity = await generateIdentity()
+    writeFileSync(folder.file('key.txt'), identity)
+    const isPlain = kind === 'plain'
+    const args = ['backup', '--to', 'backups', ...(isPlain ? [] : ['--recipient', await identityToRecipient(identity)])]
+    const started = performance.now()
+    assert.equal((await folder.launch(args)).code, 0)
+    const took = performance.now() - started
+    const names = () => readdirSync(folder.file('backups'))
+    const whole = () => names().filter(name => /\.db(\.age)?$/.test(name))
+    for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
+      await kill(folder, args, took * part)
+      for (const name of whole()) {
+        const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
+        assert.equal(code, 0, stderr)
+      }
     }
-  }
-  assert.equal((await folder.run(['backup', '--to', 'backups'])).code, 0)
-  assert.deepEqual(
-    readdirSync(folder.file('backups')).filter(name => !/\.db(\.sha256)?$/.test(name)),
-    [],
-  )
-})
+    assert.equal((await folder.run(args)).code, 0)
+    assert.deepEqual(
+      names().toSorted(),
+      whole()
+        .flatMap(name => [name, `${name}.sha256`])
+        .toSorted(),
+    )
+    assert.deepEqual(leftovers(folder), [])
+  })
+}
 
 testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all', async () => {
   await using folder = await makeFolder()
@@ -145,18 +159,21 @@ const canMount =
 const CANNOT_MOUNT = 'this machine cannot mount a file system of fixed size'
 
 test(
-  'on a full disk backup, restore, move and import say so and change nothing',
+  'on a full disk backup, restore, move, import, pull and migrate say so and leave nothing in part',
   { skip: !canMount && CANNOT_MOUNT },
   async () => {
     await using folder = await prepared()
+    await using source = await sourceOfMore()
     const small = folder.file('small')
     mkdirSync(small)
     assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small]).status, 0)
     try {
       writeFileSync(join(small, 'ballast'), Buffer.alloc(1_700_000))
+      const recipient = await identityToRecipient(await generateIdentity())
       const cases: readonly (readonly string[])[] = [
         ['backup', '--to', 'small'],
         ['backup', 'small/copy.db'],
+        ['backup', '--to', 'small', '--recipient', recipient],
         ['restore', 'whole.db', '--database', 'sqlite:small/new.db'],
         ['move', '--to', 'sqlite:small/new.db'],
       ]
@@ -180,17 +197,60 @@ test(
         const { code, stderr } = await folder.run([...args, '--database', url])
         assert.equal(code, 3, stderr)
         assert.match(stderr, /full|no space/i)
-        assert.equal((await folder.run(['export', '--database', url])).stdout, before.stdout)
+        assert.deepEqual(await folder.run(['export', '--database', url]), before, args.join(' '))
       }
       assert.equal(spawnSync('mount', ['-o', 'remount,ro', small]).status, 0)
       const readOnly = await folder.run(['account', 'add', '--username', 'ben', '--database', url])
       assert.equal(readOnly.code, 3)
       assert.match(readOnly.stderr, /the file system is read-only/)
+      assert.equal(spawnSync('mount', ['-o', 'remount,rw', small]).status, 0)
+      // A pull stores record by record.
+      const pulled = await folder.run(['pull', '--database', url], { env: source.env })
+      assert.equal(pulled.code, 3, pulled.stderr)
+      assert.match(pulled.stderr, /full/)
+      const whole = (await folder.run(['export', '--database', 'sqlite:all.db'])).stdout.split('\n')
+      const found = await folder.run(['export', '--database', url])
+      assert.equal(found.code, 0, found.stderr)
+      for (const line of found.stdout.split('\n').filter(one => one.includes('training-session'))) {
+        assert.ok(whole.includes(line), line)
+      }
+      await migrateOnFullDisk(folder)
     } finally {
       spawnSync('umount', ['--lazy', small])
     }
   },
 )
+
+/** Another server, which has what the archive of `more` has. */
+async function sourceOfMore() {
+  const source = await startSource({ world: new SourceWorld().add(account(1, 'ann'), ...more), identity: '/users/me' })
+  return Object.assign(source, {
+    env: { LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' },
+  })
+}
+
+/** Leaves so little room in `small` that a database of an earlier version cannot be brought up to date. */
+async function migrateOnFullDisk(folder: Folder) {
+  const path = folder.file('small/old.db')
+  rmSync(folder.file('small/ballast'))
+  {
+    using database = new DatabaseSync(path)
+    database.exec(readFileSync(join(import.meta.dirname, '../support/schema-3.sql'), 'utf8'))
+  }
+  const { bavail, bsize } = statfsSync(folder.file('small'))
+  writeFileSync(folder.file('small/ballast'), Buffer.alloc((bavail - 12) * bsize))
+  const migrate = ['migrate', '--database', 'sqlite:small/old.db']
+  const { code, stderr } = await folder.run(migrate)
+  assert.equal(code, 3, stderr)
+  assert.match(stderr, /full/)
+  {
+    using database = new DatabaseSync(path, { readOnly: true })
+    assert.equal(database.prepare('select max(version) as version from migration').get()?.['version'], 3)
+  }
+  rmSync(folder.file('small/ballast'))
+  const again = await folder.run(migrate)
+  assert.equal(again.code, 0, again.stderr)
+}
 
 testOn(
   'sqlite',
