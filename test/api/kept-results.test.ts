@@ -23,6 +23,19 @@ test('a page that is asked again is the same, byte for byte, also with a validat
   }
 })
 
+test('who asks for the same page as somebody else gets their own records, also from memory', async () => {
+  const lines = [account(3, 'cas'), trainingSession(1, 1), trainingSession(3, 3)]
+  await using service = await startService([...people, ...lines], unlimited)
+  const tokens = [await service.token('ann'), await service.token('cas')]
+  for (let round = 0; round < 3; round += 1) {
+    const answers = await Promise.all(tokens.map(token => service.fetch(path, token)))
+    assert.deepEqual(
+      answers.map(({ body }) => body.data.data.map(({ id }: { id: number }) => id)),
+      [[1], [3]],
+    )
+  }
+})
+
 for (const [size, found] of [
   ['16', 1],
   ['0', 0],

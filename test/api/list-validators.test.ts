@@ -4,7 +4,7 @@ import { type AccessTerms, FULL_ACCESS, giveAccess } from '../../src/accounts/sh
 import { DAY_MS } from '../../src/contract/time.ts'
 import { withoutRequest } from '../support/responses.ts'
 import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
-import { checkValidators, day, lists, recordsOf } from '../support/list-changes.ts'
+import { checkValidators, day, lists, recordsOf, Seen } from '../support/list-changes.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 /** Ben reads what is Ann's. */
@@ -105,6 +105,32 @@ test('a validator ends with the access it was made with, also when that ends by 
     after.body.data.data.map(({ id }: { id: number }) => id),
     [2],
   )
+})
+
+test('the validator and the rows of a list are of one moment, also where records change between any two reads', async () => {
+  const settings = { ...unlimited, LOCKSTEP_PAGE_CACHE: '0' }
+  await using service = await startService([...people, ...recordsOf(1, 1)], settings)
+  await using other = await startService([], unlimited, service)
+  const token = await service.token('ben')
+  await service.fetch('/api/v1/me', token)
+  const { read } = service.store
+  let changes = 0
+  const change = () => other.import(recordsOf(1, 1, `Name ${(changes += 1)}`), { onConflict: 'replace' })
+  const readAndChange: typeof read = async (query, values) => {
+    const rows = await read(query, values)
+    await change()
+    return rows
+  }
+  const seen = new Seen()
+  for (const path of lists) {
+    for (let count = 0; count < 3; count += 1) {
+      Object.assign(service.store, { read })
+      seen.check(path, await service.fetch(path, token), undefined)
+      Object.assign(service.store, { read: readAndChange })
+      seen.check(path, await service.fetch(path, token), undefined)
+    }
+  }
+  assert.ok(changes >= 3 * lists.length)
 })
 
 test('no validator names two answers, whatever changes while lists are read, and every 304 is right', () =>

@@ -133,14 +133,17 @@ test('what is stored of a killed import is undone before anything else is done, 
   const { stdout } = await folder.run(['export'])
   const kill = async () => {
     await using importing = folder.start(['import', 'large.ndjson', '--on-conflict', 'replace'])
-    await parts(store, 2, importing.ended)
+    // Accounts, access, devices of two kinds, then sessions.
+    await parts(store, 6, importing.ended)
     importing.process.kill('SIGKILL')
     await importing.ended
     assert.notEqual(await stateOf(store), whole)
   }
   await kill()
+  const stored = await revisionOf(store)
   assert.equal((await folder.run(['export'])).stdout, stdout)
   assert.equal(await stateOf(store), whole)
+  assert.ok((await revisionOf(store)) > stored, 'what was shown meanwhile is known to be out of date')
   await kill()
   const closing = new AbortController()
   const watching = watchForKilledImports(store, error => assert.fail(String(error)), closing.signal, 1)
@@ -196,6 +199,15 @@ function sessions(from: number, count: number, name = 'Session') {
 /** Everything in a store, but how often records of an account have changed. */
 async function stateOf(store: Store): Promise<string> {
   return JSON.stringify(await everything(store)).replaceAll(/\[\\"\w+_revision\\",\d+\]/g, '')
+}
+
+async function revisionOf({ db }: Store): Promise<number> {
+  const { training_session_revision: revision } = await db
+    .selectFrom('account')
+    .select('training_session_revision')
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow()
+  return revision
 }
 
 /** On a connection of its own, as another process would. */
