@@ -187,8 +187,11 @@ async function removeLeftWorkFolders(parent: string) {
     try {
       const release = lockFile(`${folder}${LOCK}`)
       if (release === undefined) continue
-      rmSync(folder, { recursive: true, force: true })
-      await release()
+      try {
+        rmSync(folder, { recursive: true, force: true })
+      } finally {
+        await release()
+      }
     } catch {
       // In the folder of temporary files there may be those of other users.
     }
