@@ -132,7 +132,7 @@ async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknow
   const { lineSql, table } = kind
   if (lineSql === undefined) return writePart(db, kind, which)
   const lines = sql`select id, ${sql.raw(lineSql)} || ${sql.lit('\n')} as line from ${sql.table(table)} ${which}`
-  // Both engines join the lines in the order of the rows; to sort them once more would take a tenth of the time.
+  // Both engines join the lines in the order of the rows; sorting them once more took a fifth of the CPU time on SQLite.
   const written = sql<WrittenPart>`
     select count(*) as lines, string_agg(line, '') as text, max(id) as last, max(octet_length(line)) as longest
     from (${lines}) as part`
