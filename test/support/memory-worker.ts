@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { readConfig } from '../../src/config.ts'
@@ -31,6 +32,8 @@ interface Report {
 
 /** A process at its work. Leaving its scope kills it. */
 export interface Worker extends AsyncDisposable {
+  /** The bytes that its database takes on the disk, with its temporary files, which have no name. Needs /proc. */
+  diskBytes(): number
   /** The next report. Rejects when the process ends without one. */
   hear(said: Report['said']): Promise<Report>
   /** Asks for a report of the memory. */
@@ -48,7 +51,13 @@ export function startWorker(job: Job): Worker {
     reports.push(report)
     for (const listener of listeners) listener()
   })
+  const folder = dirname(job.url.slice('sqlite:'.length))
   const self: Worker = {
+    diskBytes() {
+      const opened = `/proc/${child.pid}/fd`
+      const unnamed = statsIn(opened).filter(({ nlink }) => nlink === 0)
+      return [...unnamed, ...statsIn(folder)].reduce((sum, { size }) => sum + size, 0)
+    },
     hear: said =>
       new Promise((resolve, reject) => {
         const look = () => {
@@ -73,6 +82,12 @@ export function startWorker(job: Job): Worker {
     },
   }
   return self
+}
+
+/** Of the files in a folder; none if the folder is gone. */
+function statsIn(folder: string): Stats[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder).flatMap(name => statSync(join(folder, name), { throwIfNoEntry: false }) ?? [])
 }
 
 /** The options that the launcher starts Node with. */
