@@ -133,12 +133,13 @@ function lazyExecutor(connection: () => DatabaseSync): SqliteExecutor {
 function translate(error: unknown): unknown {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (code === TOO_BIG) return new TooLongError('the result is too long', { cause: error })
-  return UNAVAILABLE.has(code)
-    ? new StoreUnavailableError(`the database is unavailable: ${messageOf(error)}`, { cause: error })
-    : error
+  if (!UNAVAILABLE.has(code)) return error
+  const reason = code === READ_ONLY ? 'its file or its file system is read-only' : messageOf(error)
+  return new StoreUnavailableError(`the database is unavailable: ${reason}`, { cause: error })
 }
 
 const TOO_BIG = 18
+const READ_ONLY = 8
 
 // Busy, locked, read-only, I/O error, corrupt, full, cannot open, protocol, not a database
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])

@@ -199,11 +199,20 @@ test(
         assert.match(stderr, /full|no space/i)
         assert.deepEqual(await folder.run(['export', '--database', url]), before, args.join(' '))
       }
-      assert.equal(spawnSync('mount', ['-o', 'remount,ro', small]).status, 0)
-      const readOnly = await folder.run(['account', 'add', '--username', 'ben', '--database', url])
-      assert.equal(readOnly.code, 3)
-      assert.match(readOnly.stderr, /the file system is read-only/)
-      assert.equal(spawnSync('mount', ['-o', 'remount,rw', small]).status, 0)
+      const addOnReadOnly = async () => {
+        assert.equal(spawnSync('mount', ['-o', 'remount,ro', small]).status, 0)
+        const { code, stderr } = await folder.run(['account', 'add', '--username', 'ben', '--database', url])
+        assert.equal(spawnSync('mount', ['-o', 'remount,rw', small]).status, 0)
+        assert.equal(code, 3)
+        return stderr
+      }
+      assert.match(await addOnReadOnly(), /cannot be opened: the file system is read-only/)
+      // The log that it leaves lets the file be opened.
+      await using killed = folder.start(['serve', '--port', '0', '--database', url])
+      await killed.says(/Listening/)
+      killed.process.kill('SIGKILL')
+      await killed.ended
+      assert.match(await addOnReadOnly(), /its file or its file system is read-only/)
       // A pull stores record by record.
       const pulled = await folder.run(['pull', '--database', url], { env: source.env })
       assert.equal(pulled.code, 3, pulled.stderr)
