@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { exportArchive } from '../archive/export.ts'
@@ -8,7 +8,7 @@ import { createDatabaseFile, open, type Store, StoreError } from '../store/index
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { encryptFile } from './encryption.ts'
-import { digestFile, publish, removeDatabase, UNFINISHED, withFileLock, withWorkFolder } from './files.ts'
+import { publish, removeDatabase, removeLoneDigest, UNFINISHED, withFileLock, withWorkFolder } from './files.ts'
 import { seal, writeManifest } from './manifest.ts'
 import { readTables, removeAllRows } from './tables.ts'
 
@@ -53,7 +53,7 @@ export async function writeBackup(store: Store, path: string, options: BackupOpt
       return { bytes, madeAt }
     } catch (error) {
       removeDatabase(unfinished)
-      if (beforePublished !== undefined && !existsSync(path)) rmSync(digestFile(path), { force: true })
+      if (beforePublished !== undefined) removeLoneDigest(path)
       throw error
     }
   })

@@ -112,6 +112,11 @@ export function digestFile(path: string): string {
   return `${path}.sha256`
 }
 
+/** Removes the digest of a file that has not got its name: the digest gets its own first. */
+export function removeLoneDigest(path: string) {
+  if (!existsSync(path)) rmSync(digestFile(path), { force: true })
+}
+
 export function writeDigest(path: string, digest: string) {
   const unfinished = `${digestFile(path)}${UNFINISHED}`
   const file = openSync(unfinished, 'w', 0o600)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DAY_MS } from '../contract/time.ts'
 import { isEncryptedFile } from './encryption.ts'
 import { lockFile, syncFolder } from '../store/index.ts'
-import { digestFile, LOCK, removeDatabase, startOf, UNFINISHED } from './files.ts'
+import { digestFile, LOCK, removeDatabase, removeLoneDigest, startOf, UNFINISHED } from './files.ts'
 
 /** Backups in a folder: their names, and which of them are kept. */
 
@@ -16,8 +16,7 @@ export async function removeUnfinished(folder: string): Promise<void> {
     if (release === undefined) continue
     removeDatabase(`${path}${UNFINISHED}`)
     rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
-    // The digest gets its name first.
-    if (!existsSync(path)) rmSync(digestFile(path), { force: true })
+    removeLoneDigest(path)
     await release()
   }
 }

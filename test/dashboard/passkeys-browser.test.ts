@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { createInvitation } from '../../src/accounts/invitations.ts'
-import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService } from '../support/dashboard.ts'
-import { addAuthenticator } from '../support/virtual-authenticator.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { openWithPasskeys } from '../support/virtual-authenticator.ts'
 
 /** Moves the focus with the keyboard until it is on the element with this name. */
 async function tabTo(page: Page, name: RegExp) {
@@ -26,11 +25,8 @@ test(
   'an account without a password, from its invitation to its first API key, by keyboard alone',
   needsChromium,
   async () => {
-    await using service = await sampleService()
-    const origin = service.url.replace('127.0.0.1', 'localhost')
-    await using browser = await openPage()
-    const { page } = browser
-    const device = await addAuthenticator(page)
+    await using opened = await openWithPasskeys()
+    const { service, origin, browser, page, device } = opened
     await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
 
     await device.setUnlocked(false)
@@ -83,11 +79,8 @@ test(
 )
 
 test('the scripts of the sign-in page are under 15 KB, those for the passkey included', needsChromium, async () => {
-  await using service = await sampleService()
-  const origin = service.url.replace('127.0.0.1', 'localhost')
-  await using browser = await openPage()
-  const { page } = browser
-  await addAuthenticator(page)
+  await using opened = await openWithPasskeys()
+  const { origin, page } = opened
   const sizes = new Map<string, Promise<number>>()
   page.on('response', response => {
     if (response.request().resourceType() === 'script')

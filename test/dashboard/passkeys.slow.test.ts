@@ -6,7 +6,7 @@ import { createInvitation } from '../../src/accounts/invitations.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
 import { assertAccessible } from '../support/pages.ts'
-import { addAuthenticator } from '../support/virtual-authenticator.ts'
+import { openWithPasskeys } from '../support/virtual-authenticator.ts'
 
 async function addPasskey(page: Page, origin: string, name: string) {
   await page.goto(`${origin}/settings`)
@@ -21,11 +21,8 @@ test(
   'in a browser a passkey is added, signs in, and is removed; then it does not sign in any more',
   needsChromium,
   async () => {
-    await using service = await sampleService()
-    const origin = service.url.replace('127.0.0.1', 'localhost')
-    await using browser = await openPage()
-    const { page } = browser
-    const device = await addAuthenticator(page)
+    await using opened = await openWithPasskeys()
+    const { origin, page, device } = opened
     await signIn(page, origin)
     await addPasskey(page, origin, 'Laptop')
     assert.ok(await page.getByText('Laptop').isVisible())
@@ -57,11 +54,8 @@ test(
   'a passkey that is refused is not left on the device, and one whose form did not arrive is replaced',
   needsChromium,
   async () => {
-    await using service = await sampleService()
-    const origin = service.url.replace('127.0.0.1', 'localhost')
-    await using browser = await openPage()
-    const { page } = browser
-    const device = await addAuthenticator(page)
+    await using opened = await openWithPasskeys()
+    const { service, origin, page, device } = opened
     const invitation = `${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`
     const add = () => page.getByRole('button', { name: 'Add passkey and sign in' }).click()
     await page.goto(invitation)
@@ -111,11 +105,8 @@ for (const [theme, discreet] of [
     `axe finds nothing, and nothing is too wide, where passkeys are used: ${theme}, discreet ${discreet}`,
     needsChromium,
     async () => {
-      await using service = await sampleService()
-      const origin = service.url.replace('127.0.0.1', 'localhost')
-      await using browser = await openPage({ viewport: { width: 320, height: 800 } })
-      const { page } = browser
-      await addAuthenticator(page)
+      await using opened = await openWithPasskeys({ viewport: { width: 320, height: 800 } })
+      const { service, origin, page } = opened
       await page.context().addCookies([
         { name: 'theme', value: theme, url: origin },
         { name: 'discreet', value: discreet, url: origin },

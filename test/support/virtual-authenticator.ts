@@ -1,4 +1,6 @@
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { openPage } from './chromium.ts'
+import { sampleService } from './dashboard.ts'
 
 /** A device with passkeys in the browser, which confirms whatever it is asked. */
 export interface VirtualAuthenticator {
@@ -7,7 +9,24 @@ export interface VirtualAuthenticator {
   credentials(): Promise<number>
 }
 
-export async function addAuthenticator(page: Page): Promise<VirtualAuthenticator> {
+/** A page of a browser with such a device, and the sample service at an address with a host name, which passkeys need. */
+export async function openWithPasskeys(options?: BrowserContextOptions) {
+  await using opened = new AsyncDisposableStack()
+  const service = opened.use(await sampleService())
+  const browser = opened.use(await openPage(options))
+  const device = await addAuthenticator(browser.page)
+  const stack = opened.move()
+  return {
+    service,
+    origin: service.url.replace('127.0.0.1', 'localhost'),
+    browser,
+    page: browser.page,
+    device,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+async function addAuthenticator(page: Page): Promise<VirtualAuthenticator> {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
