@@ -62,6 +62,9 @@ const FIRST: readonly (readonly string[])[] = [
 /** Settings of a server that nobody restarts. */
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
+/** A process that reports no test for so long is ended: it left something open, because each test ends within 10 minutes. */
+const SILENCE_LIMIT_MINUTES = 11
+
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
 const FILES_PER_PROCESS = 4
 
@@ -188,18 +191,26 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
   }
   notify(true)
   let isComplete = false
+  let isSilent = false
+  const limit = setTimeout(() => {
+    isSilent = true
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  }, SILENCE_LIMIT_MINUTES * 60_000)
   // It sends nothing else.
   child.on('message', (message: unknown) => {
+    limit.refresh()
     const sent = message as Message
     if (sent === 'ended') isComplete = true
     else add(sent)
   })
   const [code, signal] = await once(child, 'close')
+  clearTimeout(limit)
   notify(false)
   const file = files.join(' ')
   const hasFailed = found.some(({ outcome }) => outcome === 'failed')
   if (!isComplete || (code !== 0 && !hasFailed)) {
-    add({ file, title: 'the process', outcome: 'failed', reason: `it ended with ${signal ?? code}` })
+    const reason = isSilent ? 'it did not end after its last test' : `it ended with ${signal ?? code}`
+    add({ file, title: 'the process', outcome: 'failed', reason })
   }
   if (found.length === 0) add({ file, title: 'its tests', outcome: 'failed', reason: 'there are none' })
   return found

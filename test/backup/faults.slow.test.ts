@@ -6,11 +6,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
-import pg from 'pg'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
 import { newPostgres, postgresUrl, testOn } from '../support/databases.ts'
-import { runSql, startPostgres } from '../support/postgres.ts'
+import { connect, runSql, startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
@@ -132,12 +131,6 @@ testOn('postgres', 'migrate, killed between any statements, is applied whole or 
     await database.remove()
   }
 })
-
-async function connect(url: string) {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
-}
 
 /** Columns, indexes and steps of a database. */
 async function schemaOf(url: string) {

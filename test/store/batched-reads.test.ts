@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import pg from 'pg'
+import type pg from 'pg'
 import { sql } from '../../src/vendor/kysely.js'
 import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { query } from '../../src/store/query.ts'
 import { testOnEmptyPostgres } from '../support/engines.ts'
+import { connect } from '../support/postgres.ts'
 import { until } from '../support/waiting.ts'
 
 // engine: sqlite
@@ -87,13 +88,11 @@ function testReads(title: string, work: (opened: Opened) => Promise<void>, state
   testOnEmptyPostgres(title, async ({ url }) => {
     const limit = statementTimeoutMs === undefined ? {} : { statementTimeoutMs }
     const store = await open(url, { busyTimeoutMs: 60_000, connectTimeoutMs: 60_000, ...limit })
-    const other = new pg.Client({ connectionString: url })
     try {
-      await other.connect()
+      await using other = await connect(url)
       await becomeShort(store)
       await work({ store, other })
     } finally {
-      await other.end()
       await store.close()
     }
   })

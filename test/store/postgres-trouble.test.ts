@@ -3,13 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
 import { open, StoreUnavailableError } from '../../src/store/index.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { run } from '../support/command.ts'
-import { sharedServer, testOnPostgres } from '../support/postgres.ts'
+import { connect, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -266,23 +265,12 @@ function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
   )
 }
 
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
-  await client.connect()
-  return client
-}
-
 /** Does the work while nobody can read training sessions. */
 async function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   const { database } = await everything()
-  const client = await connect(database)
+  await using client = await connect(database)
   await client.query('begin; lock table training_session in access exclusive mode')
-  try {
-    return await work()
-  } finally {
-    await client.end()
-  }
+  return await work()
 }
 
 /** Every request was answered in time: with 200, or with 503 and Retry-After. */

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
-import { runSql, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { connect, runSql, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -145,9 +144,8 @@ testOnPostgres('a revocation takes effect within a second, even when the primary
   const store = await open(primary.url, { busyTimeoutMs: 5000 })
   const token = await newToken(store)
   assert.equal((await ask(url + NEWEST, token)).status, 200)
-  const admin = new pg.Client({ connectionString: primary.url })
-  await admin.connect()
   try {
+    await using admin = await connect(primary.url)
     await admin.query('begin; lock table partnership in access exclusive mode')
     const rows = await runSql<{ id: number }>(primary.url, 'select max(id)::int as id from token')
     await revokeToken(store, rows[0]?.id ?? 0, Date.now())
@@ -158,7 +156,6 @@ testOnPostgres('a revocation takes effect within a second, even when the primary
     await runSql(primary.url, "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock'")
     assertAll(await Promise.all(asked), 503)
   } finally {
-    await admin.end()
     await store.close()
   }
   assert.equal((await ask(url + NEWEST, token)).status, 401)

@@ -10,7 +10,7 @@ import pg from 'pg'
 import { until } from './waiting.ts'
 
 /** A PostgreSQL server for tests, on loopback. */
-export interface PostgresServer {
+export interface PostgresServer extends Disposable {
   readonly url: string
   readonly port: number
   readonly folder: string
@@ -83,6 +83,7 @@ export async function startPostgres(options: ServerOptions = {}): Promise<Postgr
       spawnSync(command, args, QUIETLY)
       rmSync(parent, { recursive: true, force: true })
     },
+    [Symbol.dispose]: () => server.remove(),
   }
   // However the tests end.
   process.once('exit', server.remove)
@@ -123,15 +124,19 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** A connection that ends with the block that declares it: a test that fails would else never end. */
+export async function connect(url: string): Promise<pg.Client & AsyncDisposable> {
+  const client = new pg.Client({ connectionString: url })
+  // The end of the server is no fault of a test.
+  client.on('error', () => {})
+  await client.connect()
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
+}
+
 /** The rows of one statement, on a connection of its own. */
 export async function runSql<Row extends pg.QueryResultRow>(server: string, statement: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: server })
-  await client.connect()
-  try {
-    return (await client.query<Row>(statement)).rows
-  } finally {
-    await client.end()
-  }
+  await using client = await connect(server)
+  return (await client.query<Row>(statement)).rows
 }
 
 /** Waits until a replica has everything that the primary has now. */

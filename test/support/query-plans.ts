@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Store } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { compile, type Query } from '../../src/store/query.ts'
+import { connect } from './postgres.ts'
 
 /** The reads of a store, and their plans on PostgreSQL. */
 
@@ -26,8 +27,7 @@ export function watch(store: Store): { watched: Store; asked: RecordedRead[] } {
 
 /** A connection that plans reads as those of a service are. */
 export async function connectAsReader(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+  const client = await connect(url)
   for (const [name, value] of Object.entries(planning)) await client.query(`set ${name} = ${value}`)
   return client
 }
