@@ -115,8 +115,11 @@ export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Pro
 /** Ends access within a second in every process. Throws RefusedError if there is none. */
 export async function endGiven(store: Store, ownerId: number, { username }: NamedAccess, now: number): Promise<void> {
   const partnerId = await partnerOf(store, ownerId, username)
-  await removeUnmatched(store.db, ownerId, username)
-  if (partnerId !== undefined) return endAccess(store, { ownerId, partnerId }, now)
+  // The operator may have given access to an account that got the name later.
+  await store.db.transaction().execute(async db => {
+    await removeUnmatched(db, ownerId, username)
+    if (partnerId !== undefined) await endAccess({ db }, { ownerId, partnerId }, now)
+  })
   noteGrantChange()
 }
 
@@ -142,7 +145,7 @@ async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair
 
 const MAX_GIVEN = 100
 
-/** The account with this name, if it was given access. */
+/** The account with this name, if it was given access that was not ended. */
 async function partnerOf({ reads }: Store, ownerId: number, username: string): Promise<number | undefined> {
   const found = await reads
     .selectFrom('partnership')
@@ -150,6 +153,7 @@ async function partnerOf({ reads }: Store, ownerId: number, username: string): P
     .select('account.id')
     .where('partnership.owner_id', '=', ownerId)
     .where('account.username', '=', username)
+    .where('partnership.ended_at', 'is', null)
     .executeTakeFirst()
   return found?.id
 }

@@ -4,6 +4,7 @@ import { addAccount } from '../../src/accounts/accounts.ts'
 import { giveByName, listGiven } from '../../src/accounts/given-access.ts'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
+import { addAccess, endAccess, FULL_ACCESS } from '../../src/accounts/shared-access.ts'
 import { allowSignIn, PASSWORD, type Seen, visitor } from '../support/dashboard.ts'
 import { lockSession, trainingSession, world } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -340,6 +341,18 @@ test('a name without an account gives no access, not even to a later account of 
   const left = await it.service.store.db.selectFrom('unmatched_access').selectAll().execute()
   assert.deepEqual(left, [])
   assert.equal(id, 4)
+})
+
+test('a name without an account can be ended after the operator gave and ended access to an account that got it', async () => {
+  await using it = await signedIn()
+  const { store } = it.service
+  assert.equal((await give(it, 'zoe')).to, '/people?done=given')
+  const pair = { ownerId: 1, partnerId: (await addAccount(store, { username: 'zoe', tier: null })).id }
+  await addAccess(store, pair, { ...FULL_ACCESS, again: false }, Date.now())
+  await endAccess(store, pair, Date.now())
+  const { text } = await it.ann.get('/people')
+  assert.equal((await it.ann.post(actionOf(text, 'zoe', 'end'))).to, '/people?done=ended')
+  assert.doesNotMatch((await it.ann.get('/people')).text, /zoe/)
 })
 
 test('access is given to a hundred names at most, whether or not they have an account', async () => {

@@ -1,0 +1,126 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { importArchive } from '../../src/archive/import.ts'
+import { beginSessionIn } from '../../src/accounts/browser-sessions.ts'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
+import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
+import { createToken } from '../../src/accounts/tokens.ts'
+import { writeBackup } from '../../src/backup/create.ts'
+import { defaultScopes } from '../../src/contract/endpoint.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { run } from '../support/command.ts'
+import { PASSWORD } from '../support/dashboard.ts'
+import { newDatabase } from '../support/databases.ts'
+import { fillEveryTable } from '../support/every-table.ts'
+import { account, lockSession, partnership, trainingSession, world } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { assertWholeOrNothing } from '../support/stopped-writes.ts'
+
+// If one statement of a command fails, nothing of the command is stored.
+
+interface Command {
+  readonly args: readonly string[]
+  readonly input?: string
+  /** What is done before, beside the accounts Ann, Ben and Cas. */
+  readonly before?: (store: Store, file: string) => Promise<unknown>
+}
+
+const later = [account(9, 'eve'), partnership(9, 1), trainingSession(90, 9), lockSession(91, 9)]
+const pair = { ownerId: 1, partnerId: 3 }
+
+const commands: readonly Command[] = [
+  {
+    args: ['account', 'add', '--username', 'zoe', '--id', '7'],
+    before: ({ db }) => db.insertInto('removed_account').values({ id: 7, removed_at: 1 }).execute(),
+  },
+  { args: ['account', 'set-tier', '--account', 'ann', '--tier', 'founder', '--until', '9990-01-01'] },
+  { args: ['account', 'set-password', '--account', 'ann'], input: `${PASSWORD}\n`, before: signedIn },
+  { args: ['account', 'invite', '--account', 'ann'] },
+  { args: ['account', 'remove', '--account', 'ann', '--yes'], before: signedIn },
+  { args: ['link', 'add', '--owner', 'ann', '--partner', 'cas', '--area', 'dtt'] },
+  {
+    args: ['link', 'add', '--owner', 'ann', '--partner', 'cas', '--again'],
+    before: async store => {
+      await giveAccess(store, pair, { ...FULL_ACCESS, areas: ['dtt'] }, 1)
+      await endAccess(store, pair, 2)
+    },
+  },
+  { args: ['link', 'remove', '--owner', 'ann', '--partner', 'ben'] },
+  { args: ['token', 'create', '--account', 'ann', '--name', 'Script'] },
+  { args: ['token', 'revoke', '1'], before: withToken },
+  { args: ['import', '-'], input: later.map(line => JSON.stringify(line)).join('\n') },
+  { args: ['rejected', 'retry'], before: setAside },
+  { args: ['pull', 'prune', '--yes', '--many'], before: goneAtSource },
+  { args: ['restore', 'FILE', '--force'], before: backUp },
+]
+
+for (const command of commands) {
+  // Deleted bytes are erased afterwards.
+  test(`what ${command.args.join(' ')} writes is stored whole or not at all`, () =>
+    assertWholeOrNothing(() => prepared(command), command.args.includes('--yes') ? ['delete on "note"'] : []))
+}
+
+async function prepared({ args, input = '', before }: Command) {
+  const database = await newDatabase()
+  const file = join(dirname(database.url.slice('sqlite:'.length)), 'file')
+  const store = await open(database.url, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf([...world, trainingSession(1, 1), lockSession(2, 1)]))
+  await before?.(store, file)
+  await store.close()
+  const words = args.map(word => (word === 'FILE' ? file : word))
+  return {
+    databaseUrl: database.url,
+    async attempt() {
+      const { code, stderr } = await run([...words, '--database', database.url], { input })
+      if (code !== 0) assert.match(stderr, /stopped/)
+      return code === 0
+    },
+    [Symbol.asyncDispose]: () => database.remove(),
+  }
+}
+
+/** Ann is signed in, and has an invitation that was not used. */
+async function signedIn(store: Store) {
+  const now = Date.now()
+  await setPassword(store, 1, PASSWORD)
+  await store.db.transaction().execute(db => beginSessionIn(db, { accountId: 1, browser: '', now, way: 'password' }))
+  await createInvitation(store, 1, now)
+}
+
+function withToken(store: Store) {
+  return createToken(store, { accountId: 1, name: 'Script', scopes: defaultScopes, expiresAt: null }, Date.now())
+}
+
+/** A session of an account that is added later is set aside. */
+async function setAside(store: Store) {
+  await importArchive(store, archiveOf([trainingSession(3, 9), partnership(1, 9)]), { onError: 'set-aside' })
+  await importArchive(store, archiveOf([account(9, 'eve')]))
+}
+
+/** Another server had the training session, and no longer has it. */
+async function goneAtSource({ db }: Store) {
+  const source = { account_id: 1, origin: 'https://history.example', username: null, knows_me: 1, capabilities: '{}' }
+  const { id } = await db
+    .insertInto('pull_source')
+    .values({ ...source, completed_at: 2, full_at: 1 })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const row = { source_id: id, kind: 'training-session', id: 1, owner_id: 1, form: '' }
+  await db
+    .insertInto('pull_row')
+    .values({ ...row, open_at: null, missing_at: null, gone_at: 1 })
+    .execute()
+}
+
+/** Writes a backup of other records. */
+async function backUp(_: Store, file: string) {
+  const database = await newDatabase()
+  const other = await open(database.url, { busyTimeoutMs: 5000 })
+  await fillEveryTable(other)
+  await writeBackup(other, file, { databaseUrl: database.url })
+  await other.close()
+  await database.remove()
+}
