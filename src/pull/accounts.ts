@@ -3,7 +3,7 @@ import { RefusedError } from '../accounts/errors.ts'
 import { noteGrantChange } from '../accounts/grant-changes.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { endAccess, resumeAccess } from '../accounts/shared-access.ts'
-import { type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
+import { type BatchReport, type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { SourceData } from './rows.ts'
@@ -98,11 +98,15 @@ export class PulledAccounts {
     this.#partners.set(ownerId, username)
     await this.#intake?.close()
     this.#intake = await this.#openIntake()
-    await this.#storeAccount(this.#intake, ownerId)
     // Access that was ended here is not restored; access that a pull ended is.
-    if (access === undefined || access.ended_at !== null) {
-      await this.#grantAccess(this.#intake, source.id, ownerId, access?.ended_at ?? null)
-    }
+    const isGiven = access === undefined || access.ended_at !== null
+    const endedAt = access?.ended_at ?? null
+    await this.#storeAccount(this.#intake, ownerId, {
+      access: isGiven ? [{ kind: 'partnership', data: { ownerId, partnerId: this.me } }] : [],
+      within: async (db, [, outcome]) => {
+        if (isGiven) await this.#markAccess(db, { sourceId: source.id, ownerId, isAdded: outcome === 'added', endedAt })
+      },
+    })
     return true
   }
 
@@ -192,7 +196,8 @@ export class PulledAccounts {
 
   /** Creates the account and the state of its source in one transaction. */
   async #begin(intake: Intake): Promise<PullSource> {
-    const remember = async (db: Store['db']) => {
+    const remember: StoredWithin = async (db, [outcome]) => {
+      if (outcome === 'set-aside') return
       this.#source = await addSource(db, {
         account_id: this.me,
         origin: this.#origin,
@@ -206,26 +211,33 @@ export class PulledAccounts {
     const sourceName = nameOf(this.#people.get(this.me)) ?? ''
     if (this.#target.isNew && sourceName !== this.#target.username)
       this.#report.noteName(sourceName, this.#target.username)
-    await this.#storeAccount(intake, this.me, remember)
+    await this.#storeAccount(intake, this.me, { within: remember })
     if (this.#source === undefined) throw new SourceError(`the account ${this.me} of the source cannot be stored`)
     return this.#source
   }
 
-  /** Stores an account with all its fields, or with its name alone if they cannot be stored. */
-  async #storeAccount(intake: Intake, id: number, then = async (_db: Store['db']) => {}): Promise<void> {
+  /**
+   * Stores an account with all its fields, or with its name alone if they cannot be stored. Access to its records is stored in
+   * the same transaction: an account without it would count as another person of that name.
+   */
+  async #storeAccount(
+    intake: Intake,
+    id: number,
+    { access = [], within }: { readonly access?: readonly IncomingRecord[]; readonly within: StoredWithin },
+  ): Promise<void> {
     let isStored = false
     for (const isMinimal of [false, true]) {
       if (isStored) return
-      const records = [this.#recordOf(id, isMinimal)]
-      const report = await intake.storeBatch(records, {
+      const record = this.#recordOf(id, isMinimal)
+      const report = await intake.storeBatch([record, ...access], {
         within: async (db, { outcomes }) => {
           isStored = outcomes[0] !== 'set-aside'
-          if (isStored) await then(db)
+          await within(db, outcomes)
         },
       })
-      if (report.added === 0) continue
+      if (report.outcomes[0] !== 'added') continue
       this.#added.add(id)
-      this.#report.add(records, { ...report, extra: [], leniencies: [] })
+      this.#report.add([record], { ...report, outcomes: ['added'], extra: [], leniencies: [] })
     }
   }
 
@@ -253,19 +265,25 @@ export class PulledAccounts {
       .executeTakeFirst()
   }
 
-  async #grantAccess(intake: Intake, sourceId: number, ownerId: number, endedAt: number | null): Promise<void> {
-    await intake.storeBatch([{ kind: 'partnership', data: { ownerId, partnerId: this.me } }], {
-      within: async (db, { added }) => {
-        const isResumed =
-          added === 0 && endedAt !== null && (await resumeAccess(db, { ownerId, partnerId: this.me }, endedAt))
-        // Access that existed before is not recorded, so that no pull ends it.
-        if (added === 0 && !isResumed) return
-        await db
-          .insertInto('pull_access')
-          .values({ source_id: sourceId, owner_id: ownerId, ended_at: null })
-          .onConflict(conflict => conflict.columns(['source_id', 'owner_id']).doUpdateSet({ ended_at: null }))
-          .execute()
-      },
-    })
+  /** Marks access that a pull gave or restored. Access that existed before is not marked, so that no pull ends it. */
+  async #markAccess(
+    db: Store['db'],
+    {
+      sourceId,
+      ownerId,
+      isAdded,
+      endedAt,
+    }: { sourceId: number; ownerId: number; isAdded: boolean; endedAt: number | null },
+  ): Promise<void> {
+    const isResumed = !isAdded && endedAt !== null && (await resumeAccess(db, { ownerId, partnerId: this.me }, endedAt))
+    if (!isAdded && !isResumed) return
+    await db
+      .insertInto('pull_access')
+      .values({ source_id: sourceId, owner_id: ownerId, ended_at: null })
+      .onConflict(conflict => conflict.columns(['source_id', 'owner_id']).doUpdateSet({ ended_at: null }))
+      .execute()
   }
 }
+
+/** What is stored together with records, given their outcomes. */
+type StoredWithin = (db: Store['db'], outcomes: BatchReport['outcomes']) => Promise<void>

@@ -305,6 +305,23 @@ test('access that a pull gives or ends is stored together with its mark, whereve
   assert.deepEqual(await stored(), [[null], [null]], 'what the source ended comes back with it')
 })
 
+test('an owner whose name is taken here is added together with the access, wherever the pull is cut off', async () => {
+  await using source = await startSource({
+    world: history(2).add(lockTemplate(2, 2)),
+    identity: '/users/me',
+    others: [2],
+  })
+  await using here = await openStore([account(9, 'ben')])
+  const pullOnce = () => pull(here.store, source.url, { clock: makeClock(now), partners: true })
+  await refuseMarks(here.store)
+  await assert.rejects(pullOnce(), /refused_mark/)
+  await allowMarks(here.store)
+  const { setAside } = await pullOnce()
+  assert.deepEqual(setAside.rows, [])
+  const stored = linesOf(await here.export()).map(({ kind, data }) => `${kind} ${data.username ?? data.id}`)
+  for (const name of ['account account-2', 'lock-template 2']) assert.ok(stored.includes(name), name)
+})
+
 /** Lets every change of the marks of access fail, as if the process ended there. */
 async function refuseMarks({ db, engine }: Store) {
   if (engine === 'postgres') {
