@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
+import type { BodyPacker } from '../resources/packed-bodies.ts'
 import { KeptResults } from '../resources/kept-results.ts'
 import type { Result, PageStart } from '../resources/results.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
@@ -34,6 +35,8 @@ interface ApiOptions {
   readonly isOverloaded: () => boolean
   /** How many bytes of records and pages are kept; 0 for none. */
   readonly pageCacheBytes: number
+  /** Compresses what is kept; undefined if nothing is to be compressed. */
+  readonly packer: BodyPacker | undefined
 }
 
 /**
@@ -41,10 +44,9 @@ interface ApiOptions {
  * from the store before the credentials are checked.
  */
 export function makeApi(options: ApiOptions): Handle {
-  const { store, grants, responder, limits, usage, reads, publicUrl, trustedProxies, isOverloaded, pageCacheBytes } =
-    options
+  const { store, grants, responder, limits, usage, reads, publicUrl, trustedProxies, isOverloaded } = options
   const find = makeRouter(routes)
-  const kept = pageCacheBytes === 0 ? undefined : new KeptResults(pageCacheBytes)
+  const kept = options.pageCacheBytes === 0 ? undefined : new KeptResults(options.pageCacheBytes, options.packer)
 
   const identify = async (context: RequestContext, query: Query): Promise<Grant> => {
     const { headers, target, now, startedAt, request } = context

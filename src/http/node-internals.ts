@@ -3,6 +3,8 @@ import { createServer, IncomingMessage, ServerResponse, type Server } from 'node
 import { Server as NetServer, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
+import { constants, createZstdDecompress, type ZstdDecompress, zstdCompressSync } from 'node:zlib'
+import type { Expand } from '../resources/packed-bodies.ts'
 
 /**
  * All uses of undocumented parts of Node. Each says what it gains, as measured with Node 26. `detectInternals` checks at the
@@ -29,11 +31,22 @@ export interface NodeInternals {
    * idle: when a busy server stops, 66 of 200 connections lose a request that has just arrived, instead of 0.
    */
   readonly gentleClose: boolean
+  /**
+   * Expands kept pages with one decompressor, into buffers that are used again. The documented functions make a new decompressor and
+   * a new buffer for each page, which costs more than reading it. Otherwise kept pages are not compressed, fewer of them fit, and
+   * a page of 20 training sessions (S5) takes 102 µs instead of 61.
+   */
+  readonly sharedDecompressor: boolean
 }
 
 /** The uses that work in this version of Node. */
 export async function detectInternals(): Promise<NodeInternals> {
-  return { textHeaders: canWriteText(), ...(await checkConnection()), gentleClose: await checkClose() }
+  return {
+    textHeaders: canWriteText(),
+    ...(await checkConnection()),
+    gentleClose: await checkClose(),
+    sharedDecompressor: canExpand(),
+  }
 }
 
 export const NO_INTERNALS: NodeInternals = {
@@ -41,6 +54,7 @@ export const NO_INTERNALS: NodeInternals = {
   halfOpen: false,
   lingering: false,
   gentleClose: false,
+  sharedDecompressor: false,
 }
 
 /** A response whose headers are lines of text. */
@@ -90,6 +104,44 @@ export function closeGently(server: Server) {
   NetServer.prototype.close.call(server)
 }
 
+/** A function that expands what Zstandard compressed, with the same decompressor each time. */
+export function makeExpand(): Expand {
+  let stream = newDecompressor()
+  return (compressed, target) => {
+    const { _handle, _writeState } = stream
+    _handle.writeSync(constants.ZSTD_e_end, compressed, 0, compressed.length, target, 0, target.length)
+    const [unusedBytes, unreadBytes] = _writeState
+    if (unusedBytes === 0 && unreadBytes === 0 && !stream.destroyed) return
+    // It may wait for the rest.
+    stream.destroy()
+    stream = newDecompressor()
+    throw new Error('compressed bytes cannot be expanded')
+  }
+}
+
+function newDecompressor(): ZstdDecompress {
+  // An error is thrown where it is noticed.
+  return createZstdDecompress().on('error', () => {})
+}
+
+declare module 'node:zlib' {
+  interface ZstdDecompress {
+    readonly _handle: {
+      writeSync(
+        flush: number,
+        source: Buffer,
+        sourceStart: number,
+        sourceLength: number,
+        target: Buffer,
+        targetStart: number,
+        targetLength: number,
+      ): void
+    }
+    /** After a write: how many bytes of the target were not used, and how many of the source not read. */
+    readonly _writeState: Uint32Array
+  }
+}
+
 declare module 'node:http' {
   interface ServerResponse<Request extends IncomingMessage = IncomingMessage> {
     _header: string
@@ -120,6 +172,30 @@ function canWriteText(): boolean {
       return [response.headersSent, response._header, response._headerSent, response._last]
     })
     return isDeepStrictEqual(documented, text)
+  } catch {
+    return false
+  }
+}
+
+/** Whether one decompressor expands one text after the other, and notices what is not one. */
+function canExpand(): boolean {
+  try {
+    const expand = makeExpand()
+    const expandText = (text: string, length = text.length) => {
+      const target = Buffer.alloc(length)
+      expand(zstdCompressSync(text), target)
+      return target.toString('latin1')
+    }
+    const isRefused = (text: string, length: number) => {
+      try {
+        expandText(text, length)
+        return false
+      } catch {
+        return true
+      }
+    }
+    const texts = ['a'.repeat(100_000), 'b', 'c'.repeat(200_000)]
+    return texts.every(text => isRefused(text, text.length + 1) && expandText(text) === text && isRefused(text, 0))
   } catch {
     return false
   }

@@ -69,7 +69,7 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
       context.bytes = lengthOf(data)
       const lines = `${commonLines(context)}ETag: ${etag}\r\n${CONTENT}${context.bytes}\r\n${linkLine(link)}`
       if (context.method === 'HEAD') return send(context, 200, lines, undefined)
-      if ('body' in data) return send(context, 200, lines, data.body)
+      if ('open' in data) return send(context, 200, lines, data.open())
       if (!('bytes' in data)) return send(context, 200, lines, bodyOf(data, context.bytes))
       return start(context, 200, lines) ? stream(data.parts, context) : undefined
     },
@@ -129,7 +129,7 @@ const CLOSING: ReadonlySet<string> = new Set<ErrorCode>([
 ])
 
 function lengthOf(data: NonNullable<Result['data']>): number {
-  if ('body' in data) return data.body.length
+  if ('open' in data) return data.length
   return FRAME_BYTES + ('bytes' in data ? data.bytes : bytesOf(data))
 }
 

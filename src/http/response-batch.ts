@@ -1,3 +1,4 @@
+import type { OpenBody } from '../resources/results.ts'
 import type { Response } from './node-internals.ts'
 
 /**
@@ -20,18 +21,18 @@ export class ResponseBatch {
     this.#waiting = []
     this.#bytes = 0
     for (const { response, body } of batch) {
-      if (typeof body !== 'object' || Buffer.isBuffer(body)) {
-        response.end(body)
-        continue
+      if (typeof body !== 'object') response.end(body)
+      else if ('bytes' in body) response.end(body.bytes, body.release)
+      else {
+        // Node collects them and writes to the socket once.
+        for (const part of body) response.write(part)
+        response.end()
       }
-      // Node collects them and writes to the socket once.
-      for (const part of body) response.write(part)
-      response.end()
     }
   }
 }
 
 /** A text, in parts if joining them is not worth a copy. */
-export type Body = string | Buffer | readonly string[] | undefined
+export type Body = string | OpenBody | readonly string[] | undefined
 
 const MAX_BATCH_BYTES = 1024 * 1024

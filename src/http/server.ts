@@ -12,7 +12,15 @@ import { makeHandler, type Pages } from './handler.ts'
 import { makeLimits } from './limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { allowHalfOpen, detectInternals, type NodeInternals, Response, TextResponse } from './node-internals.ts'
+import { BodyPacker } from '../resources/packed-bodies.ts'
+import {
+  allowHalfOpen,
+  detectInternals,
+  makeExpand,
+  type NodeInternals,
+  Response,
+  TextResponse,
+} from './node-internals.ts'
 import { watchLoop } from './overload.ts'
 import { codeForParserError } from './parser-errors.ts'
 import { RequestContext, type RequestSummary, summaryWithoutRequest } from './request-context.ts'
@@ -68,6 +76,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     trustedProxies: config.trustedProxies,
     isOverloaded: overload.isOverloaded,
     pageCacheBytes: config.pageCache * 1024 * 1024,
+    packer: internals.sharedDecompressor ? new BodyPacker(makeExpand()) : undefined,
   })
   const handle = makeHandler({ store, config, log, api, pages, responder, shutdown })
 

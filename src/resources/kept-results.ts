@@ -1,13 +1,35 @@
 import { matchesEtag } from '../contract/etags.ts'
 import { ENVELOPE } from '../contract/responses.ts'
-import type { Result, WholeBody } from './results.ts'
+import type { BodyPacker, PackedBody } from './packed-bodies.ts'
+import type { OpenBody, Result } from './results.ts'
 
 /** A result as it was sent; without data if the caller already had the data. */
-type KeptResult = Omit<Result, 'data' | 'revisions'> & { readonly data: WholeBody | undefined }
+type KeptResult = Omit<Result, 'data' | 'revisions'> & { readonly data: PlainBody | PackedBody | undefined }
+
+/** A body as it is sent. */
+class PlainBody implements OpenBody {
+  readonly bytes: Buffer
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  get length() {
+    return this.bytes.length
+  }
+
+  get size() {
+    return this.bytes.length
+  }
+
+  open(): OpenBody {
+    return this
+  }
+}
 
 interface Entry {
   readonly revisions: string
-  readonly result: KeptResult
+  result: KeptResult
   /** The last version of the database at which it was known to be valid; undefined on an engine without versions. */
   version: number | undefined
   /** By the monotonic clock, in milliseconds. */
@@ -27,15 +49,18 @@ interface Look {
 /**
  * A cache of records and pages of lists, up to a number of bytes in all. An entry is valid at the version of the database at which
  * it was read, and later while its revisions are the same. Entries in use are not evicted for new ones: programs ask in turns, so
- * each would evict what is asked for next. Entries that nobody has asked for in a while are.
+ * each would evict what is asked for next; they are compressed. Entries that nobody has asked for in a while are evicted.
  */
 export class KeptResults {
   readonly #maxBytes: number
+  readonly #packer: BodyPacker | undefined
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
 
-  constructor(maxBytes: number) {
+  /** Without a packer, nothing is compressed. */
+  constructor(maxBytes: number, packer?: BodyPacker) {
     this.#maxBytes = maxBytes
+    this.#packer = packer
   }
 
   /** Whether there is a result under a key, which may be out of date. */
@@ -61,28 +86,36 @@ export class KeptResults {
   keep(key: string, result: Result, { version, now = performance.now() }: Look) {
     this.#drop(key)
     const { data, revisions = null, ...rest } = result
-    if (revisions === null || (data !== undefined && ('bytes' in data || 'body' in data))) return
+    if (revisions === null || (data !== undefined && ('bytes' in data || 'open' in data))) return
     const length = (data ?? []).reduce((sum, part) => sum + part.length, OVERHEAD_BYTES)
     if (length > this.#maxBytes / MIN_RESULTS || !this.#makeRoom(length, now)) return
-    const whole = data && { body: bodyOf(data) }
+    const whole = data && bodyOf(data)
     if (this.#bytes + sizeOf(whole) > this.#maxBytes) return
-    this.#entries.set(key, { revisions, result: { ...rest, data: whole }, version, usedAt: now })
-    this.#bytes += sizeOf(whole)
+    this.#add(key, { revisions, result: { ...rest, data: whole }, version, usedAt: now })
   }
 
-  /** Evicts entries that are not in use until there is room. Considers the first few; those in use go to the end. */
+  /** Evicts entries that are not in use, and compresses others, until there is room. Considers the first few; those in use go to the end. */
   #makeRoom(bytes: number, now: number): boolean {
     let looks = MAX_LOOKS
     for (const [key, entry] of this.#entries) {
       if (this.#bytes + bytes <= this.#maxBytes) return true
       if ((looks -= 1) < 0) return false
-      if (now - entry.usedAt > IN_USE_MS) this.#drop(key)
-      else {
-        this.#entries.delete(key)
-        this.#entries.set(key, entry)
-      }
+      this.#drop(key)
+      if (now - entry.usedAt <= IN_USE_MS) this.#add(key, this.#packed(entry))
     }
     return this.#bytes + bytes <= this.#maxBytes
+  }
+
+  #packed(entry: Entry): Entry {
+    const { data } = entry.result
+    const packed = data instanceof PlainBody ? this.#packer?.pack(data.bytes) : undefined
+    if (packed !== undefined) entry.result = { ...entry.result, data: packed }
+    return entry
+  }
+
+  #add(key: string, entry: Entry) {
+    this.#entries.set(key, entry)
+    this.#bytes += sizeOf(entry.result.data)
   }
 
   #drop(key: string) {
@@ -101,16 +134,16 @@ function use(entry: Entry, { ifNoneMatch, now = performance.now() }: Look): Kept
   return entry.result
 }
 
-function bodyOf(data: readonly string[]): Buffer {
+function bodyOf(data: readonly string[]): PlainBody {
   const text = `${ENVELOPE.before}${data.join('')}${ENVELOPE.after}`
   // Not a part of a pooled buffer, which would stay in memory as long as this.
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   body.write(text)
-  return body
+  return new PlainBody(body)
 }
 
-function sizeOf(whole: WholeBody | undefined): number {
-  return (whole?.body.length ?? 0) + OVERHEAD_BYTES
+function sizeOf(body: PlainBody | PackedBody | undefined): number {
+  return (body?.size ?? 0) + OVERHEAD_BYTES
 }
 
 /** About the memory of an entry without its text. */

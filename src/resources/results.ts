@@ -26,7 +26,15 @@ interface OwnersRead {
 
 /** A body with its envelope, ready to be sent. */
 export interface WholeBody {
-  readonly body: Buffer
+  /** In bytes. */
+  readonly length: number
+  open(): OpenBody
+}
+
+/** The bytes of a body. Whoever opened it calls `release` once they are sent, and does not look at them any more. */
+export interface OpenBody {
+  readonly bytes: Buffer
+  readonly release?: () => void
 }
 
 /** A text that is too long to hold in memory. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { makeExpand, NO_INTERNALS } from '../../src/http/node-internals.ts'
 import { KeptResults } from '../../src/resources/kept-results.ts'
+import { BodyPacker } from '../../src/resources/packed-bodies.ts'
+import { open as openConnection } from '../support/raw.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { withoutRequest } from '../support/responses.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -88,7 +94,7 @@ test('a kept page that is in use keeps its place, and one that was not asked for
 test('a kept page is not found with other revisions, and makes room for the one that replaces it', () => {
   const pages = new KeptResults(100_000)
   pages.keep('page', page('one'), look(0))
-  assert.equal(String(pages.find('page', '1.1', look(0))?.data?.body), '{"ok":true,"data":one}')
+  assert.equal(String(pages.find('page', '1.1', look(0))?.data?.open().bytes), '{"ok":true,"data":one}')
   assert.equal(pages.find('page', '1.2', look(0)), undefined)
   for (let count = 2; count < 200; count += 1) {
     pages.keep('page', { ...page(kilobytes(5)), revisions: `1.${count}` }, look(0))
@@ -121,4 +127,95 @@ test('what was not sent, because its reader had it, serves only who has it', () 
     assert.equal(results.at('page', { version: 1, ifNoneMatch }), undefined)
     assert.equal(results.find('page', '1.1', { version: 1, ifNoneMatch }), undefined)
   }
+})
+
+test('pages that are compressed to make room for others are the same, byte for byte, however many are opened', () => {
+  const line = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 })
+  const text = fc.tuple(fc.array(line, { minLength: 1, maxLength: 50 }), fc.integer({ min: 10_000, max: 50_000 }))
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 60, maxLength: 60 }), texts => {
+      const pages = new KeptResults(1_000_000, new BodyPacker(makeExpand()))
+      const expected = new Map<string, string>()
+      for (const [index, [lines, length]] of texts.entries()) {
+        const data = lines
+          .join('')
+          .repeat(Math.ceil(length / lines.join('').length))
+          .slice(0, length)
+          .toWellFormed()
+        pages.keep(`${index}`, page(data), look(0))
+        expected.set(`${index}`, `{"ok":true,"data":${data}}`)
+      }
+      for (const round of [1, 2]) {
+        const opened = [...expected].flatMap(([key, body]) => {
+          const data = pages.at(key, look(round))?.data
+          return data === undefined ? [] : [{ ...data.open(), length: data.length, body }]
+        })
+        assert.ok(opened.reduce((sum, { length }) => sum + length, 0) > 1_000_000)
+        for (const { bytes, length, body, release } of opened) {
+          assert.equal(bytes.toString(), body)
+          assert.equal(bytes.length, length)
+          release?.()
+        }
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+/** As many accounts as pages that fit in 1 MB only if they are compressed, with one session of a long name each. */
+const readers = Array.from({ length: 40 }, (_, index) => index + 1)
+const longPages = readers.flatMap(id => [
+  account(id, `reader${id}`),
+  trainingSession(id, id, { name: `${id}, `.repeat(50_000 / `${id}, `.length) }),
+])
+const megabyte = { ...unlimited, LOCKSTEP_PAGE_CACHE: '1' }
+
+test('readers who take their responses slowly get their own records, whatever others read meanwhile', async () => {
+  await using service = await startService(longPages, megabyte)
+  const tokens = await Promise.all(readers.map(id => service.token(`reader${id}`)))
+  const expected: string[] = []
+  for (const token of tokens) expected.push((await service.fetch(path, token)).text)
+  // By hand, so that no revision changes.
+  await service.store.db.deleteFrom('training_session').execute()
+  const ask = (index: number) =>
+    `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${tokens[index] ?? ''}\r\n\r\n`
+
+  const port = Number(new URL(service.url).port)
+  const slow = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const connection = openConnection(port)
+      await once(connection.socket, 'connect')
+      connection.socket.pause()
+      return connection
+    }),
+  )
+  // More than a connection holds that nobody reads from.
+  const order = (start: number) => Array.from({ length: 200 }, (_, index) => (start * 7 + index * 3) % readers.length)
+  for (const [start, connection] of slow.entries()) connection.send(order(start).map(ask).join(''))
+  for (let round = 0; round < 5; round += 1) {
+    const texts = await Promise.all(tokens.map(async token => (await service.fetch(path, token)).text))
+    assert.deepEqual(texts, expected)
+  }
+  for (const [start, connection] of slow.entries()) {
+    connection.socket.resume()
+    for (const index of order(start)) assert.equal((await connection.answer()).body, expected[index])
+    connection[Symbol.dispose]()
+  }
+})
+
+test('without undocumented parts of Node, pages are kept that fit as they are', async () => {
+  await using service = await startService(longPages, megabyte)
+  const tokens = await Promise.all(readers.map(id => service.token(`reader${id}`)))
+  await using again = await startSecondServer(service, megabyte, { internals: NO_INTERNALS })
+  const ask = async (token: string) => {
+    const response = await fetch(`http://127.0.0.1:${again.port}${path}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    })
+    return response.text()
+  }
+  const first = await Promise.all(tokens.map(ask))
+  await service.store.db.deleteFrom('training_session').execute()
+  const second = await Promise.all(tokens.map(ask))
+  const same = second.filter((text, index) => text === first[index])
+  assert.ok(same.length >= 16 && same.length <= 20, `${same.length}`)
 })

@@ -36,7 +36,7 @@ test('a list combines any number of filters with owners, a range of time and a p
       to: before === undefined ? undefined : { before: Date.parse(before), isDay: false },
     }
     const { data } = await recordPage(service, list, { owners }, params, endpoint)
-    assert.ok(data !== undefined && !('bytes' in data) && !('body' in data))
+    assert.ok(data !== undefined && !('bytes' in data) && !('open' in data))
     return (JSON.parse(data.join('')) as { data: { id: number }[] }).data.map(({ id }) => id)
   }
   const second = { from: '2026-02-02T00:00:00Z', before: '2026-02-03T00:00:00Z' }

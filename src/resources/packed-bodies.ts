@@ -1,0 +1,67 @@
+import { constants, zstdCompressSync } from 'node:zlib'
+import type { WholeBody } from './results.ts'
+
+/** Writes what Zstandard compressed to a buffer of exactly its length. Throws if it has another length. */
+export type Expand = (compressed: Buffer, target: Buffer) => void
+
+/** A body that takes less memory until it is sent. */
+export interface PackedBody extends WholeBody {
+  /** The bytes it takes in memory. */
+  readonly size: number
+}
+
+/**
+ * Compresses bodies, and expands them into buffers that are used again after they were sent: a new buffer for each response costs
+ * more than reading the page again.
+ */
+export class BodyPacker {
+  readonly #expand: Expand
+  /** Buffers that are not in use, by their length, which is a power of two. */
+  readonly #free = new Map<number, Buffer[]>()
+  #freeBytes = 0
+
+  constructor(expand: Expand) {
+    this.#expand = expand
+  }
+
+  /** Undefined if the body would not become much smaller. */
+  pack(body: Buffer): PackedBody | undefined {
+    if (body.length < MIN_BYTES) return undefined
+    const result = zstdCompressSync(body, { params: PARAMS, pledgedSrcSize: body.length })
+    if (result.length > body.length * MAX_RATIO) return undefined
+    // The result is a part of a larger buffer, which would stay in memory.
+    const compressed = Buffer.allocUnsafeSlow(result.length)
+    result.copy(compressed)
+    return { length: body.length, size: compressed.length, open: () => this.#open(compressed, body.length) }
+  }
+
+  #open(compressed: Buffer, length: number) {
+    const buffer = this.#take(2 ** Math.ceil(Math.log2(length)))
+    const bytes = buffer.subarray(0, length)
+    this.#expand(compressed, bytes)
+    return { bytes, release: () => this.#giveBack(buffer) }
+  }
+
+  #take(length: number): Buffer {
+    const buffer = this.#free.get(length)?.pop()
+    if (buffer === undefined) return Buffer.allocUnsafeSlow(length)
+    this.#freeBytes -= length
+    return buffer
+  }
+
+  #giveBack(buffer: Buffer) {
+    const { length } = buffer
+    if (this.#freeBytes + length > MAX_FREE_BYTES) return
+    const others = this.#free.get(length)
+    if (others === undefined) this.#free.set(length, [buffer])
+    else others.push(buffer)
+    this.#freeBytes += length
+  }
+}
+
+/** To expand a smaller one costs as much as to read it. */
+const MIN_BYTES = 8 * 1024
+const MAX_RATIO = 0.75
+const MAX_FREE_BYTES = 4 * 1024 * 1024
+/** The fastest level but those that leave out a part of the work. */
+const PARAMS = { [constants.ZSTD_c_compressionLevel]: 1 }
