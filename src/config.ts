@@ -84,7 +84,7 @@ export const settings = {
   pageCache: setting(
     'LOCKSTEP_PAGE_CACHE',
     '16',
-    'Megabytes of records and pages of lists that a process keeps in memory, for callers that ask again; 0 for none.',
+    'Megabytes of records and pages of lists that a process keeps in memory, for callers that ask again; 0 for none. Pages are compressed when there is no room for more.',
     count,
   ),
   drainDelay: setting(
