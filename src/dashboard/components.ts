@@ -1,6 +1,7 @@
+import { DAY_MS } from '../contract/time.ts'
 import { html, type Html, nothing, type Part } from './html.ts'
 import { download, type Download, type Visit } from './page.ts'
-import { dateTimeText, numberText } from './text.ts'
+import { dateTimeText, numberText, type Zoned } from './text.ts'
 
 /** The components of pages. */
 
@@ -80,13 +81,15 @@ export function table<Row>(
   `
 }
 
-/** A link to a record by its time. The year of today is left out on narrow screens. */
-export function recordLink({ viewer, now }: Pick<Visit, 'viewer' | 'now'>, address: string, at: number): Html {
+/** A link to a record by its time. On narrow screens the year is left out where nobody would take it for another one. */
+export function recordLink({ viewer, now }: { viewer: Zoned; now: number }, address: string, at: number): Html {
   const text = dateTimeText(viewer, at)
-  const year = / \d{4}(?=, )/.exec(dateTimeText(viewer, now))?.[0] ?? ''
+  const yearOf = (text: string) => / \d{4}(?=, )/.exec(text)?.[0] ?? ''
+  const isClear = yearOf(text) === yearOf(dateTimeText(viewer, now)) || (at < now && now - at < 300 * DAY_MS)
+  const year = isClear ? yearOf(text) : ''
   const [day = '', time] = text.split(year)
   return html`<a class="when" href="${address}">${
-    year === '' || time === undefined ? text : html`${day}<span class="this-year">${year}</span>${time}`
+    year === '' || time === undefined ? text : html`${day}<span class="clear-year">${year}</span>${time}`
   }</a>`
 }
 

@@ -4,7 +4,7 @@ import type { Units, Viewer } from './page.ts'
 
 /** Numbers, times and lengths as text for people. A number and its unit stay on one line. */
 
-type Zoned = Pick<Viewer, 'timeZone'>
+export type Zoned = Pick<Viewer, 'timeZone'>
 
 export const NONE = '–'
 
