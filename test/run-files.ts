@@ -20,8 +20,8 @@ const files = process.argv.slice(2).map(file => join(import.meta.dirname, file))
 const stream = run({
   files,
   isolation: 'none',
-  // Longer than any test takes on a slow machine: one that hangs is reported by its name.
-  timeout: 10 * 60_000,
+  // One that hangs is reported by its name.
+  timeout: Number(process.env['TEST_LIMIT_MINUTES']) * 60_000,
 })
 stream.on('test:pass', ({ name, file, skip, details }) => {
   if (details.type === 'suite') return

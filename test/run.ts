@@ -62,8 +62,8 @@ const FIRST: readonly (readonly string[])[] = [
 /** Settings of a server that nobody restarts. */
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
-/** A process that reports no test for so long is ended: it left something open, because each test ends within 10 minutes. */
-const SILENCE_LIMIT_MINUTES = 11
+/** Longer than any test takes on a slow machine. A process that reports no test for longer left something open, and is ended. */
+const TEST_LIMIT_MINUTES = isSlow ? 60 : 10
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
 const FILES_PER_PROCESS = 4
@@ -183,6 +183,7 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
       ...process.env,
       // Every process loads the same modules, so the compiled code is kept.
       NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/lockstep-tests'),
+      TEST_LIMIT_MINUTES: String(TEST_LIMIT_MINUTES),
       ...(engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
     },
   })
@@ -192,10 +193,13 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
   notify(true)
   let isComplete = false
   let isSilent = false
-  const limit = setTimeout(() => {
-    isSilent = true
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-  }, SILENCE_LIMIT_MINUTES * 60_000)
+  const limit = setTimeout(
+    () => {
+      isSilent = true
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    },
+    (TEST_LIMIT_MINUTES + 1) * 60_000,
+  )
   // It sends nothing else.
   child.on('message', (message: unknown) => {
     limit.refresh()

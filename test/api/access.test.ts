@@ -274,9 +274,9 @@ test('the largest limit and the largest offset are accepted', async () => {
 test('HEAD answers with the headers of GET and without a body, whatever the answer is', async () => {
   await using service = await start()
   const [ann, cas] = [await service.token('ann'), await service.token('cas')]
-  // A use that is recorded already is not written again within a minute, so /me stays the same.
-  await service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
   for (const { path } of requests) {
+    // A use that is recorded already is not written again within a minute, so /me stays the same.
+    await service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
     for (const [suffix, token] of [
       ['', ann],
       ['', cas],

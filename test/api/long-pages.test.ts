@@ -12,6 +12,7 @@ import {
   trainingTemplate,
 } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
 
 /** So long that a page of ten is sent in chunks; with characters of one to four bytes, also at the ends of chunks. */
 const long = (id: number) => `${id} ${'aé€😀'.repeat(55_000)} ${'x'.repeat(300_000)}`
@@ -118,10 +119,7 @@ test('if a record changes while its page is sent, the connection is closed befor
 test('a client that disconnects during a long page is logged as aborted, not as a failure', async () => {
   const { broken } = await interrupted(service, token, undefined)
   assert.ok(broken)
-  for (let turn = 0; turn < 100 && !service.log.join('').includes('"aborted":true'); turn += 1) {
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  assert.match(service.log.join(''), /"aborted":true/)
+  await until(async () => service.log.join('').includes('"aborted":true'))
   assert.ok(!service.log.join('').includes('"level":"error"'))
 })
 

@@ -19,7 +19,7 @@ import {
 } from '../support/records.ts'
 import { equalizeRevisions } from '../support/revisions.ts'
 import { type TestResponse, startService, type TestService, unlimited } from '../support/service.ts'
-import { atOneTime } from '../support/waiting.ts'
+import { atOneTime, within } from '../support/waiting.ts'
 
 // engine: any
 
@@ -295,7 +295,8 @@ test('while a partner reads in a loop, the last row leaves within a second of th
   }
   await Promise.all([read(service.url), read(second.url), end()])
   assert.deepEqual(late, [])
-  assert.deepEqual(idsOf(await service.fetch('/api/v1/lkbx/sessions', token)), [21])
+  // On a slow machine it may have ended last of all.
+  await within(1000, async () => idsOf(await service.fetch('/api/v1/lkbx/sessions', token)).join() === '21')
 })
 
 test('without shared:access, public programs are read by id as by any stranger', async () => {

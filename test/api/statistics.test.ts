@@ -193,16 +193,19 @@ test('without a range there are twelve buckets, and the last one is the current 
   await using service = await startService(world, unlimited)
   for (const path of [TRAINING, LOCKS]) {
     for (const bucket of ['day', 'week', 'month']) {
+      const before = today()
       const data = await dataOf(service, `${path}?bucket=${bucket}`)
       assert.equal(data.buckets.length, 12)
       assert.deepEqual(
         data.buckets.map(({ partial }: Bucket) => partial),
         [...Array<boolean>(11).fill(false), true],
       )
-      assert.equal(data.to, formatDate(Math.floor(Date.now() / 86_400_000)))
+      assert.ok([before, today()].includes(data.to), data.to)
     }
   }
 })
+
+const today = () => formatDate(Math.floor(Date.now() / 86_400_000))
 
 const field = (field: string, message: string) => ({ field, message })
 const BUCKETS = field('from', 'must not make more than 400 buckets')

@@ -49,6 +49,7 @@ test('tokens can be revoked while a large archive is imported, and it takes at m
   const waits: Record<'checking' | 'storing', number[]> = { checking: [], storing: [] }
   let longestLog = 0
   let mostOnDisk = 0
+  const started = performance.now()
   let startedToStore = 0
   {
     await using worker = startWorker({ work: 'import', url: database.url, count: 20_000, bulk: true })
@@ -75,7 +76,8 @@ test('tokens can be revoked while a large archive is imported, and it takes at m
     `importing 20,000 records (50 MB): revoking a token took at most ${longest(waits.checking)} ms while lines were checked, ${longest(waits.storing)} ms while records were stored, which took ${Math.round(took)} ms; the log had at most ${megabytes(longestLog)} MB, the disk ${megabytes(mostOnDisk)} MB`,
   )
   assert.ok(waits.checking.length > 50)
-  assert.ok(longest(waits.checking) < 1000)
+  // While lines are checked nobody waits; where a machine stops a process for long, checking takes long, too.
+  assert.ok(longest(waits.checking) < Math.max(1000, (startedToStore - started) / 2))
   // In one transaction nobody would have a turn before the end, whatever the machine; in parts there are some 50.
   assert.ok(waits.storing.length > 20, `${waits.storing.length} turns`)
   assert.ok(longest(waits.storing) < Math.max(100, took / 4))

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '../../src/vendor/kysely.js'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { fillEveryTable } from '../support/every-table.ts'
 import { serve } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: sqlite
 
@@ -99,7 +99,7 @@ test('a running service names records that changed on the disk', async () => {
   await sql`update account set document = replace(document, 'ann', 'eve') where id = 1`.execute(store.db)
   await store.close()
   await using serving = await serve(folder.databaseUrl)
-  while (!serving.said.stderr.includes('"name":"DamagedRecordError"')) await sleep(20)
+  await until(async () => serving.said.stderr.includes('"name":"DamagedRecordError"'))
   assert.match(serving.said.stderr, /account 1 does not match its hash/)
 })
 

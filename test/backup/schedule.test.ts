@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readBackupFacts } from '../../src/backup/facts.ts'
 import { removeOld } from '../../src/backup/retention.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: sqlite
 
@@ -62,7 +62,7 @@ test('repeated backups continue after a failure', async () => {
   await using folder = await makeFolder()
   mkdirSync(folder.file('backups'))
   await using running = folder.start(['backup', '--to', 'backups', '--every', '1s'])
-  while (!/there is no database.*trying again in/s.test(running.said.stderr)) await sleep(20)
+  await until(async () => /there is no database.*trying again in/s.test(running.said.stderr))
   await folder.run(['migrate'])
   await running.says(/lockstep-\S+\n/)
 })

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { launcher, run, start } from '../support/command.ts'
+import { freePort } from '../support/postgres.ts'
 import { account, lockSegment, lockSession, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -155,7 +156,8 @@ test('a key with fewer scopes reads what they allow', async () => {
 })
 
 test('while the service is away each tool says so, and works again when it is back', async () => {
-  const other = await startService([], unlimited, service)
+  const settings = { ...unlimited, LOCKSTEP_PORT: String(await freePort()) }
+  const other = await startService([], settings, service)
   await using mcp = await connect({ env: { LOCKSTEP_URL: other.url } })
   assert.equal((await mcp.call('whoami')).isError, false)
   await other[Symbol.asyncDispose]()
@@ -163,9 +165,8 @@ test('while the service is away each tool says so, and works again when it is ba
     const { isError, content } = await mcp.call(name, given)
     assert.deepEqual([isError, content.error.code, content.complete], [true, 'server_away', false], name)
   }
-  const back = await startService([], { ...unlimited, LOCKSTEP_PORT: String(other.service.port) }, service)
+  await using _ = await startService([], settings, service)
   assert.equal((await mcp.call('whoami')).isError, false)
-  await back[Symbol.asyncDispose]()
 })
 
 test('stdout has the protocol and nothing else, and the command ends with its stdin', async () => {

@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { text as textOf } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type Folder, makeFolder } from '../support/command.ts'
+import { freePort } from '../support/postgres.ts'
 import { trainingSession } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
 
@@ -185,11 +186,6 @@ async function ask(
 
 function me(url: string, token: string) {
   return ask(`${url}/api/v1/me`, { Authorization: `Bearer ${token}` })
-}
-
-async function freePort(): Promise<number> {
-  await using taken = await takePort()
-  return taken.port
 }
 
 async function takePort(): Promise<{ port: number } & AsyncDisposable> {

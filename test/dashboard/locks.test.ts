@@ -4,9 +4,11 @@ import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
 import { dateText } from '../../src/dashboard/text.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
 import { allowSignIn, drawnValues, visitor, type Visitor } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
+import { atOneTime } from '../support/waiting.ts'
 
 const events = [
   lockSegment(1, 'start', '2026-02-01T08:00:00Z', true),
@@ -202,9 +204,16 @@ test('the export of everything is an archive of the viewer’s account, which ca
 const start = new Date(Date.now() - 3 * 86_400_000).toISOString()
 const end = new Date(Date.now() + 2 * 86_400_000).toISOString()
 
-const running = (template: object) => {
+/** The records as if they were of seven months ago: charts show a year, calendars half of it. */
+function recently(): readonly object[] {
+  const days = Math.floor((Date.now() - Date.parse('2026-03-01')) / DAY_MS) - 210
+  const later = (instant: string) => new Date(Date.parse(instant) + days * DAY_MS).toISOString()
+  return JSON.parse(JSON.stringify(records).replaceAll(/(?<=")2026-[\w:-]+Z(?=")/g, later))
+}
+
+const running = (template: object, others: readonly object[] = records) => {
   return [
-    ...records,
+    ...others,
     lockTemplate(42, 1, { name: 'Kept dark', ...template }),
     lockSession(
       54,
@@ -311,7 +320,7 @@ test("a running lock of somebody else counts up to what is known of its owner's 
 test('a practice lock is marked, and not counted', async () => {
   const sums = []
   for (const isTestLock of [true, false]) {
-    await using it = await signedIn('ann', running({ isTestLock }))
+    await using it = await signedIn('ann', running({ isTestLock }, recently()))
     await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
     for (const path of ['/', '/locks', '/locks/54']) {
       assert.equal(/>Practice</.test((await it.viewer.get(path)).text), isTestLock, path)
@@ -332,15 +341,18 @@ test('a practice lock is marked, and not counted', async () => {
 })
 
 test('pages show the statistics that the endpoints return', async () => {
-  await using it = await signedIn('ann', running({}))
+  await using it = await signedIn('ann', running({}, recently()))
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const token = await it.service.token('ann')
-  const { body } = await it.service.fetch('/api/v1/lkbx/stats?bucket=month', token)
-  const { text } = await it.viewer.get('/locks')
-  const hours = drawnValues(text, 'months', 'locked')
-  const months = (body.data.buckets as { lockedSeconds: number }[]).map(
-    ({ lockedSeconds }) => Math.round(lockedSeconds / 360) / 10,
+  const [hours, months] = await atOneTime(
+    async () => drawnValues((await it.viewer.get('/locks')).text, 'months', 'locked'),
+    async () => {
+      const { body } = await it.service.fetch('/api/v1/lkbx/stats?bucket=month', token)
+      const buckets = body.data.buckets as { lockedSeconds: number }[]
+      return buckets.map(({ lockedSeconds }) => Math.round(lockedSeconds / 360) / 10)
+    },
   )
+  const { text } = await it.viewer.get('/locks')
   assert.deepEqual(hours, months)
   assert.ok(months.some(value => value > 0))
   // Hours, as the axis has.

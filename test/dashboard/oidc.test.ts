@@ -9,6 +9,7 @@ import { createInvitation } from '../../src/accounts/invitations.ts'
 import { run } from '../support/command.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
+import { freePort } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -374,11 +375,8 @@ for (const [what, answer] of [
       response.setHeader('Content-Type', answer?.startsWith('{') ? 'application/json' : 'text/html').end(answer),
     )
     t.after(() => server.close())
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    // It listens on TCP.
-    const { port } = server.address() as AddressInfo
-    if (answer === undefined) server.close()
+    const port = await freePort()
+    if (answer !== undefined) await once(server.listen(port, '127.0.0.1'), 'listening')
     await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: `http://127.0.0.1:${port}` })
     for (let tries = 0; tries < 12; tries += 1) {
       const seen = await visitor(service.url).get('/signin/oidc?next=/keys')

@@ -115,8 +115,10 @@ test('after ten wrong passwords an account is locked for everybody, and the page
   for (let index = 0; index < 10; index += 1) assert.equal((await attempt('wrong password', index)).status, 403)
   const refused = await attempt(PASSWORD, 10)
   assert.equal(refused.status, 429)
-  assert.match(refused.text, /Too many attempts\. Try again in 15 minutes\./)
-  assert.ok(Number(refused.headers.get('Retry-After')) > 800)
+  // Counted from the first attempt, since which some time has passed.
+  assert.match(refused.text, /Too many attempts\. Try again in 1\d minutes\./)
+  const left = Number(refused.headers.get('Retry-After'))
+  assert.ok(left > 540 && left <= 900, `${left}`)
   assert.equal((await attempt(PASSWORD, 0)).status, 429)
 })
 

@@ -71,12 +71,12 @@ testOnPostgres('a page that takes too long shows an error, like any other page t
   await second.query('begin; lock table token in access exclusive mode')
   const asked = performance.now()
   const asking = ann.get('/keys')
-  await sleep(3000)
+  await sleep(4000)
   await first.query('rollback')
   const { status, headers, text } = await asking
   const took = performance.now() - asked
   // 5 s, not 5 s for each step.
-  assert.ok(took > 4500 && took < 7500, `it took ${took} ms`)
+  assert.ok(took > 4500 && took < 8800, `it took ${took} ms`)
   assert.deepEqual([status, headers.get('Retry-After')], [503, '1'])
   assert.match(headers.get('Content-Type') ?? '', /^text\/html/)
   assert.match(text, /That did not work/)

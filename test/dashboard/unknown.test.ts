@@ -12,7 +12,8 @@ const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
 /** No distance is known, and one lock has no events. */
 const history: readonly object[] = [
   records.account(1, 'ann'),
-  ...[1, 10, 30, 33].map((days, index) =>
+  // One in the current week on any day of it, so that no distance of the week is not 0.
+  ...[0, 10, 30, 33].map((days, index) =>
     records.trainingSession(index + 1, 1, {
       passed: index !== 1,
       created_at: ago(days),

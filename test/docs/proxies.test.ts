@@ -145,23 +145,29 @@ async function startProxy(program: string, configure: (place: Place) => readonly
         headers: { ...headers, Host: 'history.example' },
       }).end(),
     )
-  await until(() =>
-    get('/healthz').then(
-      ({ status }) => status === 200,
-      () => running.exitCode !== null,
-    ),
-  )
+  const stop = async () => {
+    running.kill('SIGTERM')
+    await ended
+    rmSync(folder, { recursive: true })
+  }
+  try {
+    await until(() =>
+      get('/healthz').then(
+        ({ status }) => status === 200,
+        () => running.exitCode !== null,
+      ),
+    )
+  } catch (error) {
+    await stop()
+    throw error
+  }
   return {
     get,
     plain: (path: string) =>
       answerOf(
         insecureRequest({ host: '127.0.0.1', port: plainPort, path, headers: { Host: 'history.example' } }).end(),
       ),
-    async [Symbol.asyncDispose]() {
-      running.kill('SIGTERM')
-      await ended
-      rmSync(folder, { recursive: true })
-    },
+    [Symbol.asyncDispose]: stop,
   }
 }
 

@@ -36,7 +36,7 @@ testOnPostgres('the commands to restore a dump bring back everything, and no res
     await using service = await serve(url('lockstep_service'), { args: ['--no-migrate'] })
     const newest = `${service.url}/api/v1/dtt/sessions?limit=100`
     const whole = (await ask(newest, token)).text
-    const load = startLoad(newest, token)
+    await using load = startLoad(newest, token)
     machine.shell(dump, old.port)
     await old.stop('fast')
     await load.more(20)
@@ -77,7 +77,7 @@ testOnPostgres('the commands for recovery to a point in time bring back the stat
     const whole = (await ask(newest, token)).text
     await runSql(server.url, 'delete from training_session')
     await server.stop('fast')
-    const load = startLoad(newest, token)
+    await using load = startLoad(newest, token)
     await unavailable(load)
 
     // What the test set for the first server on its command line.

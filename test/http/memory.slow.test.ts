@@ -28,9 +28,12 @@ test('a process takes less than 200 MB under load', onLinux, async t => {
   const peaks = [peak()]
   for (const path of ['/api/v1/dtt/sessions/7', '/api/v1/dtt/sessions?limit=20', '/api/v1/dtt/sessions']) {
     const load = { seconds: 2, connections: 32, folder: tmpdir() }
-    const { requests, unexpected } = await runLoad(service.url, [{ path, headers }], 200, load)
-    assert.ok(requests > 100)
-    assert.equal(unexpected, 0)
+    for (let sent = 0; sent < 100;) {
+      const { requests, unexpected } = await runLoad(service.url, [{ path, headers }], 200, load)
+      assert.ok(requests > 0)
+      assert.equal(unexpected, 0)
+      sent += requests
+    }
     peaks.push(peak())
   }
   t.diagnostic(`MB: ${peaks.join(', ')}`)

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
@@ -12,6 +10,7 @@ import { mintToken } from '../../src/accounts/tokens.ts'
 import { cut } from '../support/archives.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
+import { freePort } from '../support/postgres.ts'
 import { exchange } from '../support/raw.ts'
 import { refusals } from '../support/refusals.ts'
 import { bearer, cast, lines, makeTokens, MARK, tableSettings } from '../support/requests.ts'
@@ -228,13 +227,4 @@ test('metrics are served on their port and nowhere else, until the service stops
 async function listen(metrics: Metrics) {
   const listener = await serveMetrics(metrics, '127.0.0.1', 0)
   return { ...listener, [Symbol.asyncDispose]: () => listener.close() }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

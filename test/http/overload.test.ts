@@ -90,9 +90,10 @@ test('/healthz answers while other requests are refused', async () => {
 test('a single long turn of the event loop does not cause refusals', async () => {
   const { service, get } = await prepare()
   await using _ = service
-  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '300' })
+  const LAG_MS = 1000
+  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: String(LAG_MS) })
   for (let count = 0; count < 3; count += 1) {
-    const until = performance.now() + 400
+    const until = performance.now() + LAG_MS + 200
     while (performance.now() < until);
     await sleep(50)
     assert.equal((await exchange(again.port, get(ONE))).status, 200)

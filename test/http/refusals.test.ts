@@ -47,7 +47,10 @@ const elsewhere: Partial<Record<ErrorCode, () => Promise<[answer: RawAnswer, pro
     await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '1' })
     const send = request('GET', '/api/v1/me', bearer(tokens.ann))
     await exchange(again.port, send)
-    return [await exchange(again.port, send), { closes: false, headers: { 'Retry-After': '60' }, limited: true }]
+    const answer = await exchange(again.port, send)
+    const left = header(answer, 'Retry-After') ?? ''
+    assert.ok(Number(left) >= 1 && Number(left) <= 60, left)
+    return [answer, { closes: false, headers: { 'Retry-After': left }, limited: true }]
   },
   async internal_error() {
     await using again = await startSecondServer(service, {}, { store: broken(new Error(`no such column: ${MARK}`)) })

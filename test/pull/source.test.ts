@@ -12,6 +12,7 @@ import {
   StoppedError,
 } from '../../src/pull/source.ts'
 import { selfSigned } from '../support/sources/certificate.ts'
+import { freePort } from '../support/postgres.ts'
 import { systemClock } from '../../src/pull/clock.ts'
 import { makeClock, makeSource } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
@@ -106,11 +107,10 @@ test('a port that is blocked for HTTP is named, and not tried again', async () =
 })
 
 test('a server that is not there is tried six times, and named', async () => {
-  const server = await answering(() => {})
-  await server[Symbol.asyncDispose]()
+  const url = `http://127.0.0.1:${await freePort()}`
   const clock = makeClock()
-  const error = await failureOf(makeSource(server.url, { clock }))
-  assert.equal(error.message, `${server.url} cannot be reached (nothing listens there: ECONNREFUSED)`)
+  const error = await failureOf(makeSource(url, { clock }))
+  assert.equal(error.message, `${url} cannot be reached (nothing listens there: ECONNREFUSED)`)
   assert.equal(clock.waits.length, 4)
 })
 
@@ -198,10 +198,12 @@ test('an invalid certificate is reported in one line, without a second attempt',
 
 test('a pull that is stopped sends no further request, and ends its wait', async () => {
   const stop = new AbortController()
-  await using server = await answering((_, response) => void response.writeHead(429, { 'Retry-After': '300' }).end())
+  await using server = await answering((_, response) => {
+    response.on('finish', () => setTimeout(() => stop.abort(), 50))
+    response.writeHead(429, { 'Retry-After': '300' }).end()
+  })
   const source = makeSource(server.url, { clock: systemClock, stop: stop.signal })
   const asked = source.get('/me')
-  setTimeout(() => stop.abort(), 50)
   await assert.rejects(asked, StoppedError)
   await assert.rejects(source.get('/me'), StoppedError)
   assert.equal(server.requests.length, 1)

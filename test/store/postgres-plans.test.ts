@@ -129,15 +129,21 @@ testOnPostgres('a read of records takes one round trip with a cached token, and 
   for (const { path } of Object.values<Endpoint>(api)) {
     if (!isOfRecords(path)) continue
     const address = path.replace(':id', '1')
-    const token = await newToken(1)
-    const counts: number[] = []
-    for (let time = 0; time < 3; time += 1) {
-      const before = proxy.roundTrips
-      assert.equal((await ask(address, token)).status, 200, address)
-      counts.push(proxy.roundTrips - before)
+    const tripsOfThree = async () => {
+      const token = await newToken(1)
+      const counts: number[] = []
+      for (let time = 0; time < 3; time += 1) {
+        const before = proxy.roundTrips
+        assert.equal((await ask(address, token)).status, 200, address)
+        counts.push(proxy.roundTrips - before)
+      }
+      await store.db.deleteFrom('token').where('name', '=', 'short').execute()
+      return counts
     }
+    let counts = await tripsOfThree()
+    // A token is cached for less than a second, which may be over on a slow machine.
+    for (let tries = 0; tries < 10 && counts.join() !== '2,1,1'; tries += 1) counts = await tripsOfThree()
     assert.deepEqual(counts, [2, 1, 1], address)
-    await store.db.deleteFrom('token').where('name', '=', 'short').execute()
   }
 })
 

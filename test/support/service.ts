@@ -52,6 +52,9 @@ export const onBusyMachine = {
   LOCKSTEP_REQUEST_TIMEOUT: '120',
 }
 
+/** How long a write waits for another one: long, because a busy machine may stop whoever has the lock. */
+export const BUSY_TIMEOUT_MS = 5000
+
 /** Starts a service on a store of its own, or on the store of another service, as a second process would. */
 export async function startService(
   lines: readonly object[] = [],
@@ -60,7 +63,7 @@ export async function startService(
 ) {
   const database = other === undefined ? await newDatabase() : undefined
   const databaseUrl = other?.databaseUrl ?? database?.url ?? ''
-  const store = await open(databaseUrl, { busyTimeoutMs: 1000, connectTimeoutMs: 30_000 })
+  const store = await open(databaseUrl, { busyTimeoutMs: BUSY_TIMEOUT_MS, connectTimeoutMs: 30_000 })
   const log: string[] = []
   const config = readConfig({ ...onBusyMachine, ...settings })
   const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })

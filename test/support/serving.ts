@@ -74,8 +74,8 @@ export function ask(url: string, token?: string, agent: Agent | false = false): 
 /** The pause before the next request of a client: short enough to notice every change, long enough to leave the service some time. */
 const PAUSE_MS = 10
 
-/** Clients that send requests one after another until they are stopped. */
-export interface Load {
+/** Clients that send requests one after another until they are stopped, or their scope is left. */
+export interface Load extends AsyncDisposable {
   readonly outcomes: readonly Outcome[]
   /** Waits until this number of further requests have been answered. */
   more(count: number): Promise<void>
@@ -97,18 +97,20 @@ export function startLoad(
       await sleep(PAUSE_MS)
     }
   })
+  const stop = async () => {
+    stopped = true
+    await Promise.all(work)
+    if (agent !== false) agent.destroy()
+    return outcomes
+  }
   return {
     outcomes,
     async more(count) {
       const enough = outcomes.length + count
       while (outcomes.length < enough) await sleep(5)
     },
-    async stop() {
-      stopped = true
-      await Promise.all(work)
-      if (agent !== false) agent.destroy()
-      return outcomes
-    },
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
   }
 }
 
