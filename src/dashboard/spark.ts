@@ -11,14 +11,17 @@ export function sparkLine(points: readonly Point[]): Html {
   const last = known.at(-1)
   if (last === undefined || known.length < 2) return nothing
   const step = (WIDTH - 2 * EDGE) / (known.length - 1)
-  // There is no axis, so the scale starts near the lowest grade.
-  const low = Math.max(0, Math.min(...known.map(({ grade }) => grade)) - 10)
+  const grades = known.map(({ grade }) => grade)
+  const [lowest, highest] = [Math.min(...grades), Math.max(...grades)]
+  // There is no axis, so the scale starts near the lowest grade. Grades may be below 0 or above 100.
+  const low = Math.max(Math.min(0, lowest), lowest - 10)
+  const high = Math.max(100, highest)
   const positioned = known.map(({ grade, passed }, index) => ({
     x: EDGE + index * step,
-    y: EDGE + ((100 - grade) / Math.max(1, 100 - low)) * (HEIGHT - 2 * EDGE),
+    y: EDGE + ((high - grade) / Math.max(1, high - low)) * (HEIGHT - 2 * EDGE),
     passed,
   }))
-  const text = `The last ${known.length} grades: ${known.map(({ grade }) => grade).join(', ')}`
+  const text = `The last ${known.length} grades: ${grades.join(', ')}`
   return html`
     <svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text}">
       <polyline points="${positioned.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' ')}"/>

@@ -85,7 +85,7 @@ export function durationText(seconds: number): string {
   const text = parts
     .slice(first, first + 2)
     .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count}\u00a0${unit}`)
+    .map(([count, unit]) => `${NUMBER.format(count)}\u00a0${unit}`)
     .join(' ')
   return seconds < 0 ? `−${text}` : text
 }

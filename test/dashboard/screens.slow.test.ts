@@ -110,7 +110,11 @@ describe('on any screen and on paper', needsChromium, () => {
     await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
     const empty = await page
       .locator('[data-chart]')
-      .evaluateAll(charts => charts.filter(chart => chart.querySelector('.plot svg') === null).length)
+      .evaluateAll(
+        charts =>
+          charts.filter(chart => chart.querySelector('.plot svg') === null || chart.querySelector('.space') !== null)
+            .length,
+      )
     assert.equal(empty, 0)
     assert.equal(await page.locator('.filters :is(details, .choice, button, select, a):visible').count(), 0)
     const [background, marks] = await page.evaluate(() => [
@@ -135,6 +139,17 @@ describe('on any screen and on paper', needsChromium, () => {
           .evaluateAll(charts => charts.map(chart => chart.getAttribute('width')))
       await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
       assert.deepEqual(await drawn(), ['684', '684', '684', '684'], `${width}`)
+      // Paper may be wider than A4 between margins, too.
+      await page.emulateMedia({ media: 'print' })
+      for (const paper of [718, 1040]) {
+        await page.setViewportSize({ width: paper, height: 1000 })
+        const shrunk = await page
+          .locator('[data-chart]:not([data-chart=grade-by-kind]) .plot > svg')
+          .evaluateAll(charts => charts.filter(chart => chart.getBoundingClientRect().width < 680).length)
+        assert.equal(shrunk, 0, `paper of ${paper} pixels`)
+      }
+      await page.emulateMedia({ media: 'screen' })
+      await page.setViewportSize({ width, height: 900 })
       await page.evaluate(() => void dispatchEvent(new Event('afterprint')))
       await page.waitForFunction(() =>
         [...document.querySelectorAll('.plot')].every(

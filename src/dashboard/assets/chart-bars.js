@@ -54,8 +54,8 @@ export const bars = {
     draw(plot, host, {
       title,
       height: HEIGHT,
-      marginLeft: 44,
-      marginRight: average > 0 || goal > 0 ? 56 : 12,
+      marginLeft: Math.max(44, 14 + widthOf(highest * 1.2)),
+      marginRight: average > 0 || goal > 0 ? Math.max(56, 10 + widthOf(Math.max(average, goal))) : 12,
       x: {
         type: 'utc',
         domain: domainOf(periods),
@@ -93,6 +93,15 @@ export const bars = {
       ],
     })
   },
+}
+
+/**
+ * About how wide a number is at the axis, in pixels.
+ *
+ * @param {number} value
+ */
+function widthOf(value) {
+  return amountText(value).length * 7
 }
 
 /** @typedef {{ readonly row: Row; readonly start: Date; readonly end: Date }} Period */

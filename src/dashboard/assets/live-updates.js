@@ -69,5 +69,5 @@ function clockText(milliseconds) {
   const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
     .map(part => String(part).padStart(2, '0'))
     .join(':')
-  return days > 0 ? `${days}\u00a0d ${clock}` : clock
+  return days > 0 ? `${days.toLocaleString('en')}\u00a0d ${clock}` : clock
 }

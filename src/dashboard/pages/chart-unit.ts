@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../contract/time.ts'
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
+import type { SessionStats } from '../../stats/training.ts'
 import type { Viewer } from '../page.ts'
 import { dateText, monthText } from '../text.ts'
 
@@ -9,6 +10,15 @@ export type ChartUnit = 'week' | 'month' | 'quarter'
 interface Time {
   readonly from: number
   readonly to: number
+}
+
+/** Whole weeks from the first of these sessions on, up to now, or to the last one where that is in the future. */
+export function wholeTime(sessions: readonly SessionStats[], now: number, timeZone: string): Time {
+  const first = sessions[0]?.at ?? now
+  return {
+    from: periodsBetween('week', first, first, timeZone)[0] ?? first,
+    to: Math.max(now, sessions.at(-1)?.at ?? now) + 1,
+  }
 }
 
 /** The largest number of weeks (four years) or months (seventeen years); beyond that, the next larger unit is used. */

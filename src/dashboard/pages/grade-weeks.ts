@@ -10,7 +10,7 @@ import { chartPeriods, chartUnit, type ChartUnit, unitText, unitTitles } from '.
 import { constantGrades, constantText } from './grade-kinds.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
-import { kindSummary, NO_SESSIONS } from './training-summaries.ts'
+import { kindSummary, NO_GRADES } from './training-summaries.ts'
 
 /** Charts of grades by week or month, where there are too many sessions for a mark each. */
 
@@ -44,7 +44,7 @@ export function spreadCharts(viewer: Viewer, shown: ShownSessions, kinds: readon
       chartType: 'spread-by-kind',
       title: 'Grade by kind',
       summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has its own chart.${constantText(viewer, constant)} <a href="#grades">Table above</a>`,
-      empty: NO_SESSIONS,
+      empty: NO_GRADES,
       wide: true,
       data: axes(viewer, shown, grades),
       legend: grades.length === 0 ? [] : legendOf(shown),
@@ -74,7 +74,7 @@ export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readon
     chartType: 'spread',
     title: 'Grade over time',
     summary: spreadSummary(viewer, shown, weeks),
-    empty: NO_SESSIONS,
+    empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, [...gradesIn(weeks.map(({ all }) => all)), ...(overlay?.values ?? [])]),
     actions: scaleSwitch(shown),
@@ -223,7 +223,7 @@ function spreadSummary(viewer: Viewer, shown: ShownSessions, weeks: readonly Wee
   const known = weeks.flatMap(({ start, all }) => (all === null ? [] : [{ start, ...all }]))
   const [first] = known
   const last = known.at(-1)
-  if (first === undefined || last === undefined) return `${NO_SESSIONS}.`
+  if (first === undefined || last === undefined) return `${NO_GRADES}.`
   const when = `${unit === 'week' ? 'the week of ' : ''}${unitText(viewer, unit, first.start)}`
   return `${countText(shown.sessions.length, 'session')}, so each ${unit} is drawn as one: its median was ${first.median}\u00a0% in ${when} and ${last.median}\u00a0% in the last one.`
 }

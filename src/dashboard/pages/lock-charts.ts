@@ -34,9 +34,11 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
     wide: true,
     data: { average: average === null ? undefined : hours(average), unit: 'h' },
     legend: [
-      ['solid', stateName('locked', viewer)],
-      ['open', 'Breaks'],
-      ['so-far', 'This month so far'],
+      ...(months.some(({ locked }) => locked > 0) ? ([['solid', stateName('locked', viewer)]] as const) : []),
+      ...(months.some(({ open }) => open > 0) ? ([['open', 'Breaks']] as const) : []),
+      ...(months.some(({ isCurrent, locked }) => isCurrent && locked > 0)
+        ? ([['so-far', 'This month so far']] as const)
+        : []),
       ...(average === null ? [] : ([['average', 'Average of whole months']] as const)),
     ],
     columns: monthColumns(viewer, now),
@@ -46,7 +48,7 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
 
 /** Whole months, starting with the first that has a lock session; before it, nothing is known. */
 function wholeMonths(months: readonly Month[]): readonly Month[] {
-  const whole = months.filter(({ isCurrent }) => !isCurrent)
+  const whole = months.filter(({ isCurrent, isKnown }) => !isCurrent && isKnown)
   const first = whole.findIndex(({ locked, open }) => locked + open > 0)
   return first === -1 ? [] : whole.slice(first)
 }
@@ -57,12 +59,13 @@ function averageOf(months: readonly Month[]): number | null {
 }
 
 function monthSummary(months: readonly Month[], average: number | null): string {
-  const current = months.find(({ isCurrent }) => isCurrent)?.locked ?? 0
+  const month = months.find(({ isCurrent, isKnown }) => isCurrent && isKnown)
+  const current = month?.locked ?? 0
   const now = `${hoursText(current)} this month so far`
   if (average !== null) {
     const count = wholeMonths(months).length
     const of = count === 1 ? 'in the month before' : `in an average month of the last ${count}`
-    return `${hoursText(average)} ${of}, ${now}.`
+    return month === undefined ? `${hoursText(average)} ${of}.` : `${hoursText(average)} ${of}, ${now}.`
   }
   return current === 0 ? 'No time under lock is known in these months.' : `${now}; no whole month before it.`
 }
@@ -73,6 +76,8 @@ interface Month {
   readonly locked: number
   readonly open: number
   readonly isCurrent: boolean
+  /** Whether the records are known up to a time in it, or later. */
+  readonly isKnown: boolean
 }
 
 function monthsOf({ timeZone }: Viewer, history: readonly LockStats[], { now, until }: Clock): Month[] {
@@ -86,7 +91,8 @@ function monthsOf({ timeZone }: Viewer, history: readonly LockStats[], { now, un
   const { buckets: sums } = lockStatistics(history, buckets, until)
   return buckets.map(({ start, end, partial }, index) => {
     const { lockedSeconds = 0, breakSeconds = 0 } = sums[index] ?? {}
-    return { start, end, locked: lockedSeconds * 1000, open: breakSeconds * 1000, isCurrent: partial }
+    const isKnown = start <= until
+    return { start, end, locked: lockedSeconds * 1000, open: breakSeconds * 1000, isCurrent: partial, isKnown }
   })
 }
 

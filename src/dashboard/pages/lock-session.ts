@@ -22,7 +22,7 @@ import {
   numberText,
   timeSpan,
 } from '../text.ts'
-import { lockText, practiceMark, stateMark, stateName } from './lock-states.ts'
+import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
 
@@ -30,11 +30,8 @@ async function showSession(visit: Visit) {
   const { store, pageAccess, id, now, baseUrl, path, query } = visit
   const { viewer, session } = await findSession(visit)
   const until = countedUntil(viewer.asOf, now)
-  const { owner, record, document, intervals, endAt, template } = session
+  const { owner, record, document, template } = session
   pageAccess.note('lkbx', owner)
-  const { locked, open, longest } = totalsOf(intervals)
-  const breaks = intervals.filter(interval => !interval.locked).length
-  const started = Date.parse(record.startDate)
   const charts = [timeline(viewer, session, until)]
   const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
   const shownJson = isHidden ? withoutTime(document) : document
@@ -48,29 +45,16 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: recordName(viewer, 'lock', record),
     back: { path: '/locks', title: 'Locks' },
-    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${
-      endAt === null
-        ? html`${dateTime(viewer, started)} – ${presentText(viewer, until, now)}`
-        : timeSpan(viewer, started, endAt)
-    }${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${timesText(
+      viewer,
+      session,
+      { until, now },
+    )}${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     charts,
     body: html`
-      ${stats(
-        stat(
-          stateName('locked', viewer),
-          intervals.length === 0 ? NONE : durationText(locked / 1000),
-          isHidden ? undefined : `of ${durationText(record.duration)} planned`,
-        ),
-        intervals.length === 0
-          ? stat('Open', NONE)
-          : stat('Open', durationText(open / 1000), countText(breaks, 'break')),
-        stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
-        endAt === null
-          ? plannedEndStat(viewer, session, { isHidden, until })
-          : stat('From start to end', durationText((endAt - started) / 1000), stateName(record.lockState, viewer)),
-      )}
+      ${sessionStats(viewer, session, { isHidden, until })}
       ${tabs(path, query.get('view'), [
         {
           name: 'table',
@@ -98,16 +82,54 @@ async function findSession({ store, viewer, pageAccess, id, now }: Visit) {
   return { viewer: { ...viewer, asOf }, session: known ?? session }
 }
 
+/** From when to when the session was, as far as that is known. */
+function timesText(
+  viewer: Viewer,
+  { record, endAt }: LockDetails,
+  { until, now }: { readonly until: number; readonly now: number },
+): Part {
+  const started = Date.parse(record.startDate)
+  const start = dateTime(viewer, started)
+  if (endAt === null) return started > until ? start : html`${start} – ${presentText(viewer, until, now)}`
+  const ended = knownEnd({ at: started, endAt })
+  return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
+}
+
 /** The end of what is known of a running session. */
 function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
-function plannedEndStat(
-  viewer: Viewer,
-  { plannedEnd }: LockDetails,
-  { isHidden, until }: { readonly isHidden: boolean; readonly until: number },
-): Html {
+interface ShownTime {
+  readonly isHidden: boolean
+  readonly until: number
+}
+
+function sessionStats(viewer: Viewer, session: LockDetails, { isHidden, until }: ShownTime): Html {
+  const { record, intervals, endAt } = session
+  const { locked, open, longest } = totalsOf(intervals)
+  const breaks = intervals.filter(interval => !interval.locked).length
+  const at = Date.parse(record.startDate)
+  const ended = knownEnd({ at, endAt })
+  return stats(
+    stat(
+      stateName('locked', viewer),
+      intervals.length === 0 ? NONE : durationText(locked / 1000),
+      isHidden || record.duration === 0 ? undefined : `of ${durationText(record.duration)} planned`,
+    ),
+    intervals.length === 0 ? stat('Open', NONE) : stat('Open', durationText(open / 1000), countText(breaks, 'break')),
+    stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
+    endAt === null
+      ? plannedEndStat(viewer, session, { isHidden, until })
+      : stat(
+          'From start to end',
+          ended === null ? NONE : durationText((ended - at) / 1000),
+          stateName(record.lockState, viewer),
+        ),
+  )
+}
+
+function plannedEndStat(viewer: Viewer, { plannedEnd }: LockDetails, { isHidden, until }: ShownTime): Html {
   if (isHidden) return stat('Planned end', HIDDEN)
   if (plannedEnd === null) return stat('Planned end', NONE)
   return stat('Planned end', inTime(plannedEnd, until), dateTimeText(viewer, plannedEnd))
@@ -125,12 +147,15 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     wide: true,
     ticks: events.slice(0, MAX_DRAWN_INTERVALS).map(([at]) => wallClock(at, timeZone)),
     data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
-    legend: [
-      ['solid', stateName('locked', viewer)],
-      ...(intervals.some(({ locked }) => !locked) ? ([['open', 'Open']] as const) : []),
-      ['tick', 'Event'],
-      ...(endAt === null ? ([['now', 'Now']] as const) : []),
-    ],
+    legend:
+      intervals.length === 0
+        ? []
+        : [
+            ['solid', stateName('locked', viewer)],
+            ...(intervals.some(({ locked }) => !locked) ? ([['open', 'Open']] as const) : []),
+            ['tick', 'Event'],
+            ...(endAt === null ? ([['now', 'Now']] as const) : []),
+          ],
     columns: [
       {
         key: 'start',
@@ -206,7 +231,7 @@ function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, i
     [label('ownerId'), personName(viewer, personOf(viewer, owner))],
     [label('name'), recordName(viewer, 'lock', record)],
     [label('lockState'), stateName(record.lockState, viewer)],
-    ['Planned length', isHidden ? HIDDEN : durationText(record.duration)],
+    ['Planned length', isHidden ? HIDDEN : plannedLength(record.duration)],
     [label('isActive'), record.isActive ? 'Yes' : 'No'],
     [label('startDate'), dateTimeText(viewer, Date.parse(record.startDate))],
     [

@@ -2,6 +2,7 @@ import type { LockRules } from '../../stats/intervals.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Viewer } from '../page.ts'
 import { label, stateLabels } from '../labels.ts'
+import { durationText, NONE } from '../text.ts'
 
 /** The name of a state of a lock. Unknown states are shown as they are. */
 export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
@@ -28,6 +29,19 @@ const neutralStates: Readonly<Record<string, string>> = {
   break: 'Paused',
   completed: 'Completed',
   abandoned: 'Ended early',
+}
+
+/**
+ * When a lock session ended; null if it did not, or if nothing says when: sessions without an end and without an event after
+ * their start count as ended at their start.
+ */
+export function knownEnd({ at, endAt }: { readonly at: number; readonly endAt: number | null }): number | null {
+  return endAt !== null && endAt > at ? endAt : null
+}
+
+/** How long a session was planned to be. Zero is no plan. */
+export function plannedLength(seconds: number): string {
+  return seconds === 0 ? NONE : durationText(seconds)
 }
 
 /** Marks a practice lock, which no sum includes. */

@@ -14,7 +14,7 @@ import { recordName } from '../names.ts'
 import { datedFile, download, type Viewer, type Visit } from '../page.ts'
 import { paginate, readPage, tableFoot } from '../paging.ts'
 import { durationText, NONE, numberText } from '../text.ts'
-import { practiceMark, stateMark, stateName } from './lock-states.ts'
+import { knownEnd, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
@@ -100,7 +100,7 @@ function columns(visit: Visit): Column<LockRow>[] {
       numeric: true,
       cell: session => {
         if (isTimeHidden(viewer, viewer.subject.id, session)) return HIDDEN
-        return session.record === undefined ? NONE : durationText(session.record.duration)
+        return plannedLength(session.record?.duration ?? 0)
       },
     },
     {
@@ -128,7 +128,8 @@ export function knownLength(intervals: readonly unknown[], milliseconds: number)
 export async function downloadCsv(visit: Visit) {
   const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
   const rowOf = ({ session, document }: DownloadedLock) => {
-    const { id, at, state, endAt, intervals } = session
+    const { id, at, state, intervals } = session
+    const endAt = knownEnd(session)
     const record = recordOf(document)
     const isHidden = isTimeHidden(visit.viewer, visit.viewer.subject.id, session)
     const { locked, open } = totalsOf(intervals)
@@ -138,7 +139,7 @@ export async function downloadCsv(visit: Visit) {
       stateName(state, visit.viewer),
       formatTimestamp(at),
       endAt === null ? null : formatTimestamp(endAt),
-      isHidden ? null : (record?.duration ?? null),
+      isHidden || record?.duration === 0 ? null : (record?.duration ?? null),
       // Without events, nothing is known of them.
       ...(intervals.length === 0
         ? [null, null, null]

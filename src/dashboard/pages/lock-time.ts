@@ -1,5 +1,5 @@
-import { html, type Html, nothing } from '../html.ts'
-import { durationText } from '../text.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { durationText, NONE, numberText } from '../text.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
@@ -11,8 +11,9 @@ interface RunningTime {
   readonly plannedEnd: number | null
 }
 
-/** The time since a start; it keeps counting while the page is open. */
-export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'until' | 'now'>): Html {
+/** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
+export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'until' | 'now'>): Part {
+  if (start > until) return NONE
   return until === now
     ? html`<span data-since="${start}" data-now="${now}">${clockText(now - start)}</span>`
     : html`<span>${durationText((until - start) / 1000)}</span>`
@@ -20,7 +21,7 @@ export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'un
 
 /** A bar from the start to the planned end, and what is left of it. */
 export function timeBar({ start, until, now, plannedEnd }: RunningTime): Html {
-  if (plannedEnd === null || plannedEnd <= start) return nothing
+  if (plannedEnd === null || plannedEnd <= start || start > until) return nothing
   const length = plannedEnd - start
   const part = Math.min(1, Math.max(0, (until - start) / length))
   const text = `${durationText((until - start) / 1000)} of ${durationText(length / 1000)}`
@@ -43,5 +44,5 @@ function clockText(milliseconds: number): string {
   const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
     .map(part => String(part).padStart(2, '0'))
     .join(':')
-  return days > 0 ? `${days}\u00a0d ${clock}` : clock
+  return days > 0 ? `${numberText(days)}\u00a0d ${clock}` : clock
 }

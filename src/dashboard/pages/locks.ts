@@ -13,7 +13,7 @@ import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
-import { lockText, practiceMark, stateName } from './lock-states.ts'
+import { knownEnd, lockText, practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
 export const lockPages: readonly Page[] = [
@@ -75,11 +75,12 @@ type Active = Awaited<ReturnType<typeof activeLock>>
 /** The current lock. */
 function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockStats[]): Html {
   if (active === undefined) {
-    const last = Math.max(...history.map(({ endAt, at }) => endAt ?? at))
+    const ends = history.flatMap(session => knownEnd(session) ?? []).filter(end => end <= now)
+    const last = ends.length === 0 ? nothing : html` The last one ended ${dateTime(viewer, Math.max(...ends))}.`
     return html`
       <section class="card" data-live="now">
         <div class="card-head"><h2>Now</h2><span class="state">Open${ageText(viewer, now)}</span></div>
-        <p>No session is running. The last one ended ${dateTime(viewer, last)}.</p>
+        <p>No session is running.${last}</p>
       </section>
     `
   }
@@ -101,7 +102,7 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
           : [sinceTitle(viewer, current.locked), dateTime(viewer, current.start)],
         [
           'Running for',
-          html`${tickingTime(active.at, { until, now })} ${isHidden ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
+          html`${tickingTime(active.at, { until, now })} ${isHidden || record.duration === 0 ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
         ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active.plannedEnd, until)],
       ])}

@@ -22,7 +22,7 @@ import {
   unbroken,
 } from '../text.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
-import { practiceMark, stateName } from './lock-states.ts'
+import { knownEnd, practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
 
 export function lastSession({ viewer, now }: Visit, newest: readonly SessionStats[], programs: Programs): Html {
@@ -115,14 +115,15 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
   if (last === undefined) {
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`)
   }
+  const endAt = knownEnd(last)
   return tile(
     'Lock',
     html`
       <p class="big word">Open</p>
       <p class="muted">No lock session is running${ageText(viewer, now)}.</p>
       <dl class="lines">
-        <div><dt>Last ended</dt><dd>${last.endAt === null ? NONE : timeAgo(viewer, last.endAt, now)}</dd></div>
-        <div><dt>It lasted</dt><dd>${last.endAt === null ? NONE : durationText((last.endAt - last.at) / 1000)}</dd></div>
+        <div><dt>Last ended</dt><dd>${endAt === null ? NONE : timeAgo(viewer, endAt, now)}</dd></div>
+        <div><dt>It lasted</dt><dd>${endAt === null ? NONE : durationText((endAt - last.at) / 1000)}</dd></div>
       </dl>
       <p class="small"><a href="/locks/${last.id}">Last lock session</a></p>
     `,

@@ -17,7 +17,7 @@ import { countText, durationText, numberText } from '../text.ts'
 import { bestsCard } from './bests.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
-import { lockText } from './lock-states.ts'
+import { knownEnd, lockText } from './lock-states.ts'
 
 export const overviewPages: readonly Page[] = [{ path: '/', handler: showOverview }]
 
@@ -139,6 +139,7 @@ function recent(
     .filter(({ at }) => at <= visit.now)
     .toSorted((a, b) => b.at - a.at)
     .slice(0, MAX_RECENT_EVENTS)
+  if (shown.length === 0) return html`<p class="muted">All sessions start in the future.</p>`
   return table(
     'Recent activity',
     [
@@ -164,7 +165,9 @@ function trainingEvent(viewer: Viewer, session: SessionStats, programs: Programs
   }
 }
 
-function lockEvents({ id, at, endAt, state }: LockStats): Event[] {
+function lockEvents(lock: LockStats): Event[] {
+  const { id, at, state } = lock
+  const endAt = knownEnd(lock)
   const event = { to: `/locks/${id}`, name: 'Lock session' }
   const started = { ...event, at, result: 'Started' }
   if (endAt === null) return [started]

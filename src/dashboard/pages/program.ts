@@ -10,6 +10,7 @@ import { label } from '../labels.ts'
 import { freeText, personName, recordName } from '../names.ts'
 import { view, type Viewer, type Visit } from '../page.ts'
 import { countText, dateTimeText, NONE, numberText } from '../text.ts'
+import { wholeTime } from './chart-unit.ts'
 import { segmentsChart } from './program-segments.ts'
 import { gradeChart } from './training-charts.ts'
 import { percentText } from './training-summaries.ts'
@@ -30,7 +31,7 @@ export async function showProgram(visit: Visit) {
     segmentsChart(viewer, program),
     ...(first === undefined
       ? []
-      : [gradeChart(viewer, { sessions, from: first.at, to: Math.max(now, first.at + 1), now })]),
+      : [gradeChart(viewer, { ...wholeTime(sessions, now, viewer.timeZone), sessions, now })]),
   ]
   return view({
     section: 'programs',

@@ -16,7 +16,7 @@ import {
   spreadCharts,
   weeklyGrades,
 } from './grade-weeks.ts'
-import { FEW, gradeSummary, kindSummary, NO_SESSIONS, percentText, rateSummary } from './training-summaries.ts'
+import { FEW, gradeSummary, kindSummary, NO_GRADES, percentText, rateSummary } from './training-summaries.ts'
 
 /** Charts of grades and pass rates. */
 
@@ -55,7 +55,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
     chartType: 'grade',
     title: 'Grade over time',
     summary: gradeSummary(shown.sessions, averages),
-    empty: NO_SESSIONS,
+    empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, [...grades, ...(overlay?.values ?? [])]),
     actions: scaleSwitch(shown),
@@ -109,7 +109,7 @@ function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly stri
         ? nothing
         : html` Kinds measure different things, so each has its own chart; a dot is filled if all segments of the kind were passed.${constantText(viewer, constant)} <a href="#grades">Table above</a>`
     }`,
-    empty: NO_SESSIONS,
+    empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, grades),
     source: 'grades',

@@ -96,6 +96,10 @@ function targetRepetitions({ repsTarget }: Pick<TrainerSegment, 'repsTarget'>): 
   return repsTarget === 0 ? NONE : numberText(repsTarget)
 }
 
+function targetTime({ durationTarget }: Pick<TrainerSegment, 'durationTarget'>): string {
+  return durationTarget === 0 ? NONE : durationText(durationTarget)
+}
+
 /** `3 Endurance`: segments are distinguished by their position. */
 function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, position: number): string {
   return `${position} ${kindName(viewer, type)}`
@@ -129,7 +133,7 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Char
         key: 'seconds-target',
         title: label('durationTarget'),
         numeric: true,
-        cell: row => durationText(row.durationTarget),
+        cell: targetTime,
         value: row => row.durationTarget,
       },
       {
@@ -158,13 +162,20 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Char
 }
 
 function targetsSummary(segments: readonly TrainerSegment[]): string {
-  const sum = (field: 'durationMeasured' | 'durationTarget' | 'repsMeasured' | 'repsTarget', of = segments) =>
-    of.reduce((total, segment) => total + segment[field], 0)
+  const sum = (
+    field: 'durationMeasured' | 'durationTarget' | 'repsMeasured' | 'repsTarget',
+    of: readonly TrainerSegment[],
+  ) => of.reduce((total, segment) => total + segment[field], 0)
   if (segments.length === 0) return 'This session has no segments.'
-  const time = `${durationText(sum('durationMeasured'))} of a target of ${durationText(sum('durationTarget'))}`
+  const timed = segments.filter(({ durationTarget }) => durationTarget > 0)
   const counted = segments.filter(({ repsTarget }) => repsTarget > 0)
-  if (counted.length === 0) return `${time}; no segment has a target for repetitions.`
-  return `${time}, and ${numberText(sum('repsMeasured', counted))} of ${countText(sum('repsTarget', counted), 'repetition')} in segments with a target for them.`
+  const ofSome = timed.length < segments.length ? ' in segments with a target for it' : ''
+  const time = `${durationText(sum('durationMeasured', timed))} of a target of ${durationText(sum('durationTarget', timed))}${ofSome}`
+  const reps = `${numberText(sum('repsMeasured', counted))} of ${countText(sum('repsTarget', counted), 'repetition')} in segments with a target for them.`
+  if (timed.length === 0) {
+    return counted.length === 0 ? 'No segment has a target.' : `No segment has a target for time; ${reps}`
+  }
+  return counted.length === 0 ? `${time}; no segment has a target for repetitions.` : `${time}, and ${reps}`
 }
 
 /** Every field of a result; those that no segment of the session has are left out. */
@@ -185,7 +196,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Trainer
       numeric(label('percentGrade'), row => `${row.percentGrade}\u00a0%`),
       numeric(label('points'), row => numberText(row.points)),
       numeric(label('durationMeasured'), row => durationText(row.durationMeasured)),
-      numeric(label('durationTarget'), row => durationText(row.durationTarget)),
+      numeric(label('durationTarget'), targetTime),
       numeric(label('repsMeasured'), row => numberText(row.repsMeasured)),
       numeric(label('repsTarget'), targetRepetitions),
       numeric(label('distanceTravelled'), row =>

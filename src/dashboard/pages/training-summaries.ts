@@ -7,7 +7,7 @@ import { countText, NONE, numberText, unbroken } from '../text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
-export const NO_SESSIONS = 'No sessions in this period'
+export const NO_GRADES = 'No grades in this period'
 
 const LIST = new Intl.ListFormat('en')
 
@@ -36,7 +36,7 @@ export function weekSummary(
 export function gradeSummary(sessions: readonly SessionStats[], averages: readonly (number | null)[]): string {
   const grades = sessions.flatMap(({ grade }) => (grade === null ? [] : [grade]))
   const [only] = grades
-  if (only === undefined) return `${NO_SESSIONS}.`
+  if (only === undefined) return `${NO_GRADES}.`
   if (grades.length === 1) return `One session, with a grade of ${only}\u00a0%.`
   const known = averages.filter(average => average !== null)
   const first = Math.round(known[Math.min(6, known.length - 1)] ?? 0)
@@ -49,7 +49,7 @@ export function gradeSummary(sessions: readonly SessionStats[], averages: readon
 
 export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {
   const grades = kinds.flatMap(({ grade }) => grade ?? [])
-  if (grades.length === 0) return `${NO_SESSIONS}.`
+  if (grades.length === 0) return `${NO_GRADES}.`
   const [highest, lowest] = [Math.max(...grades), Math.min(...grades)]
   const withGrade = (wanted: number) => {
     const found = kinds.filter(({ grade }) => grade === wanted)

@@ -1,5 +1,6 @@
 import { sum } from '../../contract/numbers.ts'
 import { wallClock } from '../../stats/periods.ts'
+import { countedUntil } from '../../stats/status.ts'
 import { type SessionStats, type Totals, totalsByPeriod } from '../../stats/training.ts'
 import { chart, type Column } from '../charts.ts'
 import type { Chart, Viewer } from '../page.ts'
@@ -18,6 +19,8 @@ interface Week extends Totals {
   readonly start: number
   readonly end: number
   readonly isCurrent: boolean
+  /** Whether the records are known up to a time in it, or later. */
+  readonly isKnown: boolean
 }
 
 /** Sums by week or month over the time that is shown. */
@@ -25,13 +28,15 @@ export function weeksOf(shown: ShownSessions, viewer: Viewer): Week[] {
   const { sessions, from, to, now, compared } = shown
   const unit = chartUnit(shown)
   const periods = chartPeriods(unit, shown, viewer)
+  const knownUntil = countedUntil(viewer.asOf, now)
   const earlier = compared === undefined ? [] : totalsByPeriod(moved(compared), periods)
   return totalsByPeriod(sessions, periods).map((totals, index) => {
     const [begin = 0, end = 0] = periods.slice(index, index + 2)
     const isCurrent = begin <= now && now < end
     // The range may begin or end within a period.
     const [start, until] = [Math.max(begin, from), isCurrent ? end : Math.min(end, to)]
-    return { ...totals, unit, start, end: until, isCurrent, compared: earlier[index] }
+    const isKnown = begin <= knownUntil || totals.sessions > 0
+    return { ...totals, unit, start, end: until, isCurrent, isKnown, compared: earlier[index] }
   })
 }
 
@@ -60,7 +65,7 @@ interface WeekOptions {
 
 export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href, goal, compared }: WeekOptions): Chart {
   const average = averageOf(weeks, ({ reps }) => reps)
-  const current = weeks.find(({ isCurrent }) => isCurrent)
+  const current = weeks.find(({ isCurrent, isKnown }) => isCurrent && isKnown)
   const unit = unitOf(weeks)
   const weeklyGoal = unit === 'week' ? goal : undefined
   return chart<Week>({
@@ -106,7 +111,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
   const [, measure] = inUnits(0)
   const unit = unitOf(weeks)
   const average = averageOf(weeks, ({ distance }) => distance)
-  const current = weeks.find(({ isCurrent }) => isCurrent)
+  const current = weeks.find(({ isCurrent, isKnown }) => isCurrent && isKnown)
   const isKnown = weeks.some(({ sessions, distance }) => sessions > 0 && distance !== null)
   const isApproximate = weeks.some(({ approximate }) => approximate > 0)
   const textOf = (micrometres: number) => distanceText(viewer, micrometres)
@@ -230,7 +235,7 @@ function unitOf([first]: readonly Week[]): ChartUnit {
 
 /** The average of whole weeks or months whose value is known; the current one would lower it. */
 function averageOf(weeks: readonly Week[], value: (week: Week) => number | null): number | null {
-  const whole = weeks.filter(({ isCurrent }) => !isCurrent)
+  const whole = weeks.filter(({ isCurrent, isKnown }) => !isCurrent && isKnown)
   // Weeks before the first session do not count.
   const first = whole.findIndex(({ sessions }) => sessions > 0)
   if (first === -1) return null

@@ -4,7 +4,6 @@ import { chartCards } from '../charts.ts'
 import { csv } from '../csv.ts'
 import { keptTrainings } from '../../stats/kept-history.ts'
 import { newestTrainings, trainingRecords } from '../../stats/training-queries.ts'
-import { periodsBetween } from '../../stats/periods.ts'
 import { spreadsInParts } from '../../stats/grade-spread.ts'
 import {
   filtered,
@@ -22,9 +21,9 @@ import { type Chart, datedFile, download, type Page, view, type Viewer, type Vis
 import { emptyState, WAYS_IN } from '../components.ts'
 import { readPrograms } from '../program-names.ts'
 import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
-import { comparisons, type Span, spanOf } from './training-period.ts'
+import { comparisons, spanOf } from './training-period.ts'
 import { changeText, totalTiles } from './training-comparison.ts'
-import { chartPeriods, chartUnit } from './chart-unit.ts'
+import { chartPeriods, chartUnit, wholeTime } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
 import { gradeCharts, rateChart } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
@@ -61,7 +60,7 @@ async function showTraining(visit: Visit) {
       ? undefined
       : { sessions: before, offset: span.from - span.compared.from, title: comparisons[filters.compare].title }
   const shown: ShownSessions = {
-    ...endsOf(sessions, span, now, viewer.timeZone),
+    ...(span ?? wholeTime(sessions, now, viewer.timeZone)),
     sessions,
     now,
     compared,
@@ -99,13 +98,6 @@ const noTraining = emptyState(
 
 async function isWithout({ store, pageAccess }: Visit): Promise<boolean> {
   return (await newestTrainings(store, pageAccess.sessions('dtt'), 1)).length === 0
-}
-
-/** The time that the charts show: the range, or whole weeks from the first session on. */
-function endsOf(sessions: readonly SessionStats[], span: Span | undefined, now: number, timeZone: string) {
-  if (span !== undefined) return span
-  const first = sessions[0]?.at ?? now
-  return { from: periodsBetween('week', first, first, timeZone)[0] ?? first, to: now + 1 }
 }
 
 /** Computes what the charts show of a long history; it is kept for the functions that show it. */

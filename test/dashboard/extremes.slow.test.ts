@@ -1,0 +1,95 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { needsChromium, openPage } from '../support/chromium.ts'
+import { allowSignIn, startSession } from '../support/dashboard.ts'
+import { extremeRecords } from '../support/extremes.ts'
+import { drawCharts } from '../support/pages.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+const paths = [
+  '/',
+  '/training',
+  '/training?range=all',
+  '/training/1',
+  '/programs',
+  '/programs/1',
+  '/locks',
+  '/locks/51',
+  '/lock-templates',
+  '/lock-templates/41',
+  '/people',
+]
+
+describe('records that are seldom seen, in a browser', needsChromium, () => {
+  let service: TestService
+  before(async () => {
+    service = await startService(extremeRecords(Date.now()))
+    await allowSignIn(service, 'ann')
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  for (const width of [360, 768, 1440]) {
+    test(`charts stay in their cards, and no name makes a page wider: ${width} pixels`, async () => {
+      await using browser = await openPage({ viewport: { width, height: 900 } })
+      const { page } = browser
+      await startSession(page, service.url, 'ann')
+      for (const path of paths) {
+        await page.goto(service.url + path)
+        await drawCharts(page)
+        const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+        assert.equal(content, view, path)
+        const outside = await page.locator('.plot svg :is(path, rect, circle, line, text)').evaluateAll(marks =>
+          marks.flatMap(mark => {
+            const card = mark.closest('.card')?.getBoundingClientRect()
+            const { left, right, width } = mark.getBoundingClientRect()
+            if (card === undefined || width === 0 || (left >= card.left - 1 && right <= card.right + 1)) return []
+            return [`${mark.tagName} ${mark.textContent} ${left} ${right}`]
+          }),
+        )
+        assert.deepEqual(outside, [], path)
+      }
+      assert.deepEqual(browser.problems, [])
+    })
+  }
+
+  test('on a wide screen a name of one long word hides no column', async () => {
+    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    const { page } = browser
+    await startSession(page, service.url, 'ann')
+    for (const path of ['/', '/training', '/programs', '/locks', '/lock-templates']) {
+      await page.goto(service.url + path)
+      const hidden = await page
+        .locator('.scroll:has(> .records)')
+        .evaluateAll(tables => tables.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))
+      assert.ok(hidden.length > 0 && Math.max(...hidden) <= 1, `${path}: ${hidden.join()}`)
+    }
+  })
+
+  for (const width of [320, 1440]) {
+    test(`the timeline of a lock of ten years fits on a few screens, ${width} pixels wide`, async () => {
+      await using browser = await openPage({ viewport: { width, height: 900 } })
+      const { page } = browser
+      await startSession(page, service.url, 'ann')
+      await page.goto(`${service.url}/locks/51`)
+      await drawCharts(page)
+      const timeline = page.locator('#timeline .plot svg')
+      const height = (await timeline.boundingBox())?.height ?? 0
+      assert.ok(height > 0 && height < 1500, `${height}`)
+      const labels = timeline.locator('text')
+      const lines = (await labels.allTextContents()).filter(text => /^\d+ \w+ \d{4}$/.test(text))
+      assert.ok(lines.length > 30, `each line says its first day: ${lines.join()}`)
+      const overlapping = await labels.evaluateAll(texts => {
+        const boxes = texts.map(text => ({ text: text.textContent, box: text.getBoundingClientRect() }))
+        return boxes.flatMap(({ text, box }, index) =>
+          boxes
+            .slice(index + 1)
+            .filter(({ box: other }) => other.left < box.right && other.right > box.left)
+            .filter(({ box: other }) => other.top < box.bottom - 4 && other.bottom > box.top + 4)
+            .map(other => `${text} | ${other.text}`),
+        )
+      })
+      assert.deepEqual(overlapping, [])
+    })
+  }
+})

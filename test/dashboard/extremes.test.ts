@@ -1,0 +1,99 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { allowSignIn, cellTexts, visitor, type Visitor } from '../support/dashboard.ts'
+import { extremeRecords } from '../support/extremes.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const now = Math.floor(Date.now() / 1000) * 1000
+const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
+
+describe('records that are seldom seen', () => {
+  let service: TestService
+  let ann: Visitor
+  before(async () => {
+    service = await startService(extremeRecords(now), unlimited)
+    ann = await signedIn(service)
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  test('a lock session without an end or events has no known length, which is not 0', async () => {
+    const { text } = await ann.get('/locks/52')
+    assert.match(text, /<\/time>, end not known/)
+    assert.match(text, /<dt>From start to end<\/dt><dd>–/)
+    assert.match(text, /<dt>Planned length<\/dt><dd>–/)
+    assert.doesNotMatch(text, /\b0\ss\b/)
+    const lines = (await ann.get('/locks.csv')).text.split('\r\n')
+    assert.match(lines.find(line => line.startsWith('52,')) ?? '', /^52,Lock 52,Ended early,[^,]+,,,,,$/)
+    const links = (await ann.get('/')).text.match(/href="\/locks\/52"/g)
+    assert.equal(links?.length, 1, 'it started, and no more is known')
+  })
+
+  test('an active lock session that starts later has not been running, and is not over', async () => {
+    for (const path of ['/', '/locks']) assert.match((await ann.get(path)).text, /<dt>Running for<\/dt><dd>–/, path)
+    assert.match(
+      (await ann.get('/locks/53')).text,
+      /<span class="state on">Pending<\/span> <time [^>]*>[^<]*<\/time>\s*<\/p>/,
+    )
+  })
+
+  test('a target of 0 is no target, and is in no sum', async () => {
+    const { text } = await ann.get('/training/1')
+    assert.match(text, /1\smin 1\ss of a target of 1\smin in segments with a target for it, and 1,234,567 of 20 rep/)
+    const rows = [...text.matchAll(/<tr[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => cellTexts(row))
+    assert.equal(rows.find(([segment]) => segment === '2 unlisted')?.[5], '–')
+  })
+
+  test('the small chart of grades keeps grades below 0 and above 100 inside', async () => {
+    const [, spark = ''] = /<svg class="spark"[^>]*>([^]*?)<\/svg>/.exec((await ann.get('/')).text) ?? []
+    const heights = [...spark.matchAll(/cy="([^"]+)"/g)].map(([, y]) => Number(y))
+    assert.ok(heights.length > 1)
+    assert.ok(Math.min(...heights) >= 0 && Math.max(...heights) <= 56, heights.join())
+  })
+
+  test('charts of all sessions reach to the last one, also if it is in the future', async () => {
+    const last = ago(-400).slice(0, 10)
+    for (const path of ['/training?range=all', '/programs/1']) {
+      const { text } = await ann.get(path)
+      assert.equal(/ id="grades"[^>]* data-to="([^"T]+)/.exec(text)?.[1], last, path)
+    }
+  })
+
+  test('numbers of days from a thousand on are written like other numbers', async () => {
+    assert.match((await ann.get('/locks/51')).text, /of 3,650\sd planned/)
+  })
+})
+
+test('if all sessions are in the future, the overview says so in place of an empty table', async () => {
+  const history = [records.account(1, 'ann'), records.trainingSession(1, 1, { created_at: ago(-40) })]
+  await using service = await startService(history, unlimited)
+  const { text } = await (await signedIn(service)).get('/')
+  assert.match(text, /<h2>Recent activity<\/h2><\/div>\s*<p class="muted">All sessions start in the future\.<\/p>/)
+})
+
+test('weeks and months of which nothing is known yet are in no average, and are not 0', async () => {
+  const events = [records.lockSegment(1, 'start', ago(150), true), records.lockSegment(2, 'unlocked', ago(100), false)]
+  const history = [
+    { ...records.account(1, 'ann'), asOf: ago(75) },
+    ...[90, 83].map((days, index) => records.trainingSession(index + 1, 1, { created_at: ago(days) })),
+    records.lockSession(51, 1, { startDate: ago(150), endDate: ago(100), LockSegment: events }),
+  ]
+  await using service = await startService(history, unlimited)
+  const ann = await signedIn(service)
+  const summaryOf = async (path: string, chart: string) =>
+    new RegExp(`<section[^>]* id="${chart}"[^]*?<p class="summary">([^<]*)`).exec((await ann.get(path)).text)?.[1] ?? ''
+  assert.match(await summaryOf('/training?range=6m', 'repetitions'), /^(19|13) repetitions in an average week\.$/)
+  const months = await summaryOf('/locks', 'months')
+  const [, hours, count] = /^([\d,.]+)\sh in an average month of the last (\d)\.$/.exec(months) ?? []
+  assert.ok(Math.abs(Number(hours?.replace(',', '')) * Number(count) - 50 * 24) < 1, months)
+  assert.ok(Number(count) <= 4, months)
+})
+
+async function signedIn(service: TestService): Promise<Visitor> {
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  return ann
+}
