@@ -97,6 +97,7 @@ function failAll([first, ...others]: readonly Read[], error: Error) {
   for (const read of others) read.fail()
 }
 
-const MAX_BATCH = 16
+/** A pooler has to keep as many statements of each connection: see docs/operating.md. */
+export const MAX_BATCH = 16
 /** After this time the reads of a batch do not wait for one another any longer. */
 const RESEND_AFTER_MS = 50
