@@ -41,6 +41,7 @@ test('a clock that is set back a year changes no limit and no window; API keys e
   }
 
   assert.equal((await ann.signIn('ann')).status, 303)
+  const from = performance.now()
   const first = left((await ask(me, token)).rateLimit)
   await ask(me, eternal)
   clock.set(YEAR)
@@ -53,8 +54,12 @@ test('a clock that is set back a year changes no limit and no window; API keys e
   clock.set(-YEAR)
   const second = await ask(me, token)
   assert.equal(second.status, 200)
-  assert.ok(left(second.rateLimit) < first, 'the window goes on')
-  assert.equal((await ask(me, WRONG)).status, 429, 'and that of failures')
+  const wrong = await ask(me, WRONG)
+  // On a machine on which this took a minute, the next windows have begun.
+  if (performance.now() - from < 60_000) {
+    assert.ok(left(second.rateLimit) < first, 'the window goes on')
+    assert.equal(wrong.status, 429, 'and that of failures')
+  }
   await ask(me, eternal)
   await until(async () => (await lastUsed()) < Date.now() - 1000 * (YEAR - 3600))
   assert.match((await ann.post('/keys', key)).text, /name="confirm"/, 'the password is asked for again')

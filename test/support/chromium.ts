@@ -25,6 +25,9 @@ const ARGUMENTS = [
   '--enable-features=NetworkServiceInProcess',
 ]
 
+/** Long, so that no test fails on a slow machine. */
+const TIMEOUT_MS = 180_000
+
 /** A page with a browser context of its own, and a log of what happened on it. */
 export interface Watched extends AsyncDisposable {
   readonly page: Page
@@ -38,10 +41,10 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   browser ??= chromium.launch({
     executablePath: PATH,
     args: ARGUMENTS,
+    timeout: TIMEOUT_MS,
   })
   const context = await (await browser).newContext(options)
-  // Long, so that no test fails on a slow machine.
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(TIMEOUT_MS)
   const requests: string[] = []
   const problems: string[] = []
   context.on('request', request => requests.push(request.url()))

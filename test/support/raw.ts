@@ -33,7 +33,7 @@ export interface Connection extends Disposable {
 }
 
 /** Long, so that nothing fails because the machine is slow. */
-const ANSWER_TIMEOUT_MS = 60_000
+const ANSWER_TIMEOUT_MS = 180_000
 
 export function open(port: number, host = '127.0.0.1'): Connection {
   let received = Buffer.alloc(0)

@@ -1,6 +1,7 @@
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Running, start } from './command.ts'
+import { onBusyMachine } from './service.ts'
 
 /** A service in processes of its own, as an operator runs it. */
 export interface Serving extends Running {
@@ -13,10 +14,10 @@ export async function serve(
 ): Promise<Serving> {
   const running = start(['serve', '--port', '0', '--database', database, ...args], {
     env: {
+      ...onBusyMachine,
       LOCKSTEP_RATE_LIMIT: '0',
       LOCKSTEP_FAILURE_LIMIT: '0',
       LOCKSTEP_CONCURRENCY_LIMIT: '0',
-      LOCKSTEP_OVERLOAD_LAG: '0',
       LOCKSTEP_ACCESS_LOG: 'off',
       ...settings,
     },

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Waits for something that must happen, however slow the machine is; fails if it does not happen within a long time. */
 export function until(holds: () => Promise<boolean>): Promise<void> {
-  return within(60_000, holds)
+  return within(180_000, holds)
 }
 
 /** Waits for something that is promised within a time: a check that starts after that time must succeed. */
