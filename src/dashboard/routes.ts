@@ -34,7 +34,7 @@ import { page as renderPage } from './layout.ts'
 import type { DashboardOptions } from './options.ts'
 import { checkSameOrigin, siteOriginOf } from './origin.ts'
 import { type Page, type PageResult, type Section, sections, type View, type Viewer, type Visit } from './page.ts'
-import { accessEnded, isOwnSection } from './subject-notes.ts'
+import { accessEnded, isOwnSection, notShared } from './subject-notes.ts'
 import { deleteAccountPages } from './pages/delete-account.ts'
 import { bestPages } from './pages/bests.ts'
 import { displayPages } from './pages/display.ts'
@@ -174,7 +174,7 @@ async function viewerOrNone(options: DashboardOptions, request: FastifyRequest):
 async function runPage(options: DashboardOptions, request: FastifyRequest, page: Page, source: PageSource) {
   const visit = await visitOf(options, request, source)
   if (visit === undefined) return undefined
-  const instead = endedView(visit, page) ?? (await askAgain(visit, page))
+  const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await askAgain(visit, page))
   return { visit, result: instead ?? (await page.handler(visit)) }
 }
 
@@ -186,6 +186,13 @@ function endedView({ viewer, path }: Visit, { method, isDownload = false }: Page
   const ended = accessEnded(viewer, section, sections[section].title)
   // With this status, browsers do not save the page under the name of the file.
   return isDownload ? { ...ended, status: 403 } : ended
+}
+
+/** The page in place of a list of records that somebody else does not share. */
+function notSharedView({ viewer }: Visit, { method, path }: Page): View | undefined {
+  const section = sectionOf(path)
+  if (method === 'POST' || section === undefined || path !== sections[section].path) return undefined
+  return notShared(viewer, section)
 }
 
 /** The section of a page, and of a file that it offers. */

@@ -1,6 +1,10 @@
+import { type Area, areas as allAreas } from '../contract/areas.ts'
+import { emptyState } from './components.ts'
 import { html, type Html, nothing } from './html.ts'
+import { areaLabels } from './labels.ts'
 import { personName } from './names.ts'
-import { type Person, type Section, type View, view, type Viewer } from './page.ts'
+import { type Person, type Section, sections, type View, view, type Viewer } from './page.ts'
+import { dateText, unbroken } from './text.ts'
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
@@ -21,11 +25,51 @@ export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: str
   if (owner === undefined) return nothing
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>Showing ${personName(viewer, owner)}’s records<span class="between"> ·</span></p>
+      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}<span class="between"> ·</span></p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
 }
+
+/** What of the records of somebody else the viewer may read; nothing if it is all. Days are those of UTC. */
+function extentOf({ shared }: Viewer, { id }: Person): string {
+  const access = shared.find(({ ownerId }) => ownerId === id)
+  if (access === undefined) return ''
+  const { areas, recordsFrom } = access
+  const limits = [
+    ...(areas.length < allAreas.length ? [namesOf(areas)] : []),
+    ...(recordsFrom === null ? [] : [`from ${unbroken(dateText({ timeZone: 'UTC' }, recordsFrom))} on`]),
+  ]
+  return limits.length === 0 ? '' : `: ${limits.join(', ')}`
+}
+
+function namesOf(areas: readonly Area[]): string {
+  return areas.map(area => areaLabels[area]).join(' and ')
+}
+
+/** The areas that the viewer may read of the account whose records the pages show. */
+export function sharedAreas({ session, subject, shared }: Viewer): readonly Area[] {
+  if (subject.id === session.accountId) return allAreas
+  return shared.find(({ ownerId }) => ownerId === subject.id)?.areas ?? []
+}
+
+/** The page of a section whose area somebody else does not share; undefined if the viewer may read it. */
+export function notShared(viewer: Viewer, section: Section): View | undefined {
+  const area = AREA_OF_SECTION.get(section)
+  const readable = sharedAreas(viewer)
+  if (area === undefined || readable.includes(area)) return undefined
+  const text = `What ${personName(viewer, viewer.subject)} shares with you is ${namesOf(readable)}.`
+  return view({ section, title: sections[section].title, body: emptyState(NOT_SHARED, text) })
+}
+
+export const NOT_SHARED = 'Not shared with you'
+
+const AREA_OF_SECTION: ReadonlyMap<Section, Area> = new Map([
+  ['training', 'dtt'],
+  ['programs', 'dtt'],
+  ['locks', 'lkbx'],
+  ['lockTemplates', 'lkbx'],
+])
 
 /** The page in place of records that may not be read any more. */
 export function accessEnded(viewer: Viewer, section: Section, title: string): View {

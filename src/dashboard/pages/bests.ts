@@ -37,7 +37,10 @@ async function showBests(visit: Visit) {
     section: 'training',
     title: 'Bests',
     back: { path: '/training', title: 'Training' },
-    lead: 'Over all known records.',
+    lead:
+      viewer.subject.id === viewer.session.accountId
+        ? 'Over all known records.'
+        : 'Over all records that are shared with you.',
     body:
       rows.length === 0 && bests.grades.length === 0
         ? emptyState(

@@ -21,6 +21,7 @@ import {
   timeAgo,
   unbroken,
 } from '../text.ts'
+import { NOT_SHARED } from '../subject-notes.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
 import { knownEnd, practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
@@ -128,6 +129,11 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
       <p class="small"><a href="/locks/${last.id}">Last lock session</a></p>
     `,
   )
+}
+
+/** In place of tiles of an area that somebody else does not share. */
+export function tileNotShared(title: string): Html {
+  return tile(title, html`<p class="muted">${NOT_SHARED}.</p>`)
 }
 
 function tile(title: string, body: Html): Html {

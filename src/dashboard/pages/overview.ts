@@ -10,12 +10,13 @@ import { allTrainings } from '../../stats/training-rows.ts'
 import { passRate, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../calendar.ts'
 import { card, emptyState, recordLink, resultMark, table, WAYS_IN } from '../components.ts'
-import { html, type Html, type Part } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../program-names.ts'
 import { countText, durationText, numberText } from '../text.ts'
 import { bestsCard } from './bests.ts'
-import { fourWeeks, lastSession, lockCard, thisWeek } from './overview-tiles.ts'
+import { sharedAreas } from '../subject-notes.ts'
+import { fourWeeks, lastSession, lockCard, thisWeek, tileNotShared } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
 import { knownEnd, lockText } from './lock-states.ts'
 
@@ -42,7 +43,8 @@ async function showOverview(visit: Visit) {
     readPrograms(visit),
   ])
   if (newest.length === 0 && newLocks.length === 0)
-    return view({ section: 'overview', title: 'Overview', body: nothingYet })
+    return view({ section: 'overview', title: 'Overview', body: isOwn(viewer) ? nothingYet : nothingShared })
+  const readable = sharedAreas(viewer)
   const bests = await trainingBests(all, timeZone, now)
   // From the same Monday as the page of training, which is linked.
   const [fourWeeksAgo = 0] = lastPeriods('week', 5, now, timeZone)
@@ -52,10 +54,16 @@ async function showOverview(visit: Visit) {
     title: 'Overview',
     body: html`
       <div class="tiles" data-live="tiles">
-        ${lastSession(visit, newest, programs)}
-        ${thisWeek(viewer, sessions, now)}
-        ${fourWeeks(viewer, lately, fourWeeksAgo)}
-        ${lockCard(visit, current, newLocks)}
+        ${
+          readable.includes('dtt')
+            ? html`
+                ${lastSession(visit, newest, programs)}
+                ${thisWeek(viewer, sessions, now)}
+                ${fourWeeks(viewer, lately, fourWeeksAgo)}
+              `
+            : tileNotShared('Training')
+        }
+        ${readable.includes('lkbx') ? lockCard(visit, current, newLocks) : tileNotShared('Lock')}
       </div>
       ${activity(viewer, sessions, withoutPractice(locks), { now, until })}
       ${bestsCard(bests)}
@@ -64,10 +72,16 @@ async function showOverview(visit: Visit) {
   })
 }
 
+const nothingShared = emptyState('Nothing here yet', 'There are no records here that you may read.')
+
 const nothingYet = emptyState(
   'Nothing here yet',
   html`This page will show your last training session, how this week compares with the ones before, and the state of your lock. ${WAYS_IN} Once there are records, <a href="/keys">an API key</a> lets your own programs read them.`,
 )
+
+function isOwn({ subject, session }: Viewer): boolean {
+  return subject.id === session.accountId
+}
 
 function activity(
   viewer: Viewer,
@@ -78,17 +92,28 @@ function activity(
   const locked = lockedTimes(locks, until)
   const weeks = calendarWeeks({ items: sessions, locked }, now, viewer.timeZone, WEEKS)
   const days = weeks.flat()
+  const readable = sharedAreas(viewer)
   const trained = days.filter(({ items }) => items.length > 0).length
   const under = days.filter(({ locked }) => locked > 0).length
+  const counts = [
+    ...(readable.includes('dtt') ? [`${countText(trained, 'day')} with training`] : []),
+    ...(readable.includes('lkbx') ? [`${countText(under, 'day')} ${lockText('under lock', viewer)}`] : []),
+  ]
   return card(
     'Activity',
     html`
-      <p class="summary">In ${WEEKS} weeks there were ${countText(trained, 'day')} with training and ${countText(under, 'day')} ${lockText('under lock', viewer)}.</p>
+      <p class="summary">In ${WEEKS} weeks there were ${counts.join(' and ')}.</p>
       ${calendarTable('Activity by day', weeks, day => lookOf(viewer, day, locks))}
       <ul class="legend">
-        <li><i class="day one"></i>One session</li>
-        <li><i class="day more"></i>Two or more</li>
-        <li><i class="day none under"></i>${lockText('Under lock', viewer)}</li>
+        ${
+          readable.includes('dtt')
+            ? html`
+                <li><i class="day one"></i>One session</li>
+                <li><i class="day more"></i>Two or more</li>
+              `
+            : nothing
+        }
+        ${readable.includes('lkbx') ? html`<li><i class="day none under"></i>${lockText('Under lock', viewer)}</li>` : nothing}
       </ul>
     `,
   )
@@ -103,7 +128,9 @@ function lookOf(
   const { passed, total } = passRate(items)
   const text = [
     longDay(date),
-    first === undefined ? 'no session' : `${countText(total, 'session')}, ${passed} passed`,
+    ...(first === undefined && !sharedAreas(viewer).includes('dtt')
+      ? []
+      : [first === undefined ? 'no session' : `${countText(total, 'session')}, ${passed} passed`]),
     ...(locked > 0 ? [lockText(`${durationText(locked / 1000)} under lock`, viewer)] : []),
   ].join(': ')
   const look = `${total === 0 ? 'none' : total === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`

@@ -1,0 +1,80 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { giveAccess } from '../../src/accounts/shared-access.ts'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { allowSignIn, visitor, type Visitor } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const now = Date.now()
+const start = formatTimestamp(now - 2 * DAY_MS)
+const recordsFrom = Math.floor(now / DAY_MS - 9) * DAY_MS
+
+describe('somebody who may read a part of the records of another account', () => {
+  let service: TestService
+  let ben: Visitor
+  before(async () => {
+    service = await startService(
+      [
+        { ...records.account(1, 'ann'), asOf: formatTimestamp(now) },
+        records.account(2, 'ben'),
+        records.trainingTemplate(1, 1),
+        records.trainingSession(11, 1, { created_at: start }),
+        records.lockTemplate(41, 1),
+        records.lockSession(51, 1, {
+          lockState: 'locked',
+          startDate: start,
+          isActive: true,
+          LockSegment: [records.lockSegment(1, 'start', start, true)],
+        }),
+      ],
+      unlimited,
+    )
+    await allowSignIn(service, 'ben')
+    ben = visitor(service.url)
+    await ben.signIn('ben')
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  const share = async (areas: readonly ('lkbx' | 'dtt')[], from: number | null = null) => {
+    await giveAccess(service.store, { ownerId: 1, partnerId: 2 }, { areas, recordsFrom: from, until: null }, now)
+    await ben.post('/subject', { subject: '1', back: '/' })
+  }
+  const wordsOf = async (path: string) =>
+    (await ben.get(path)).text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+
+  test('pages of an area that is not shared say so, and not that there are no records', async () => {
+    for (const [area, hidden, shared] of [
+      ['dtt', ['/locks', '/lock-templates'], 'Training'],
+      ['lkbx', ['/training', '/programs'], 'Locks'],
+    ] as const) {
+      await share([area])
+      for (const path of hidden) {
+        const words = await wordsOf(path)
+        assert.match(words, new RegExp(`Not shared with you What ann shares with you is ${shared}\\.`), path)
+        assert.doesNotMatch(words, / yet\b|Records come in/, path)
+      }
+    }
+  })
+
+  test('the overview counts nothing of an area that is not shared', async () => {
+    await share(['dtt'])
+    const training = await wordsOf('/')
+    assert.match(training, /In 26 weeks there were 1 day with training\. /)
+    assert.match(training, / Lock Not shared with you\. /)
+    await share(['lkbx'])
+    const locks = await wordsOf('/')
+    assert.match(locks, /In 26 weeks there were 3 days under lock\. /)
+    assert.match(locks, / Training Not shared with you\. /)
+    for (const words of [training, locks]) assert.doesNotMatch(words, /No (training|lock) session yet|\b0 days/)
+  })
+
+  test('the banner says which areas are shared, and from which day on; without limits only whose records they are', async () => {
+    const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+    await share(['dtt'], recordsFrom)
+    assert.ok((await wordsOf('/')).includes(`Showing ann’s records: Training, from ${day.format(recordsFrom)} on ·`))
+    await share(['lkbx', 'dtt'])
+    assert.match(await wordsOf('/'), /Showing ann’s records ·/)
+  })
+})
