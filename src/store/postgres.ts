@@ -5,6 +5,7 @@ import { allowDistributedPlans, type KnownDistribution } from './distributed.ts'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'
 import { APPLICATION_NAME, guarded, makePool, type PoolOptions } from './postgres-pool.ts'
+import { keepConnected } from './postgres-presence.ts'
 import { parseAddress } from './postgres-address.ts'
 import { makeReader, type Reader } from './postgres-reader.ts'
 import { locatePrimary, type PrimaryLocator } from './primary-locator.ts'
@@ -31,8 +32,8 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const { servers, isLocated } = parseAddress(address)
   const locator = isLocated ? await locatePrimary(servers, url => makePool(url, MONITORING)) : undefined
   const url = locator ?? address
-  // One connection stays open, so that `requireAlone` of another process sees that this one uses the database.
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
+  keepConnected(pool)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const { read: readPrimary, close: closeReading } = openReader(db, url, limits)
   const replicas = openReplicas(db, { primary: url, locator, readUrls, limits })

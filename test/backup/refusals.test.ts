@@ -10,8 +10,13 @@ import { seal } from '../../src/backup/manifest.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { flip } from '../support/flips.ts'
-import { serve } from '../support/serving.ts'
 import { everything, fillEveryTable } from '../support/every-table.ts'
+import { testOn } from '../support/databases.ts'
+import { connect } from '../support/postgres.ts'
+import { world } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { serve } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
 
 // What a restore refuses, before it touches anything.
 
@@ -182,18 +187,40 @@ test('a database that a service has open is neither restored into nor moved', as
   await store.close()
   const url = folder.databaseUrl
   await using _serving = await serve(url)
-  for (const args of [
-    ['restore', made.plain, '--force', '--database', url],
-    ['move', '--database', url, '--to', 'sqlite:moved.db'],
-    ['move', '--database', made.folder.databaseUrl, '--to', url],
-  ]) {
-    const { code, stderr } = await folder.run(args)
-    assert.equal(code, 3, stderr)
-    assert.match(stderr, /another process has the database.* open: stop it first/)
-  }
+  await assertInUse(url)
   await using again = await folder.store()
   assert.deepEqual(await everything(again), before)
 })
+
+// PostgreSQL shows who uses a database only by connections, and a service closes those that it has not used for a while.
+testOn('postgres', 'a database that an idle service has open is neither restored into nor moved', async t => {
+  // Nothing is written from time to time.
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  await using service = await startService(world)
+  await using client = await connect(service.databaseUrl)
+  const reads = Array.from({ length: 5 }, () => service.store.db.selectFrom('account').select('id').execute())
+  await Promise.all([...reads, service.fetch('/readyz')])
+  assert.ok((await connectionsOf(client)).length > 1)
+  t.mock.timers.tick(IDLE_TIMEOUT_MS)
+  t.mock.timers.reset()
+  await until(async () => (await connectionsOf(client)).length <= 1)
+  await assertInUse(service.databaseUrl)
+})
+
+testOn(
+  'postgres',
+  'a service that lost its connections while it was idle opens one again, and is still seen',
+  async t => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    await using service = await startService(world)
+    await using client = await connect(service.databaseUrl)
+    const before = await connectionsOf(client)
+    assert.ok(before.length > 0)
+    await client.query(`select pg_terminate_backend(pid, 60000) ${OF_SERVICE}`)
+    await until(async () => (await connectionsOf(client)).some(pid => !before.includes(pid)))
+    await assertInUse(service.databaseUrl)
+  },
+)
 
 test('the age tool opens a backup, and a backup that it encrypted can be restored', async () => {
   await using folder = await makeFolder()
@@ -207,6 +234,27 @@ test('the age tool opens a backup, and a backup that it encrypted can be restore
   assert.equal(code, 0, stderr)
   assert.equal((await folder.run(['export'])).stdout, (await made.folder.run(['export'])).stdout)
 })
+
+/** Commands that need a database for themselves refuse this one. */
+async function assertInUse(url: string) {
+  await using folder = await makeFolder()
+  for (const args of [
+    ['restore', made.plain, '--force', '--database', url],
+    ['move', '--database', url, '--to', 'sqlite:moved.db'],
+    ['move', '--database', made.folder.databaseUrl, '--to', url],
+  ]) {
+    const { code, stderr } = await folder.run(args)
+    assert.equal(code, 3, `${args[0]}: ${stderr}`)
+    assert.match(stderr, /another process has the database.* open: stop it first/)
+  }
+}
+
+const IDLE_TIMEOUT_MS = 30_000
+const OF_SERVICE = "from pg_stat_activity where datname = current_database() and application_name = 'lockstep'"
+
+async function connectionsOf(client: Awaited<ReturnType<typeof connect>>): Promise<number[]> {
+  return (await client.query<{ pid: number }>(`select pid ${OF_SERVICE}`)).rows.map(({ pid }) => pid)
+}
 
 function change(path: string, statement: string) {
   using database = new DatabaseSync(path)

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { importArchive } from '../../src/archive/import.ts'
 import { RESPONSE_TIMEOUT_MS } from '../../src/contract/responses.ts'
 import { allowSignIn, visitor, type Visitor } from '../support/dashboard.ts'
 import { heavyYears } from '../support/heavy-year.ts'
 import { account } from '../support/records.ts'
-import { startService, type TestService, unlimited } from '../support/service.ts'
+import { archiveOf, startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
 describe('downloads of a long history', () => {
@@ -36,6 +37,39 @@ describe('downloads of a long history', () => {
     let last = ''
     for await (const part of response.setEncoding('utf8')) last = (last + String(part)).slice(-200)
     assert.match(last, /\n\{"kind":"end","data":\{"lines":22017\}\}\n$/)
+  })
+
+  test('a download that fails is cut off, without the line that ends an archive', async () => {
+    const { store } = service
+    const snapshot = store.snapshot.bind(store)
+    let queries = 0
+    store.snapshot = work =>
+      snapshot(db =>
+        work(
+          db.withPlugin({
+            transformQuery: ({ node }) => node,
+            transformResult: async ({ result }) => {
+              queries += 1
+              if (queries > 20) throw new Error('the disk cannot be read')
+              return result
+            },
+          }),
+        ),
+      )
+    const [response] = (await once(download('/settings/export'), 'response')) as [IncomingMessage]
+    store.snapshot = snapshot
+    let text = ''
+    await assert.rejects(
+      async () => {
+        for await (const part of response.setEncoding('utf8')) text += String(part)
+      },
+      { code: 'ECONNRESET' },
+    )
+    assert.match(text, /^\{"kind":"account"/)
+    assert.doesNotMatch(text, /"kind":"end"/)
+    const { hasEnd } = await importArchive(store, archiveOf(text.split('\n').slice(0, -1)))
+    assert.equal(hasEnd, false)
+    assert.equal((await ann.get('/settings')).status, 200)
   })
 
   test('a download ends when the client disconnects', async () => {

@@ -1,14 +1,17 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createToken } from '../../src/accounts/tokens.ts'
 import { makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
+import { ask, serve } from '../support/serving.ts'
 import { makeSyncGate } from '../support/sync-gate.ts'
 
 const PASSWORD = 'correct horse battery'
 
+/** What a service is asked for while the disk does not respond. */
 const PATHS = [
   '/api/v1/dtt/sessions/2',
   '/api/v1/status',
@@ -76,4 +79,33 @@ test('reads are answered while a write waits for the disk, which is not acknowle
   assert.equal(acknowledged, false)
   gate.open()
   assert.equal((await signedIn).status, 303)
+})
+
+test('reads are answered while an import waits for the disk, at each of its syncs', async t => {
+  await using folder = await makeFolder()
+  const gate = makeSyncGate(folder.path)
+  if (gate === undefined) return t.skip('gcc is not installed')
+  const archive = (lines: readonly object[]) => lines.map(line => JSON.stringify(line)).join('\n')
+  const more = Array.from({ length: 3000 }, (_, index) => trainingSession(index + 3, 1))
+  writeFileSync(folder.file('more.ndjson'), archive(more))
+  const first = archive([account(1, 'ann'), trainingSession(2, 1)])
+  assert.equal((await folder.run(['import', '-'], { input: first })).code, 0)
+  const created = await folder.run(['token', 'create', '--account', 'ann', '--name', 'reader'])
+  await using serving = await serve(folder.databaseUrl)
+
+  gate.close()
+  await using importing = folder.start(['import', 'more.ndjson'], { env: gate.env })
+  let syncs = 0
+  while (await gate.reached(importing.ended)) {
+    for (const path of PATHS.filter(path => path.startsWith('/api'))) {
+      const { status } = await ask(serving.url + path, created.stdout.trim())
+      assert.equal(status, 200, path)
+    }
+    syncs += 1
+    gate.close()
+  }
+  const { code, stderr } = await importing.ended
+  assert.equal(code, 0, stderr)
+  assert.ok(syncs > 2, `${syncs}`)
+  t.diagnostic(`${syncs} syncs`)
 })

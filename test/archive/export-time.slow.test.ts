@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { archiveParts, exportArchive } from '../../src/archive/export.ts'
+import { importArchive } from '../../src/archive/import.ts'
+import { open } from '../../src/store/index.ts'
+import { newDatabase } from '../support/databases.ts'
+import { account, trainingSession } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+
+// The times of two exports in one run are compared, so the speed of the machine does not matter.
+
+const FEW = 10_000
+const MANY = 4 * FEW
+
+test('the time of an export grows with the records of the account, not faster: by the command and in Settings', async t => {
+  const database = await newDatabase()
+  const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
+  const lines = function* () {
+    yield* [account(1, 'ann'), account(2, 'ben')]
+    for (let id = 1; id <= FEW + MANY; id += 1) yield trainingSession(id, id <= FEW ? 1 : 2)
+  }
+  await importArchive(store, archiveOf([...lines()]))
+  const ways = {
+    command: (accountId: number) => exportArchive(store, async () => {}, accountId),
+    settings: async (accountId: number) => {
+      for await (const _ of archiveParts(store, accountId));
+    },
+  }
+  for (const [name, run] of Object.entries(ways)) {
+    let [few, many] = [Infinity, Infinity]
+    // In turns, because the machine may be busy for a while.
+    for (let round = 0; round < 5; round += 1) {
+      few = Math.min(few, await timeOf(() => run(1)))
+      many = Math.min(many, await timeOf(() => run(2)))
+    }
+    const ratio = many / few
+    t.diagnostic(`${name}: four times the records take ${ratio.toFixed(1)} times as long`)
+    assert.ok(ratio < 8, `${name}: ${ratio}`)
+  }
+  await store.close()
+  await database.remove()
+})
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
