@@ -131,7 +131,7 @@ test('a password is read from the first line of stdin, and stored as argon2id on
     .where('id', '=', 2)
     .executeTakeFirstOrThrow()
   const [, type, version, cost = '', salt = '', tag = ''] = stored?.split('$') ?? []
-  assert.deepEqual([type, version], ['argon2id', 'v=19'])
+  assert.deepEqual([type, version, cost], ['argon2id', 'v=19', 'm=19456,t=2,p=1'])
   const { m, t, p } = Object.fromEntries(cost.split(',').map(pair => pair.split('='))) as Record<string, string>
   const derived = argon2Sync('argon2id', {
     message: password.normalize('NFC'),
