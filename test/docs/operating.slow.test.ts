@@ -25,7 +25,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   curl: '',
 }
 
-test('the commands to install, back up, upgrade and uninstall work one after the other', async () => {
+test('the commands to install, back up, upgrade, go back and uninstall work one after the other', async () => {
   await using folder = await makeFolder()
   const run = await sandbox(folder)
   await run('Install')
@@ -33,6 +33,10 @@ test('the commands to install, back up, upgrade and uninstall work one after the
   assert.ok(existsSync(folder.file('machine/var/lib/lockstep/lockstep.db')), 'commands use the database of the service')
   await run('Backup')
   await run('Upgrade')
+  const database = folder.file('machine/var/lib/lockstep/lockstep.db')
+  leaveNewer(database)
+  await run('Go back')
+  assert.ok(existsSync(`${database}.newer`))
   const backups = readdirSync(folder.file('machine/var/backups/lockstep'))
   assert.ok(
     backups.some(name => /^before-\d{4}-\d\d-\d\d\.db$/.test(name)),
@@ -76,6 +80,18 @@ test('the line for cron makes and checks a backup in silence, and prints what we
   assert.equal(backups().length, 1)
 })
 
+test('settings on the page are lines that systemd and a shell read alike', () => {
+  const lines = page.match(/^LOCKSTEP_[A-Z_]+=.*$/gm) ?? []
+  assert.ok(lines.length > 3)
+  for (const line of lines) assert.match(line, /^LOCKSTEP_[A-Z_]+=([\w:/.@-]+|'[\w ]+')$/)
+})
+
+/** Leaves a database as a newer program would, with one more step of the schema. */
+function leaveNewer(path: string) {
+  using database = new DatabaseSync(path)
+  database.exec("insert into migration select max(version) + 1, 'later', 'x', 0 from migration")
+}
+
 /** A folder as the root of a machine. Returns a function that runs the shell blocks of a section in it, line by line. */
 async function sandbox(folder: Folder) {
   const machine = folder.file('machine')
@@ -99,7 +115,7 @@ async function sandbox(folder: Folder) {
   }
   const env = `PATH=${programs}:$PATH SOURCE=${source} CALLS=${folder.file('calls')} LOCKSTEP_PORT=${await freePort()}`
   return async (title: string) => {
-    const section = new RegExp(`^## ${title}\n(.*?)^## `, 'ms').exec(`${page}\n## `)?.[1] ?? ''
+    const section = new RegExp(`^##+ ${title}\n(.*?)^##+ `, 'ms').exec(`${page}\n## `)?.[1] ?? ''
     const blocks = [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block)
     assert.ok(blocks.length > 0, title)
     for (const line of blocks.join('').trim().split('\n')) {
