@@ -1,4 +1,4 @@
-import type { PostgresPool } from 'kysely'
+import type { PostgresCursor, PostgresPool, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
 import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
 import type { PrimaryLocator } from './primary-locator.ts'
@@ -111,7 +111,7 @@ export function guarded(pool: pg.Pool): PostgresPool {
     async connect() {
       const client = await connect(pool)
       let doubt: StoreUnavailableError | undefined
-      const query = async (text: string, values: readonly unknown[]) => {
+      const run = async (text: string, values: readonly unknown[]) => {
         // Later statements, such as a rollback, would only time out as well.
         if (doubt !== undefined) throw doubt
         try {
@@ -127,9 +127,14 @@ export function guarded(pool: pg.Pool): PostgresPool {
           throw doubt
         }
       }
+      function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>
+      function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>
+      function query(text: unknown, values: readonly unknown[] = []): unknown {
+        if (typeof text !== 'string') throw new TypeError('no cursor is configured')
+        return run(text, values)
+      }
       return {
-        // Kysely calls it with a cursor only if one was configured, so the signature for text is enough.
-        query: query as never,
+        query,
         release: discard => client.release(discard === true || doubt !== undefined),
       }
     },

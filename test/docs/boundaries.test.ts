@@ -211,6 +211,16 @@ test('only archives and accounts write records, and only one function writes the
   assert.deepEqual(writers.toSorted(), ['archive/canonical.ts', 'archive/record-writers.ts'])
 })
 
+test('nothing is cast to a type that fits everywhere', () => {
+  const casts = files
+
+    .filter(file => file.endsWith('.ts') && unitOf(file) !== 'vendor')
+    .flatMap(file =>
+      [...textOf(file).matchAll(/\bas (?:never|any)\b|^\s*<(?:never|any)>/gm)].map(([cast]) => `${file}: ${cast}`),
+    )
+  assert.deepEqual(casts, [])
+})
+
 test('these tests find every import', () => {
   const sample = `import type { A } from './a.ts'
 import b, { type C,

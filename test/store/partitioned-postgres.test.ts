@@ -23,7 +23,7 @@ testOnEmptyPostgres('tables partitioned by owner give the same responses and the
   const store = await open(url, { busyTimeoutMs: 4000 })
   await importArchive(store, archiveOf(records))
   const before = await everyAnswer(store)
-  await spread(store)
+  await partition(store)
   assert.deepEqual(await everyAnswer(store), before)
   await store.close()
 })
@@ -32,7 +32,7 @@ testOnEmptyPostgres(
   'with tables partitioned by owner, imports find the record of an identifier in any partition',
   async ({ url }) => {
     const store = await open(url, { busyTimeoutMs: 4000 })
-    await spread(store)
+    await partition(store)
     await importInEveryMode(store)
     await store.close()
   },
@@ -43,7 +43,7 @@ testOnEmptyPostgres(
   async ({ url }) => {
     const store = await open(url, { busyTimeoutMs: 4000 })
     await importArchive(store, archiveOf(records))
-    await spread(store)
+    await partition(store)
     const client = await connectAsReader(url)
     const { watched, asked } = watch(store)
     const token = await readersToken(store)
@@ -101,7 +101,7 @@ testOnEmptyPostgres(
 )
 
 /** Partitions each of the tables by owner, with all its indexes and keys. Fails if one of them cannot be partitioned. */
-async function spread(store: Store) {
+async function partition(store: Store) {
   for (const table of distributed) {
     const statements = [
       `alter table ${table} rename to ${table}_whole`,
