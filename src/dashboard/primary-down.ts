@@ -56,12 +56,16 @@ export class PrimaryDownError extends ApiError {
   }
 }
 
-/** The banner of pages that were read from a replica. */
+/** The banner of pages that were read from a replica; assets/live-updates.js shows and removes it in open pages. */
 export function primaryDownBanner(viewer: Viewer): Html {
+  return html`<div id="primary-down" role="status">${bannerOf(viewer)}</div>`
+}
+
+function bannerOf(viewer: Viewer): Html {
   const { replicaAsOf } = viewer
   if (replicaAsOf === undefined) return nothing
   return html`
-    <div class="banner" role="note">
+    <div class="banner">
       <p>The primary database cannot be reached. This page is from a replica, as of ${dateTime(viewer, replicaAsOf)}; nothing can be changed until it is back.</p>
     </div>
   `

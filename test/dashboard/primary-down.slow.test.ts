@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
+import { after, describe } from 'node:test'
 import { endGiven, listGiven } from '../../src/accounts/given-access.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { allReads } from '../../src/accounts/reads.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
+import { PASSWORD, type Seen, startSession, type Visitor, visitor } from '../support/dashboard.ts'
+import { needsChromium, openPage } from '../support/chromium.ts'
 import {
   type PostgresServer,
   runSql,
@@ -95,6 +96,37 @@ testOnPostgres('pages come from a replica while the primary is down, and forms s
   await service.ended
   const reads = await inStore(primary, store => Array.fromAsync(allReads(store, 1)))
   assert.ok(reads.some(({ reader, kind }) => reader === 'ben' && kind === 'list'))
+})
+
+describe('in a browser', needsChromium, () => {
+  testOnPostgres('a page that is open shows that the primary is down, and no longer when it is back', async () => {
+    const { primary, replica } = await everything()
+    const settings = { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '600' }
+    await using service = await serve(primary.url, { settings })
+    await using browser = await openPage()
+    const { page } = browser
+    await page.clock.install()
+    await until(async () => (await visitor(service.url).signIn('ann')).status === 303)
+    await startSession(page, service.url, 'ann')
+    await waitForReplica(primary, replica)
+    const first = page.waitForResponse(response => response.url().endsWith('/live'))
+    await page.goto(service.url)
+    await first
+    const notice = page.locator('#primary-down', { hasText: 'The primary database cannot be reached' })
+    assert.equal(await notice.count(), 0)
+
+    await using outage = await kill(primary)
+    await until(async () => {
+      await page.clock.fastForward(61_000)
+      return (await notice.count()) === 1
+    })
+    await outage.end()
+    await until(async () => {
+      await page.clock.fastForward(61_000)
+      return (await notice.count()) === 0
+    })
+    assert.deepEqual(browser.problems, [])
+  })
 })
 
 testOnPostgres('pages are read from a replica for the grace period and no longer', async () => {

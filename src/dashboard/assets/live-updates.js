@@ -27,7 +27,7 @@ export function enableUpdates() {
   })
 }
 
-/** Replaces the live parts of the page, except one that has the focus. */
+/** Replaces the live parts of the page, except one that has the focus, and the notice that the primary database is down. */
 async function replaceLiveParts() {
   const response = await fetch(location.href, { headers: { Accept: 'text/html' } })
   if (!response.ok || response.redirected) return
@@ -37,6 +37,8 @@ async function replaceLiveParts() {
     const next = page.querySelector(`[data-live="${CSS.escape(name)}"]`)
     if (next !== null && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(next))
   }
+  const notice = page.querySelector('#primary-down')?.childNodes ?? []
+  document.querySelector('#primary-down')?.replaceChildren(...notice)
   tick()
 }
 
