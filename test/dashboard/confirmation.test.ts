@@ -72,6 +72,39 @@ test('the export of everything needs a fresh sign-in, and leads back to its butt
   assert.equal((await it.ann.post('/confirm', { next: 'https://evil.example', confirm: PASSWORD })).to, '/')
 })
 
+test('ten minutes after the sign-in nothing that matters happens without another proof', async () => {
+  await using it = await signedIn()
+  await it.service.token('ann')
+  const { db } = it.service.store
+  const stored = async () => [
+    await db.selectFrom('token').select(['id', 'name', 'revoked_at']).execute(),
+    await db.selectFrom('partnership').selectAll().execute(),
+    await db.selectFrom('account').select(['id', 'password_hash']).execute(),
+    await db.selectFrom('passkey').select('id').execute(),
+  ]
+  const before = await stored()
+  await it.age(10)
+  for (const [path, fields] of [
+    ['/keys', { name: 'New', scope: 'dtt:read', expires: '30d' }],
+    ['/keys/1/regenerate', {}],
+    ['/people/give', { username: 'cas', area: 'dtt' }],
+    ['/settings/passkeys', { name: 'New' }],
+    ['/settings/passkeys/1/remove', {}],
+    ['/settings/password/remove', {}],
+    ['/settings/delete', { username: 'ann' }],
+  ] as const) {
+    const asked = await it.ann.post(path, fields)
+    assert.equal(asked.status, 403, path)
+    assert.match(asked.text, ASKED, path)
+  }
+  const password = { password: 'another long password', again: 'another long password' }
+  assert.equal((await it.ann.post('/settings/password/new', password)).to, '/settings/password/new')
+  for (const path of ['/settings/export', '/settings/password/new', '/settings/passkeys/new']) {
+    assert.match((await it.ann.get(path)).text, ASKED, path)
+  }
+  assert.deepEqual(await stored(), before)
+})
+
 test('a form that is sent after its session ended leads, after the sign-in, to the page of the form, without what was entered', async () => {
   await using it = await signedIn()
   await it.ann.post('/signout')

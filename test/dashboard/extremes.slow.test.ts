@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { allowSignIn, startSession } from '../support/dashboard.ts'
 import { extremeRecords } from '../support/extremes.ts'
-import { drawCharts } from '../support/pages.ts'
+import { assertAccessible, drawCharts } from '../support/pages.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const paths = [
@@ -52,6 +52,17 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
       assert.deepEqual(browser.problems, [])
     })
   }
+
+  test('axe finds nothing', async () => {
+    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    const { page } = browser
+    await startSession(page, service.url, 'ann')
+    for (const path of [...paths, '/locks/52', '/programs/3']) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      await assertAccessible(page, path)
+    }
+  })
 
   test('on a wide screen a name of one long word hides no column', async () => {
     await using browser = await openPage({ viewport: { width: 1440, height: 900 } })

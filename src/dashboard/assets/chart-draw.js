@@ -71,9 +71,9 @@ export function draw(plot, host, { title, ...options }) {
   drawing.setAttribute('aria-label', title)
   drawing.prepend(patterns())
   // Plot labels groups with the names of marks, which do not help screen readers. The whole chart has a label.
-  for (const group of drawing.querySelectorAll('g[aria-label]')) {
-    group.setAttribute('data-mark', group.getAttribute('aria-label') ?? '')
-    group.removeAttribute('aria-label')
+  for (const mark of drawing.querySelectorAll('[aria-label]')) {
+    mark.setAttribute('data-mark', mark.getAttribute('aria-label') ?? '')
+    mark.removeAttribute('aria-label')
   }
   const target = () => /** @type {{ href?: string } | null} The datum under the pointer. */ (drawing.value)?.href
   openOnClick(drawing, target)
