@@ -107,6 +107,33 @@ test('checking an unknown name, or one without a password, takes the same work a
   }
 })
 
+test('however many people sign in at once, at most two passwords are checked at a time', async t => {
+  await using service = await withAnn()
+  // The first check also makes a hash to compare with.
+  await visitor(service.url).signIn('ann', 'not the password')
+  const { argon2 } = crypto
+  let running = 0
+  let most = 0
+  const hashes = t.mock.method(crypto, 'argon2', (...[name, parameters, done]: Parameters<typeof argon2>) => {
+    running += 1
+    most = Math.max(most, running)
+    argon2(name, parameters, (error, hash) => {
+      running -= 1
+      done(error, hash)
+    })
+  })
+  syncBuiltinESMExports()
+  try {
+    const names = Array.from({ length: 8 }, (_, index) => `nobody-${index}`)
+    await Promise.all(names.map(name => visitor(service.url).signIn(name, 'not the password')))
+    assert.equal(hashes.mock.callCount(), names.length)
+    assert.equal(most, 2)
+  } finally {
+    hashes.mock.restore()
+    syncBuiltinESMExports()
+  }
+})
+
 test('after ten wrong passwords an account is locked for everybody, and the page says for how long', async () => {
   await using service = await withAnn({ LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8' })
   const from = (address: string) => ({ 'X-Forwarded-For': address })
