@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from '../../src/vendor/kysely.js'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
@@ -119,6 +120,34 @@ test('an import that is interrupted writes nothing, at whatever moment', async (
   await importArchive(store.store, largeArchive(2000))
   assert.notEqual(await store.export(), before)
 })
+
+test('the log of the database shrinks after an import that failed while something was reading', async t => {
+  const database = newSqlite()
+  const log = `${database.url.slice('sqlite:'.length)}-wal`
+  const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
+  await importArchive(store, largeArchive(0))
+  await sql`create trigger stop before insert on training_session when new.id = 15000
+    begin select raise(abort, 'stopped'); end`.execute(store.db)
+  const before = await store.snapshot(async db => {
+    const { id } = await db.selectFrom('account').select('id').executeTakeFirstOrThrow()
+    await assert.rejects(importArchive(store, largeArchive(15_000)), /stopped/)
+    return id
+  })
+  assert.equal(before, 1)
+  const longest = statSync(log).size
+  for (let write = 0; write < 2; write += 1) {
+    await createToken(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+  }
+  const { size } = statSync(log)
+  t.diagnostic(`${megabytes(longest)} MB, then ${megabytes(size)} MB`)
+  assert.ok(longest > MAX_LOG_BYTES)
+  assert.ok(size <= MAX_LOG_BYTES)
+  assert.equal((await store.db.selectFrom('training_session').select('id').execute()).length, 0)
+  await store.close()
+  await database.remove()
+})
+
+const MAX_LOG_BYTES = 16 * 1024 * 1024
 
 test('a source that fails writes nothing, and its failure is reported', async () => {
   await using store = await openStore(world)
