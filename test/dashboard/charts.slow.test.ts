@@ -67,7 +67,7 @@ describe('every chart in a browser', needsChromium, () => {
     assert.equal(await one.locator('[data-mark=line]').count(), 0)
     assert.match((await one.locator('.summary').textContent()) ?? '', /^One session, with a grade of 80/)
     await shows('/training?range=all', 'Grade over time', '100')
-    await shows('/training?program=7', 'Grade over time', 'No sessions in this period')
+    await shows('/training?program=7', 'Grade over time', 'No grades in this period')
     await shows('/training?program=7', 'Repetitions per week', 'No repetitions in this period')
     await shows('/training?program=7', 'Distance per week (m)', 'No distance is known in this period')
     await shows('/training?program=7', 'Pass rate by kind', 'No segments in this period')
