@@ -7,6 +7,9 @@ import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { etagOf } from '../../src/archive/kind.ts'
 import { sha256Of, writeDigest } from '../../src/backup/files.ts'
 import { seal } from '../../src/backup/manifest.ts'
+import { restoreBackup } from '../../src/backup/restore.ts'
+import { openVerified } from '../../src/backup/verify.ts'
+import { open } from '../../src/store/index.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { flip } from '../support/flips.ts'
@@ -226,6 +229,20 @@ testOn(
     await assertInUse(service.databaseUrl)
   },
 )
+
+testOn('postgres', 'a restore stores nothing if a service opens the database before it ends', async () => {
+  await using folder = await makeFolder()
+  const url = folder.databaseUrl
+  assert.equal((await folder.run(['migrate'])).code, 0)
+  const target = await open(url, { busyTimeoutMs: 60_000, exclusive: true, schema: 'any' })
+  const backup = await openVerified(made.plain, { workFolder: folder.path })
+  await using service = await startService([], {}, { databaseUrl: url })
+  const before = await everything(service.store)
+  await assert.rejects(restoreBackup(backup, target), /another process has the database open/)
+  assert.deepEqual(await everything(service.store), before)
+  await backup.close()
+  await target.close()
+})
 
 test('the age tool opens a backup, and a backup that it encrypted can be restored', async () => {
   await using folder = await makeFolder()
