@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, startSession } from '../support/dashboard.ts'
+import { sampleOfThisWeek, startSession } from '../support/dashboard.ts'
 import { drawCharts } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 
 describe('marks on screens', needsChromium, () => {
   let service: TestService
   before(async () => {
-    service = await sampleService()
+    service = await sampleOfThisWeek()
   })
   after(() => service[Symbol.asyncDispose]())
 

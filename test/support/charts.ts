@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './chromium.ts'
-import { drawnValues, sampleService, startSession, visitor } from './dashboard.ts'
+import { drawnValues, sampleOfThisWeek, sampleService, startSession, visitor } from './dashboard.ts'
 import { DRAWN } from './pages.ts'
 import type { TestService } from './service.ts'
 
@@ -42,7 +42,7 @@ export function testDrawn(which: 'every chart' | 'each type of chart') {
 /** Registers the test that the charts of a year and their tables show the same. */
 export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark'; width: number }) {
   test(`each chart has as many marks as rows in its table: ${colorScheme}, ${width} pixels wide`, async () => {
-    await using service = await sampleService()
+    await using service = await sampleOfThisWeek()
     await using browser = await openPage({ colorScheme, viewport: { width, height: 900 } })
     const { page } = browser
     await startSession(page, service.url)

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { formatTimestamp } from '../../src/contract/time.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { storePassword } from '../../src/accounts/passwords.ts'
 import { startService, type TestService } from './service.ts'
@@ -17,6 +18,25 @@ export async function sampleService(settings: Record<string, string> = {}): Prom
   await service.token('alex', { name: 'Home Assistant' })
   await service.token('alex', { name: 'Notebook', scopes: ['dtt:read'], expiresAt: Date.now() + 40 * 86_400_000 })
   return service
+}
+
+/** The sample with a session of the current moment, for tests of what is not over yet: on Mondays, the week has none before seven. */
+export async function sampleOfThisWeek(): Promise<TestService> {
+  const service = await sampleService()
+  const last = [...sampleArchive(Date.now())]
+    .map(line => JSON.parse(line) as { kind: string; data: TrainingLine })
+    .findLast(({ kind }) => kind === 'training-session')
+  if (last === undefined) throw new Error('the sample has no training session')
+  const { data } = last
+  const created_at = formatTimestamp(Math.floor(Date.now() / 1000) * 1000)
+  const TrainerSegment = data.TrainerSegment.map(segment => ({ ...segment, id: segment.id + 1_000_000 }))
+  await service.import([{ ...last, data: { ...data, id: data.id + 1_000_000, created_at, TrainerSegment } }])
+  return service
+}
+
+interface TrainingLine {
+  readonly id: number
+  readonly TrainerSegment: readonly { readonly id: number }[]
 }
 
 /** Gives an account its password. */
