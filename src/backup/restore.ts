@@ -1,6 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import type { Kysely } from 'kysely'
 import { recordSteps } from '../archive/schema-steps.ts'
+import { isDistributed } from '../store/distributed.ts'
 import { type Store, StoreError } from '../store/index.ts'
 import { migrateWithin } from '../store/migrations.ts'
 import type { Tables } from '../store/tables.ts'
@@ -33,6 +34,7 @@ export async function restoreBackup(
   const now = Date.now()
   return target.db.connection().execute(db =>
     target.locked(db, async () => {
+      if (engine === 'postgres') await requireWhole(db)
       await migrateWithin(db, engine, now, recordSteps)
       const tables = await readTables()
       if (options.force !== true) await requireEmpty(db, tables)
@@ -46,6 +48,14 @@ export async function restoreBackup(
       await target.requireAlone()
       return { rows: Object.values(rows).reduce((sum, count) => sum + count, 0), ...valid }
     }),
+  )
+}
+
+/** Refuses tables that are distributed: one transaction cannot empty and fill all of them. */
+async function requireWhole(db: Kysely<Tables>) {
+  if (!(await isDistributed(text => sql.raw(text).execute(db)))) return
+  throw new StoreError(
+    'the tables of the database are distributed: name one whose tables are not, and distribute them afterwards',
   )
 }
 

@@ -9,6 +9,7 @@ import { compile } from '../../src/store/query.ts'
 import { recordTables } from '../../src/store/tables.ts'
 import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { testOnCitus } from '../support/citus.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
 import { newPostgres } from '../support/databases.ts'
 import { copied, distributed, distribution, importInEveryMode } from '../support/distributed.ts'
 import { sharedServer } from '../support/postgres.ts'
@@ -102,6 +103,44 @@ testOnCitus(
 const SOME_VIEWS = ['lkbx/templates', 'lkbx/sessions', 'dtt/templates', 'dtt/sessions', 'dtt'].flatMap(list =>
   ['', '?ownerId=1', '?ownerId=2', '?limit=2', '/5', '/8'].map(rest => `/api/v1/${list}${rest}`),
 )
+
+/** The content of the database that was moved. */
+let moved = ''
+
+testOnCitus(
+  'with Citus, what is moved to a server before its tables are distributed is the same afterwards, also in a backup',
+  async ({ url }) => {
+    await using folder = await makeFolder()
+    assert.equal(await contentOf(folder, url), moved)
+    await run(folder, ['backup', 'copy.db', '--database', url])
+    await run(folder, ['restore', 'copy.db'])
+    assert.equal(await contentOf(folder, folder.databaseUrl), moved)
+    const refused = await folder.run(['restore', 'copy.db', '--force', '--database', url])
+    assert.equal(refused.code, 3)
+    assert.match(refused.stderr, /the tables of the database are distributed/)
+    assert.equal(await contentOf(folder, url), moved)
+  },
+  async url => {
+    await using folder = await makeFolder()
+    await using store = await folder.store()
+    await importArchive(store, archiveOf(records))
+    await readersToken(store)
+    moved = await contentOf(folder, folder.databaseUrl)
+    await store.close()
+    await run(folder, ['move', '--to', url])
+  },
+)
+
+async function run(folder: Folder, args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await folder.run(args)
+  assert.equal(code, 0, stderr)
+  return stdout
+}
+
+async function contentOf(folder: Folder, url: string): Promise<string> {
+  const archive = await run(folder, ['export', '--database', url])
+  return archive + (await run(folder, ['token', 'list', '--json', '--database', url]))
+}
 
 test('the docs distribute every table of records, and copy what these refer to', () => {
   assert.deepEqual(distributed.toSorted(), [...recordTables].toSorted())

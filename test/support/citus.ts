@@ -9,13 +9,13 @@ const coordinator = process.env['LOCKSTEP_TEST_CITUS']
 const why = 'LOCKSTEP_TEST_CITUS does not name a database on a coordinator of Citus'
 
 /** A test that needs Citus. In CI nothing may be skipped, and there is no Citus. */
-export function testOnCitus(title: string, work: (cluster: Cluster) => Promise<void>) {
+export function testOnCitus(title: string, work: Work, prepare: Prepare = migrate) {
   if (coordinator === undefined && process.env['CI'] === 'true') process.stdout.write(`not run: ${title}: ${why}\n`)
-  else test(title, { skip: coordinator === undefined && why }, () => using(coordinator ?? '', work))
+  else test(title, { skip: coordinator === undefined && why }, () => using(coordinator ?? '', work, prepare))
 }
 
-/** An empty database whose tables are distributed as the docs say. */
-export interface Cluster {
+/** A database, empty unless a test fills it, whose tables are distributed as the docs say. */
+interface Cluster {
   readonly url: string
   /** The same database on each worker. */
   readonly workers: readonly string[]
@@ -24,7 +24,16 @@ export interface Cluster {
   bringBack(url: string): Promise<void>
 }
 
-async function using(server: string, work: (cluster: Cluster) => Promise<void>) {
+type Work = (cluster: Cluster) => Promise<void>
+/** What happens before the tables are distributed. */
+type Prepare = (url: string) => Promise<void>
+
+async function migrate(url: string) {
+  const store = await open(url, { busyTimeoutMs: 4000 })
+  await store.close()
+}
+
+async function using(server: string, work: Work, prepare: Prepare) {
   const name = `test_${randomBytes(8).toString('hex')}`
   const nodes = await workersOf(server)
   const at = (url: string, database: string) => Object.assign(new URL(url), { pathname: `/${database}` }).href
@@ -40,8 +49,7 @@ async function using(server: string, work: (cluster: Cluster) => Promise<void>) 
       const node = new URL(worker)
       await runSql(url, `select citus_add_node('${node.hostname}', ${node.port})`)
     }
-    const store = await open(url, { busyTimeoutMs: 4000 })
-    await store.close()
+    await prepare(url)
     for (const statement of distribution) await runSql(url, statement)
     await work({
       url,
