@@ -26,11 +26,11 @@ export function readKeyForm({ form, viewer, now }: Visit): KeyForm {
     chosen: scopes.filter(scope => form.getAll('scope').includes(scope)),
     expires,
     date,
-    expiresAt: expiryOf(expires, date, viewer.timeZone, now),
+    expiresAt: chosenExpiry(expires, date, viewer.timeZone, now),
   }
 }
 
-function expiryOf(expires: string, date: string, timeZone: string, now: number): number | null | undefined {
+function chosenExpiry(expires: string, date: string, timeZone: string, now: number): number | null | undefined {
   if (expires === 'never') return null
   // The last day counts in full.
   if (expires === 'date') return dayFrom(date, timeZone)?.[1]
