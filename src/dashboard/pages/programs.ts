@@ -9,7 +9,7 @@ import { freeText, recordName } from '../names.ts'
 import { type Page, view, type Viewer, type Visit } from '../page.ts'
 import { paged, readPage, rowsOfPage, tableFoot } from '../paging.ts'
 import { programStrip } from '../program-strip.ts'
-import { countText, dateText, numberText, timeAgo, unbroken } from '../text.ts'
+import { countText, dateText, numberText, timeAgo } from '../text.ts'
 import { showProgram, stateMarks } from './program.ts'
 import { percentText } from './training-summaries.ts'
 
@@ -61,7 +61,7 @@ function programTable(
       },
       { title: 'Segments', cell: ({ Segment }) => programStrip(viewer, Segment) },
       { title: 'State', cell: stateMarks },
-      { title: label('createdDate'), cell: ({ createdDate }) => unbroken(dateText(viewer, Date.parse(createdDate))) },
+      { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
       {
         title: 'Sessions',
         numeric: true,
