@@ -29,7 +29,9 @@ class PlainBody implements OpenBody {
 
 interface Entry {
   readonly revisions: string
-  result: KeptResult
+  readonly result: KeptResult
+  /** Whether it was compressed, or would not become smaller. */
+  readonly isPacked: boolean
   /** The last version of the database at which it was known to be valid; undefined on an engine without versions. */
   version: number | undefined
   /** By the monotonic clock, in milliseconds. */
@@ -56,6 +58,8 @@ export class KeptResults {
   readonly #packer: BodyPacker | undefined
   readonly #entries = new Map<string, Entry>()
   #bytes = 0
+  /** By the monotonic clock, in milliseconds. No room is looked for before. */
+  #fullUntil = 0
 
   /** Without a packer, nothing is compressed. */
   constructor(maxBytes: number, packer?: BodyPacker) {
@@ -91,26 +95,33 @@ export class KeptResults {
     if (length > this.#maxBytes / MIN_RESULTS || !this.#makeRoom(length, now)) return
     const whole = data && bodyOf(data)
     if (this.#bytes + sizeOf(whole) > this.#maxBytes) return
-    this.#add(key, { revisions, result: { ...rest, data: whole }, version, usedAt: now })
+    this.#add(key, { revisions, result: { ...rest, data: whole }, version, usedAt: now, isPacked: false })
   }
 
   /** Evicts entries that are not in use, and compresses others, until there is room. Considers the first few; those in use go to the end. */
   #makeRoom(bytes: number, now: number): boolean {
+    const fits = () => this.#bytes + bytes <= this.#maxBytes
+    if (!fits() && now < this.#fullUntil) return false
     let looks = MAX_LOOKS
     for (const [key, entry] of this.#entries) {
-      if (this.#bytes + bytes <= this.#maxBytes) return true
-      if ((looks -= 1) < 0) return false
+      if (fits()) return true
+      if ((looks -= 1) < 0) break
       this.#drop(key)
       if (now - entry.usedAt <= IN_USE_MS) this.#add(key, this.#packed(entry))
     }
-    return this.#bytes + bytes <= this.#maxBytes
+    if (!fits()) this.#fullUntil = now + FULL_MS
+    return fits()
   }
 
+  /** The entry, compressed if that makes it smaller. */
   #packed(entry: Entry): Entry {
     const { data } = entry.result
-    const packed = data instanceof PlainBody ? this.#packer?.pack(data.bytes) : undefined
-    if (packed !== undefined) entry.result = { ...entry.result, data: packed }
-    return entry
+    if (entry.isPacked || data === undefined) return entry
+    return {
+      ...entry,
+      isPacked: true,
+      result: { ...entry.result, data: this.#packer?.pack(data.open().bytes) ?? data },
+    }
   }
 
   #add(key: string, entry: Entry) {
@@ -151,4 +162,6 @@ const OVERHEAD_BYTES = 1000
 /** At least as many results must fit: a larger one is not kept. */
 const MIN_RESULTS = 16
 const MAX_LOOKS = 4
+/** Looking through entries for each result that is not kept would cost as much as a tenth of a small read. */
+const FULL_MS = 10
 const IN_USE_MS = 5 * 60_000

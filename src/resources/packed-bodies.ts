@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync } from 'node:zlib'
-import type { WholeBody } from './results.ts'
+import type { OpenBody, WholeBody } from './results.ts'
 
 /** Writes what Zstandard compressed to a buffer of exactly its length. Throws if it has another length. */
 export type Expand = (compressed: Buffer, target: Buffer) => void
@@ -35,11 +35,16 @@ export class BodyPacker {
     return { length: body.length, size: compressed.length, open: () => this.#open(compressed, body.length) }
   }
 
-  #open(compressed: Buffer, length: number) {
-    const buffer = this.#take(2 ** Math.ceil(Math.log2(length)))
+  #open(compressed: Buffer, length: number): OpenBody {
+    let buffer: Buffer | undefined = this.#take(2 ** Math.ceil(Math.log2(length)))
     const bytes = buffer.subarray(0, length)
     this.#expand(compressed, bytes)
-    return { bytes, release: () => this.#giveBack(buffer) }
+    const release = () => {
+      // Given back twice, it would hold two bodies at the same time.
+      if (buffer !== undefined) this.#giveBack(buffer)
+      buffer = undefined
+    }
+    return { bytes, release }
   }
 
   #take(length: number): Buffer {

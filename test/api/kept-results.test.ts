@@ -162,6 +162,18 @@ test('pages that are compressed to make room for others are the same, byte for b
   )
 })
 
+test('a body that is released twice does not share its bytes with another', () => {
+  const packer = new BodyPacker(makeExpand())
+  const [one, other] = ['1', '2'].map(text => packer.pack(Buffer.from(text.repeat(10_000))))
+  assert.ok(one && other)
+  const { release } = one.open()
+  release?.()
+  release?.()
+  const [first, second] = [one.open().bytes, other.open().bytes]
+  assert.equal(first.toString(), '1'.repeat(10_000))
+  assert.equal(second.toString(), '2'.repeat(10_000))
+})
+
 /** As many accounts as pages that fit in 1 MB only if they are compressed, with one session of a long name each. */
 const readers = Array.from({ length: 40 }, (_, index) => index + 1)
 const longPages = readers.flatMap(id => [
