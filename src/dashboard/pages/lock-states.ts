@@ -39,7 +39,7 @@ export function knownEnd({ at, endAt }: { readonly at: number; readonly endAt: n
   return endAt !== null && endAt > at ? endAt : null
 }
 
-/** How long a session was planned to be. Zero is no plan. */
+/** How long a session was planned to be. Of zero, nobody knows what it means. */
 export function plannedLength(seconds: number): string {
   return seconds === 0 ? NONE : durationText(seconds)
 }

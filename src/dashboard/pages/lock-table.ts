@@ -139,7 +139,7 @@ export async function downloadCsv(visit: Visit) {
       stateName(state, visit.viewer),
       formatTimestamp(at),
       endAt === null ? null : formatTimestamp(endAt),
-      isHidden || record?.duration === 0 ? null : (record?.duration ?? null),
+      isHidden ? null : (record?.duration ?? null),
       // Without events, nothing is known of them.
       ...(intervals.length === 0
         ? [null, null, null]
