@@ -92,25 +92,31 @@ export class KeptResults {
     const { data, revisions = null, ...rest } = result
     if (revisions === null || (data !== undefined && ('bytes' in data || 'open' in data))) return
     const length = (data ?? []).reduce((sum, part) => sum + part.length, OVERHEAD_BYTES)
-    if (length > this.#maxBytes / MIN_RESULTS || !this.#makeRoom(length, now)) return
-    const whole = data && bodyOf(data)
-    if (this.#bytes + sizeOf(whole) > this.#maxBytes) return
-    this.#add(key, { revisions, result: { ...rest, data: whole }, version, usedAt: now, isPacked: false })
+    const fits = this.#fits(length)
+    if (length > this.#maxBytes / MIN_RESULTS || (!fits && now < this.#fullUntil)) return
+    const text = data && `${ENVELOPE.before}${data.join('')}${ENVELOPE.after}`
+    const packed = text === undefined || fits ? undefined : this.#packer?.packText(text)
+    const body = packed ?? (text === undefined ? undefined : plainBody(text))
+    if (!this.#makeRoom(sizeOf(body), now)) return
+    this.#add(key, { revisions, result: { ...rest, data: body }, version, usedAt: now, isPacked: packed !== undefined })
+  }
+
+  #fits(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#maxBytes
   }
 
   /** Evicts entries that are not in use, and compresses others, until there is room. Considers the first few; those in use go to the end. */
   #makeRoom(bytes: number, now: number): boolean {
-    const fits = () => this.#bytes + bytes <= this.#maxBytes
-    if (!fits() && now < this.#fullUntil) return false
     let looks = MAX_LOOKS
     for (const [key, entry] of this.#entries) {
-      if (fits()) return true
+      if (this.#fits(bytes)) return true
       if ((looks -= 1) < 0) break
       this.#drop(key)
       if (now - entry.usedAt <= IN_USE_MS) this.#add(key, this.#packed(entry))
     }
-    if (!fits()) this.#fullUntil = now + FULL_MS
-    return fits()
+    const fits = this.#fits(bytes)
+    if (!fits) this.#fullUntil = now + FULL_MS
+    return fits
   }
 
   /** The entry, compressed if that makes it smaller. */
@@ -145,8 +151,7 @@ function use(entry: Entry, { ifNoneMatch, now = performance.now() }: Look): Kept
   return entry.result
 }
 
-function bodyOf(data: readonly string[]): PlainBody {
-  const text = `${ENVELOPE.before}${data.join('')}${ENVELOPE.after}`
+function plainBody(text: string): PlainBody {
   // Not a part of a pooled buffer, which would stay in memory as long as this.
   const body = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   body.write(text)

@@ -35,8 +35,16 @@ export class BodyPacker {
     return { length: body.length, size: compressed.length, open: () => this.#open(compressed, body.length) }
   }
 
+  /** As `pack`, without a buffer for the body as it is. */
+  packText(text: string): PackedBody | undefined {
+    const buffer = this.#take(bufferLength(Buffer.byteLength(text)))
+    const packed = this.pack(buffer.subarray(0, buffer.write(text)))
+    this.#giveBack(buffer)
+    return packed
+  }
+
   #open(compressed: Buffer, length: number): OpenBody {
-    let buffer: Buffer | undefined = this.#take(2 ** Math.ceil(Math.log2(length)))
+    let buffer: Buffer | undefined = this.#take(bufferLength(length))
     const bytes = buffer.subarray(0, length)
     this.#expand(compressed, bytes)
     const release = () => {
@@ -62,6 +70,11 @@ export class BodyPacker {
     else others.push(buffer)
     this.#freeBytes += length
   }
+}
+
+/** The length of a buffer for so many bytes. */
+function bufferLength(bytes: number): number {
+  return 2 ** Math.ceil(Math.log2(bytes))
 }
 
 /** To expand a smaller one costs as much as to read it. */
