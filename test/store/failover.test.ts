@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { open, StoreError } from '../../src/store/index.ts'
+import { open, StoreError, StoreUnavailableError } from '../../src/store/index.ts'
 import { parseAddress } from '../../src/store/postgres-address.ts'
 import { choosePrimary, type ServerState } from '../../src/store/primary-locator.ts'
+import { unlessDown } from '../../src/store/unless-down.ts'
 
 // engine: any
 
@@ -44,4 +45,21 @@ test('an address that names servers wrongly is refused', async () => {
   for (const wrong of ['one,/a', 'a:b,c:d/a', 'one,two:x/a', 'one/a?target_session_attrs=standby']) {
     await assert.rejects(open(`postgres://app@${wrong}`, { busyTimeoutMs: 1000 }), StoreError, wrong)
   }
+})
+
+test('a read that fails just before another server becomes the primary is done again there', async () => {
+  const up = { isDown: false, checkIsDown: async () => false }
+  const outcomes = [() => Promise.reject(new StoreUnavailableError('lost')), () => Promise.resolve('read')]
+  const fromReplica = () => Promise.reject(new Error('the primary responds'))
+  assert.equal(
+    await unlessDown(up, () => outcomes.shift()?.() ?? Promise.reject(new Error('done too often')), fromReplica),
+    'read',
+  )
+  let times = 0
+  const fails = () => {
+    times += 1
+    return Promise.reject(new StoreUnavailableError('lost'))
+  }
+  await assert.rejects(unlessDown(up, fails, fromReplica), StoreUnavailableError)
+  assert.equal(times, 2)
 })
