@@ -73,7 +73,8 @@ const onBoth = [...files.filter(runsOnBoth), ...(isSlow ? selectFiles(false).fil
 if (files.length + onBoth.length === 0) throw new Error(`no test file matches: ${process.argv.slice(2).join(' ')}`)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
 const filesOf = { SQLite: files, PostgreSQL: isMissingPostgres ? [] : onBoth }
-const jobs = [...jobsOf('SQLite'), ...jobsOf('PostgreSQL')].toSorted((a, b) => rankOf(a) - rankOf(b))
+// Those on PostgreSQL take longer.
+const jobs = [...jobsOf('PostgreSQL'), ...jobsOf('SQLite')].toSorted((a, b) => rankOf(a) - rankOf(b))
 
 let server: PostgresServer | undefined
 const temporary = makeTemporary()
@@ -88,7 +89,7 @@ if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUIC
 const results: Result[] = []
 const queue = jobs.values()
 // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
-await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 2) }, () => runJobs(queue)))
+await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 3) }, () => runJobs(queue)))
 await cleanUp()
 process.exitCode = summarize() ? 0 : 1
 
