@@ -35,7 +35,7 @@ export class BodyPacker {
     return { length: body.length, size: compressed.length, open: () => this.#open(compressed, body.length) }
   }
 
-  /** As `pack`, without a buffer for the body as it is. */
+  /** As `pack`. The text is written to a buffer that is used again. */
   packText(text: string): PackedBody | undefined {
     const buffer = this.#take(bufferLength(Buffer.byteLength(text)))
     const packed = this.pack(buffer.subarray(0, buffer.write(text)))
@@ -81,5 +81,5 @@ function bufferLength(bytes: number): number {
 const MIN_BYTES = 8 * 1024
 const MAX_RATIO = 0.75
 const MAX_FREE_BYTES = 4 * 1024 * 1024
-/** The fastest level but those that leave out a part of the work. */
+/** The fastest of the usual levels. */
 const PARAMS = { [constants.ZSTD_c_compressionLevel]: 1 }
