@@ -132,16 +132,23 @@ describe('in a browser', needsChromium, () => {
 testOnPostgres('pages are read from a replica for the grace period and no longer', async () => {
   const { primary, replica } = await everything()
   await using service = await serve(primary.url, {
-    settings: { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '4' },
+    settings: { LOCKSTEP_DATABASE_READ_URLS: replica.url, LOCKSTEP_PRIMARY_GRACE: '8' },
   })
   const ann = visitor(service.url)
   await ann.signIn('ann')
   await waitForReplica(primary, replica)
-  const killed = performance.now()
   await using outage = await kill(primary)
+  const killed = performance.now()
   assertRead(await ann.get('/'), '/')
-  await until(async () => (await ann.get('/')).status === 503)
-  assert.ok(performance.now() - killed > 2500)
+  let lastRead = 0
+  // A page can also be refused because the replica is slow.
+  await until(async () => {
+    const asked = performance.now() - killed
+    const { status } = await ann.get('/')
+    if (status === 200) lastRead = asked
+    return asked > 12_000 && status === 503
+  })
+  assert.ok(lastRead > 4000 && lastRead < 8000, `${lastRead}`)
   const { text, headers } = await ann.get('/')
   assert.equal(headers.get('Retry-After'), '1')
   assert.match(text, REFUSED)
