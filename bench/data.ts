@@ -2,7 +2,7 @@ import { importArchive } from '../src/archive/import.ts'
 import { seeded } from '../src/demo/random.ts'
 import { open, type Store } from '../src/store/index.ts'
 import { hashSecret } from '../src/accounts/secrets.ts'
-import { mintToken } from '../src/accounts/tokens.ts'
+import { mintKey } from '../src/accounts/api-keys.ts'
 import { account, lockTemplate, trainerSegment, trainingSession } from '../test/support/records.ts'
 
 /** The size of a benchmark's data: accounts with training sessions of 12 segments each and with lock templates. */
@@ -46,7 +46,7 @@ const ACCOUNTS_AT_ONCE = 50_000
 
 /** A token for each account, by account id. Writes many in one statement, for which the program has no function. */
 async function createTokens(store: Store, accountIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const made = new Map(accountIds.map(id => [id, mintToken()]))
+  const made = new Map(accountIds.map(id => [id, mintKey()]))
   const common = { name: 'bench', scopes: 'lkbx:read dtt:read', created_at: Date.now(), expires_at: null }
   const rows = [...made].map(([account_id, token]) => {
     return {
@@ -58,16 +58,16 @@ async function createTokens(store: Store, accountIds: readonly number[]): Promis
       last_used_at: null,
     }
   })
-  for (let start = 0; start < rows.length; start += TOKENS_AT_ONCE) {
+  for (let start = 0; start < rows.length; start += KEYS_AT_ONCE) {
     await store.db
       .insertInto('token')
-      .values(rows.slice(start, start + TOKENS_AT_ONCE))
+      .values(rows.slice(start, start + KEYS_AT_ONCE))
       .execute()
   }
   return made
 }
 
-const TOKENS_AT_ONCE = 1000
+const KEYS_AT_ONCE = 1000
 
 /** Requests of each shape, distributed pseudorandomly over the accounts that have a token. */
 export function requestsByShape(
@@ -89,15 +89,18 @@ export function requestsByShape(
     `/api/v1/dtt/sessions/${(id - 1) * size.sessions + 1 + random.whole(0, size.sessions - 1)}`
   const page = () => make((_, token) => ({ path: '/api/v1/lkbx/templates', headers: bearer(token) }))
   return {
-    'S1 one session': make((id, token) => ({ path: session(id), headers: bearer(token) })),
-    'S2 page of 50 templates': page(),
-    'S3 unknown token': make(id => ({ path: session(id), headers: bearer(mintToken()) })),
-    'S4 not modified': make((id, token) => ({ path: session(id), headers: bearer(token) })),
-    'S5 page of 20 sessions': make((_, token) => ({ path: '/api/v1/dtt/sessions?limit=20', headers: bearer(token) })),
-    'S6 status': make((_, token) => ({ path: '/api/v1/status', headers: bearer(token) })),
-    'S7 year by weeks, 2,000 sessions': make(() => ({ path: YEAR_BY_WEEKS, headers: bearer(heavy) })),
-    'S8 page not modified': page(),
-    [`S9 page of 50 templates, ${COMMITS_PER_MINUTE} commits a minute`]: page(),
+    'S1 one training session': make((id, token) => ({ path: session(id), headers: bearer(token) })),
+    'S2 page of 50 lock templates': page(),
+    'S3 unknown API key': make(id => ({ path: session(id), headers: bearer(mintKey()) })),
+    'S4 one session, not modified': make((id, token) => ({ path: session(id), headers: bearer(token) })),
+    'S5 page of 20 training sessions': make((_, token) => ({
+      path: '/api/v1/dtt/sessions?limit=20',
+      headers: bearer(token),
+    })),
+    'S6 `/status`': make((_, token) => ({ path: '/api/v1/status', headers: bearer(token) })),
+    'S7 a year by weeks, 2,000 training sessions': make(() => ({ path: YEAR_BY_WEEKS, headers: bearer(heavy) })),
+    'S8 page of 50, not modified': page(),
+    [`S9 page of 50, ${COMMITS_PER_MINUTE} commits a minute`]: page(),
   }
 }
 

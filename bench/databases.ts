@@ -65,7 +65,7 @@ async function measureAll() {
 
 async function measure({ url, servers }: Database, requests: readonly LoadRequest[]): Promise<Measured> {
   // Records of a distributed database are never cached, so those of others must not be cached either.
-  const service = await programs.service(url, [], { LOCKSTEP_PAGE_CACHE: '0' })
+  const service = await programs.service(url, [])
   const connections = Number(flags.connections)
   const load = (seconds: number) => poll(service.url, Iterator.from(repeated(requests)), { seconds, connections })
   // Warms up: every connection of the service prepares its statements.

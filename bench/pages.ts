@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { closeBrowser } from '../test/support/chromium.ts'
 import { allowSignIn, visitor } from '../test/support/dashboard.ts'
 import { heavyYears } from '../test/support/heavy-year.ts'
-import { MAX_PAGE_BYTES, MAX_PAGE_NODES, heavyPages, nodesOf } from '../test/support/page-budgets.ts'
+import { MAX_PAGE_BYTES, MAX_PAGE_NODES, heavyViews, nodesOf } from '../test/support/page-budgets.ts'
 import { account } from '../test/support/records.ts'
 import { startService, unlimited } from '../test/support/service.ts'
 import { measureHistory } from './page-history.ts'
@@ -38,7 +38,7 @@ const client = (await measure('/assets/favicon.svg')).median
 let isOver = false
 console.log('| Page | first | median | slowest | size | elements |')
 console.log('|---|---:|---:|---:|---:|---:|')
-for (const path of heavyPages) {
+for (const path of heavyViews) {
   const { first, median, slowest, text } = await measure(path)
   const [cpu, bytes, nodes] = [Math.max(0, median - client), Buffer.byteLength(text), nodesOf(text)]
   isOver ||= cpu > MAX_CPU_MS || bytes > MAX_PAGE_BYTES || nodes > MAX_PAGE_NODES
@@ -56,7 +56,7 @@ async function measurePaints(rounds: number) {
   await using phone = await openPhone(service.url, 'ann')
   console.log('\n| Page, on a slow phone | largest paint | long tasks |')
   console.log('|---|---:|---:|')
-  for (const path of heavyPages) {
+  for (const path of heavyViews) {
     const paints: Paint[] = []
     for (let round = 0; round < rounds; round += 1) paints.push(await phone.open(path))
     const largestPaint = Math.min(...paints.map(paint => paint.largestPaint))

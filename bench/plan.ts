@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeReadLog } from '../src/accounts/read-log.ts'
-import { writeUsage } from '../src/accounts/token-usage.ts'
+import { writeUsage } from '../src/accounts/key-usage.ts'
 import { seeded } from '../src/demo/random.ts'
 import { open } from '../src/store/index.ts'
 import { type DataSize, fill, type LoadRequest } from './data.ts'
@@ -165,7 +165,7 @@ async function measureWrites({ url, tokens }: Accounts): Promise<Pick<Costs, 'us
       maxEntries: tokens.length,
     })
     for (const [accountId] of tokens) {
-      const reader = { accountId, via: 'token', tokenId: accountId, tokenName: 'bench' } as const
+      const reader = { accountId, via: 'token', keyId: accountId, keyName: 'bench' } as const
       log.record(reader, accountId, 'dtt', 'list', Date.now())
     }
     await log.close()
@@ -176,7 +176,7 @@ async function measureWrites({ url, tokens }: Accounts): Promise<Pick<Costs, 'us
 
 /** The accounts take turns, so that nothing that a request needs is still in memory from the last one. */
 async function measureRequests(accounts: Accounts): Promise<Costs['requests']> {
-  const service = await programs.service(accounts.url, [], { LOCKSTEP_KEEP_ALIVE: '65', LOCKSTEP_PAGE_CACHE: '0' })
+  const service = await programs.service(accounts.url, [], { LOCKSTEP_KEEP_ALIVE: '65' })
   const validators = await learn(service, accounts, accounts.tokens.length)
   const costs = new Map<Kind, number>()
   for (const kind of KINDS) {

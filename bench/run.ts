@@ -1,10 +1,11 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { COMMITS_PER_MINUTE, type DataSize, fill, type LoadRequest, requestsByShape } from './data.ts'
 import { runLoad, type Load, loader } from './load.ts'
+import { poll, quantile } from './poll.ts'
 import { cpuOf, median, memoryOf, Programs, type Running } from './processes.ts'
 
 /**
@@ -52,6 +53,18 @@ interface Shape {
 interface Measured extends Load {
   readonly cpu: number
   readonly memory: number
+  /** Milliseconds at half of this load, from when a request was due, ascending. */
+  readonly latencies: Float64Array
+}
+
+/** What docs/performance.md says of a request. */
+interface Summary {
+  readonly shape: string
+  readonly candidate: string
+  readonly share: string
+  readonly shareByCpu: string
+  readonly cpu: string
+  readonly latencies: string
 }
 
 const size: DataSize = {
@@ -79,9 +92,27 @@ const defaults: readonly (readonly [name: string, settings: Readonly<Record<stri
 ]
 
 const HEADING =
-  '| shape | candidate | requests/s | of the floor | CPU µs/request | floor CPU/CPU | p50 ms | p99 ms | peak MB |\n' +
-  '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
+  '| shape | candidate | requests/s | of the floor | CPU µs/request | floor CPU/CPU | p50 ms | p99 ms | p99.9 ms | peak MB |\n' +
+  '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
 
+const DOCS_HEADING =
+  '| Request | Engine | Share of the baseline (hot) | by CPU (hot) | CPU µs (hot) | p50, p99 ms |\n' +
+  '| --- | --- | ---: | ---: | ---: | ---: |'
+
+/** What this program can send without being late itself. */
+const MAX_POLLS_PER_SECOND = 10_000
+
+/** At random over all records and API keys of the default size, so that no cache of a usual size holds what is asked for again. */
+const RANDOM_REQUESTS = 40_000
+
+const HOT_REQUESTS = 1000
+const HOT = ', hot'
+
+/** Each validator is read once before. */
+const MAX_VALIDATORS = 4000
+
+// Away from the core of the service.
+spawnSync('taskset', ['-cp', '1', String(process.pid)])
 await measureAll()
 
 async function measureAll() {
@@ -95,8 +126,9 @@ async function measureAll() {
   for (const [name, url] of stores) tokensOf.set(name, await filled(name, url))
 
   const tables: string[] = []
+  const summaries: Summary[] = []
   for (const [name, url] of stores) {
-    const all = requestsByShape(tokensOf.get(name) ?? new Map(), size, Math.max(2000, Number(flags.tokens)))
+    const all = withHot(requestsByShape(tokensOf.get(name) ?? new Map(), size, RANDOM_REQUESTS))
     const candidates: Candidate[] = [
       { name: 'floor', start: shape => programs.server('floor.ts', responseFile(shape)) },
       { name, start: () => programs.service(url, []) },
@@ -117,10 +149,19 @@ async function measureAll() {
       const requests = await withValidators(url, list, status)
       const shape = { name: shapeName, status, requests, changing: shapeName.startsWith('S9') ? url : undefined }
       await recordResponse(url, shape)
-      tables.push(await measureShape(shape, candidates))
+      const rounds = await measureShape(shape, candidates)
+      tables.push(rowsOf(shape.name, rounds))
+      summaries.push(summaryOf(shape.name, name, rounds))
     }
   }
   process.stdout.write(`\n${HEADING}\n${tables.join('\n')}\n`)
+  process.stdout.write(`\nFor docs/performance.md:\n\n${DOCS_HEADING}\n${docsRows(summaries).join('\n')}\n`)
+}
+
+/** The same shapes also with a few requests that are repeated. */
+function withHot(all: Readonly<Record<string, readonly LoadRequest[]>>): Record<string, readonly LoadRequest[]> {
+  const hot = Object.entries(all).filter(([name]) => /^S[125]/.test(name))
+  return { ...all, ...Object.fromEntries(hot.map(([name, list]) => [name + HOT, list.slice(0, HOT_REQUESTS)])) }
 }
 
 /** The tokens of a store; fills it unless it is reused. */
@@ -134,9 +175,11 @@ async function filled(name: string, url: string): Promise<ReadonlyMap<number, st
   return tokens
 }
 
-/** Measures all candidates of a shape in turns and returns the rows of the table. */
-async function measureShape(shape: Shape, candidates: readonly Candidate[]): Promise<string> {
-  const rounds = new Map<string, Measured[]>()
+type Rounds = ReadonlyMap<string, readonly Measured[]>
+
+/** Measures all candidates of a shape in turns. */
+async function measureShape(shape: Shape, candidates: readonly Candidate[]): Promise<Rounds> {
+  const rounds = new Map<string, readonly Measured[]>()
   for (let round = 0; round < Number(flags.rounds); round += 1) {
     for (const candidate of candidates) {
       const measured = await measure(candidate, shape)
@@ -148,26 +191,58 @@ async function measureShape(shape: Shape, candidates: readonly Candidate[]): Pro
       process.stderr.write('.')
     }
   }
-  const floor = rounds.get('floor') ?? []
-  const rate = ({ requests, seconds }: Measured) => requests / seconds
-  const perRequest = ({ cpu, requests }: Measured) => (cpu / requests) * 1_000_000
-  return [...rounds]
-    .map(([name, all]) => {
-      const of = (figure: (measured: Measured) => number) => median(all.map(figure))
-      const ofFloor = (figure: (measured: Measured) => number) => median(floor.map(figure))
-      return `| ${[
-        shape.name,
-        name,
-        of(rate).toFixed(0),
-        (of(rate) / ofFloor(rate)).toFixed(2),
-        of(perRequest).toFixed(1),
-        (ofFloor(perRequest) / of(perRequest)).toFixed(2),
-        of(({ p50 }) => p50).toFixed(2),
-        of(({ p99 }) => p99).toFixed(2),
-        of(({ memory }) => memory).toFixed(0),
-      ].join(' | ')} |`
+  return rounds
+}
+
+/** The medians of the rounds. */
+function mediansOf(rounds: Rounds, name: string) {
+  const of = (figure: (measured: Measured) => number) => median((rounds.get(name) ?? []).map(figure))
+  return {
+    rate: of(({ requests, seconds }) => requests / seconds),
+    cpu: of(({ cpu, requests }) => (cpu / requests) * 1_000_000),
+    memory: of(({ memory }) => memory),
+    latency: (part: number) => of(({ latencies }) => quantile(latencies, part)),
+  }
+}
+
+function rowsOf(shape: string, rounds: Rounds): string {
+  const floor = mediansOf(rounds, 'floor')
+  return [...rounds.keys()]
+    .map(name => {
+      const { rate, cpu, memory, latency } = mediansOf(rounds, name)
+      const shares = [rate.toFixed(0), (rate / floor.rate).toFixed(2), cpu.toFixed(1), (floor.cpu / cpu).toFixed(2)]
+      const latencies = [0.5, 0.99, 0.999].map(part => latency(part).toFixed(2))
+      return `| ${[shape, name, ...shares, ...latencies, memory.toFixed(0)].join(' | ')} |`
     })
     .join('\n')
+}
+
+function summaryOf(shape: string, candidate: string, rounds: Rounds): Summary {
+  const [floor, { rate, cpu, latency }] = [mediansOf(rounds, 'floor'), mediansOf(rounds, candidate)]
+  return {
+    shape,
+    candidate,
+    share: (rate / floor.rate).toFixed(2),
+    shareByCpu: (floor.cpu / cpu).toFixed(2),
+    cpu: cpu.toFixed(1),
+    latencies: `${latency(0.5).toFixed(1)}, ${latency(0.99).toFixed(1)}`,
+  }
+}
+
+/** One row for each request and engine; what was measured hot stands in brackets. */
+function docsRows(summaries: readonly Summary[]): string[] {
+  const isHot = ({ shape }: Summary) => shape.endsWith(HOT)
+  return summaries
+    .filter(summary => !isHot(summary))
+    .toSorted((a, b) => (a.shape < b.shape ? -1 : a.shape > b.shape ? 1 : 0))
+    .map(summary => {
+      const { shape, candidate, latencies } = summary
+      const hot = summaries.find(other => other.shape === shape + HOT && other.candidate === candidate)
+      const figures = (['share', 'shareByCpu', 'cpu'] as const).map(name =>
+        hot === undefined ? summary[name] : `${summary[name]} (${hot[name]})`,
+      )
+      return `| ${[shape, candidate, ...figures, latencies].join(' | ')} |`
+    })
 }
 
 async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
@@ -177,11 +252,23 @@ async function measure(candidate: Candidate, shape: Shape): Promise<Measured> {
   try {
     await runLoad(url, shape.requests, shape.status, { ...settings, seconds: 1 })
     const before = cpuOf(child.pid)
-    const load = await runLoad(url, shape.requests, shape.status, { ...settings, seconds: Number(flags.seconds) })
-    return { ...load, cpu: cpuOf(child.pid) - before, memory: memoryOf(child.pid) }
+    const seconds = Number(flags.seconds)
+    const load = await runLoad(url, shape.requests, shape.status, { ...settings, seconds })
+    const cpu = cpuOf(child.pid) - before
+    const rate = Math.min(load.requests / load.seconds / 2, MAX_POLLS_PER_SECOND)
+    const { latencies } = await poll(url, repeat(shape.requests), {
+      seconds,
+      rate,
+      connections: 2 * settings.connections,
+    })
+    return { ...load, cpu, latencies, memory: memoryOf(child.pid) }
   } finally {
     for (const one of [child, ...(writer === undefined ? [] : [writer])]) await programs.stop(one)
   }
+}
+
+function* repeat<Item>(items: readonly Item[]): Generator<Item, undefined> {
+  for (;;) yield* items
 }
 
 /** Starts a program that changes records. */
@@ -213,7 +300,7 @@ async function withValidators(
   if (status !== 304) return list
   const { url, process: child } = await programs.service(database)
   const all: LoadRequest[] = []
-  for (const { path, headers } of list) {
+  for (const { path, headers } of list.slice(0, MAX_VALIDATORS)) {
     const response = await fetch(url + path, { headers })
     await response.arrayBuffer()
     all.push({ path, headers: { ...headers, 'If-None-Match': response.headers.get('ETag') ?? '' } })

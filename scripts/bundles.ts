@@ -7,7 +7,7 @@ import { minify, type MinifyOptions } from 'terser'
 
 /**
  * The parts of packages that are used, as one module each, beside a list of them: a file of declarations. They are kept in the
- * repository, so that an installation needs no build.
+ * repository, so that an installation needs no build. The first lines of each name the packages in it.
  */
 export async function generateBundles(): Promise<{ readonly path: string; readonly text: string }[]> {
   return [
@@ -55,7 +55,29 @@ async function bundle(list: string, { start = '', packages: names, options }: Bu
   const { output } = await built.generate({ format: 'es' })
   const { code = '' } = await minify(output[0].code, { module: true, ...options })
   const licences = names.map(name => `${name}\n\n${licenceOf(name)}`).join('\n\n')
-  return { path: input.replace('.d.ts', '.js'), text: `${start}/*\n${licences}\n*/\n${code}\n` }
+  // An integrity cannot be compressed, so bundles for browsers do without.
+  const sources = sourcesOf(output[0].moduleIds, !list.startsWith('src/dashboard')).join('\n')
+  return { path: input.replace('.d.ts', '.js'), text: `${start}/*\n${sources}\n\n${licences}\n*/\n${code}\n` }
+}
+
+/** The packages that modules come from. */
+function sourcesOf(modules: readonly string[], withIntegrity: boolean): string[] {
+  const folders = modules.map(id => /^.*(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? '')
+  return [...new Set(folders)]
+    .filter(folder => folder !== '')
+    .toSorted()
+    .map(folder => lockedPackage(folder, withIntegrity))
+}
+
+/** A package as it is in the lock file: `node_modules/kysely 0.29.9 sha512-…`. Throws if it has none in this folder. */
+export function lockedPackage(folder: string, withIntegrity: boolean): string {
+  const locked = lock.packages[folder]
+  if (locked === undefined) throw new Error(`package-lock.json has no ${folder}`)
+  return withIntegrity ? `${folder} ${locked.version} ${locked.integrity}` : `${folder} ${locked.version}`
+}
+
+const lock = JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')) as {
+  readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity: string }>>
 }
 
 /** What no chart uses, and Plot refers to all the same: maps, colour schemes, and arranging dots side by side. */

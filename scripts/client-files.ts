@@ -44,7 +44,7 @@ function contractTypes(): string {
   const { components, paths } = openapi() as unknown as Document
   const { FieldError, ...schemas } = { ...components.schemas, FieldError: fieldErrorOf(components.schemas) }
   const records = Object.entries({ ...schemas, FieldError })
-    .filter(([name]) => name !== 'Refusal')
+    .filter(([name]) => name !== 'Error')
     .map(([name, schema]) => `${comment(schema.description)}export interface ${name} ${typeOf(schema)}\n`)
   const codes = Object.keys(errors).map(code => `  | '${code}'`)
   const endpoints = Object.entries(paths)
@@ -103,10 +103,10 @@ const PLAIN_TYPES: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** What is wrong with one parameter, as refusals list it. */
+/** What is wrong with one parameter, as errors list it. */
 function fieldErrorOf(schemas: Readonly<Record<string, Schema>>): Schema {
-  const { items } = schemas['Refusal']?.properties?.['fieldErrors'] ?? {}
-  if (items === undefined) throw new Error('refusals list no errors of fields')
+  const { items } = schemas['Error']?.properties?.['fieldErrors'] ?? {}
+  if (items === undefined) throw new Error('errors list no errors of fields')
   return { description: 'What is wrong with a parameter.', ...items }
 }
 

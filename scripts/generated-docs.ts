@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { settingsPage } from '../src/config.ts'
+import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
+import { limitRows } from '../src/http/limits.ts'
 import { openapi } from '../src/openapi/document.ts'
+import { guideOf } from '../src/openapi/guide.ts'
 import { generateClientFiles } from './client-files.ts'
 import { generateBundles } from './bundles.ts'
 
@@ -21,6 +23,7 @@ export async function generateDocs(): Promise<GeneratedFile[]> {
   return [
     { path: join(docs, 'openapi.json'), text: `${JSON.stringify(openapi(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
+    { path: join(docs, 'api.md'), text: apiPage() },
     ...generateClientFiles(),
     { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
@@ -30,6 +33,62 @@ const root = join(import.meta.dirname, '..')
 const docs = join(root, 'docs')
 const architecture = join(docs, 'architecture.md')
 
+/** The guide to the API, and all operations. */
+function apiPage(): string {
+  const rows = Object.values(api).map(({ path, summary }) => `| \`${path.replace(':id', '{id}')}\` | ${summary} |`)
+  return `# API
+
+[openapi.json](openapi.json) and \`/docs\` on a running service describe every parameter and field. ${guideOf()}
+## Operations
+
+| Path | |
+| --- | --- |
+${rows.join('\n')}
+`
+}
+
+/** Where a group of settings begins: its first one, and the heading. */
+const SETTING_GROUPS: Readonly<Partial<Record<keyof Config, string>>> = {
+  databaseUrl: 'Database',
+  host: 'Network',
+  rateLimit: 'Requests and connections',
+  dashboard: 'Dashboard and sign-in',
+  accessLog: 'Logs and metrics',
+  sourceUrl: 'Pull',
+  url: 'Programs that read the API',
+}
+
+/** The page of every setting and every limit. */
+function settingsPage(): string {
+  const rows = Object.entries(settings).flatMap(([name, { env, fallback, help }]) => {
+    const group = Object.entries(SETTING_GROUPS).find(([first]) => first === name)?.[1]
+    const heading =
+      group === undefined ? [] : ['', `## ${group}`, '', '| Setting | Default | Meaning |', '| --- | --- | --- |']
+    return [...heading, `| \`${env}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${help} |`]
+  })
+  return `# Settings and limits
+
+Settings are environment variables; the installed service reads them from \`/etc/lockstep.env\`. A change applies when the service is restarted.
+If a setting is unknown, or the value of one that a command uses is invalid, the command lists every such problem and exits.
+${rows.join('\n')}
+
+${settingsWithoutEffect.map(env => `\`${env}\``).join(', ')} has no effect, and is accepted so that the service starts with an older \`/etc/lockstep.env\`.
+
+## Limits
+
+These are all limits of callers, of the API and the dashboard alike. Each process counts on its own, in memory, so two workers allow twice
+as much. An address is an IPv4 address or an IPv6 /64. The metric \`lockstep_limited_requests_total\` counts how often each limit was
+reached, by the name in the first column.
+
+| Limit | At most | Of | Beyond |
+| --- | --- | --- | --- |
+${limitRows().join('\n')}
+
+A request that waited for its turn longer than the limit \`lag\` gets 503; a browser shows a page that says when to try again. Work takes
+turns: by address until the key or session is checked, then by account. \`addressPages\` counts pages before the sign-in; a browser session has \`sessionPages\`.
+`
+}
+
 /** The page with its table of routes replaced: one row for each file of the contract that has endpoints. */
 async function withRoutes(page: string): Promise<string> {
   const rows: string[] = []
@@ -37,7 +96,16 @@ async function withRoutes(page: string): Promise<string> {
     const routes = await routesIn(file)
     if (routes.length > 0) rows.push(`| ${basename(file, '.ts')} | ${routes.join(', ')} |`)
   }
-  return page.replace(/(?<=\n\| File \| .*\n\| --- \| --- \|\n)(?:.+\n)*/, () => `${rows.join('\n')}\n`)
+  return withRows(page, '| File | Paths and operations |', rows)
+}
+
+/** The page with the rows of a table replaced, which is found by its heading. */
+function withRows(page: string, heading: string, rows: readonly string[]): string {
+  const start = page.indexOf(`\n${heading}\n`) + 1
+  if (start === 0) throw new Error(`there is no table with the heading ${heading}`)
+  const [head, line = '', ...rest] = page.slice(start).split('\n')
+  const after = rest.slice(rest.findIndex(text => !text.startsWith('|')))
+  return page.slice(0, start) + [head, line, ...rows, ...after].join('\n')
 }
 
 /** The endpoints that a file of the contract promises, in the order of the reference. */

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { createInvitation } from '../src/accounts/invitations.ts'
 import { allowSignIn, sampleService, signIn } from '../test/support/dashboard.ts'
+import { samplePages } from '../test/support/page-addresses.ts'
 import { heavyYear } from '../test/support/heavy-year.ts'
 import { account } from '../test/support/records.ts'
 import { startService, type TestService } from '../test/support/service.ts'
@@ -50,6 +51,8 @@ export const stages = {
   partner: async () => ({ service: await preparedSample(), username: 'alex', prepare: showRecordsOfAnother }),
   /** Signed in so long ago that the password is asked for again. */
   aged: async () => ({ service: await preparedSample(), username: 'alex' }),
+  /** Few pages in a while. */
+  limited: async () => ({ service: await sampleService({ LOCKSTEP_PAGE_LIMIT: '6' }), username: 'alex' }),
   /** A service that fails to show lock templates. */
   broken: async () => {
     const service = await sampleService()
@@ -58,18 +61,17 @@ export const stages = {
   },
 } satisfies Record<string, () => Promise<Stage>>
 
-export const scenes: readonly Scene[] = [
+/** Pages in other states than that of the sample. */
+const states: readonly Scene[] = [
   { name: 'signin', path: '/signin', signedOut: true },
   { name: 'signin-wrong', path: '/signin', signedOut: true, act: enterWrongPassword },
   { name: 'signin-empty-service', path: '/signin', signedOut: true, on: 'empty' },
   { name: 'signed-out-not-found', path: '/nowhere', signedOut: true },
   { name: 'docs', path: '/docs', signedOut: true },
-  { name: 'overview', path: '/' },
   { name: 'overview-fresh', path: '/', on: 'fresh' },
   { name: 'overview-heavy', path: '/', on: 'heavy' },
   { name: 'overview-partner', path: '/', on: 'partner' },
   { name: 'training-partner', path: '/training', on: 'partner' },
-  { name: 'training', path: '/training' },
   { name: 'training-4w', path: '/training?range=4w' },
   { name: 'training-1y', path: '/training?range=1y' },
   { name: 'training-all-heavy', path: '/training?range=all', on: 'heavy' },
@@ -80,45 +82,48 @@ export const scenes: readonly Scene[] = [
   { name: 'training-fresh', path: '/training', on: 'fresh' },
   { name: 'training-table', path: '/training?range=1y&table=grades' },
   { name: 'training-tooltip', path: '/training?range=12w', act: hoverOverBar },
-  { name: 'bests', path: '/bests' },
   { name: 'bests-fresh', path: '/bests', on: 'fresh' },
-  { name: 'session', path: '/training/100' },
   { name: 'session-json', path: '/training/100?view=json' },
   { name: 'session-curl', path: '/training/100?view=curl' },
-  { name: 'programs', path: '/programs' },
   { name: 'programs-fresh', path: '/programs', on: 'fresh' },
-  { name: 'program', path: '/programs/13' },
   { name: 'program-json', path: '/programs/13?view=json' },
-  { name: 'locks', path: '/locks' },
   { name: 'locks-fresh', path: '/locks', on: 'fresh' },
   { name: 'locks-heavy', path: '/locks', on: 'heavy' },
-  { name: 'lock-running', path: '/locks/43' },
   { name: 'lock-running-json', path: '/locks/43?view=json' },
   { name: 'lock-ended', path: '/locks/37' },
   { name: 'lock-ended-curl', path: '/locks/37?view=curl' },
   { name: 'lock-short', path: '/locks/42' },
-  { name: 'lock-templates', path: '/lock-templates' },
   { name: 'lock-templates-fresh', path: '/lock-templates', on: 'fresh' },
   { name: 'lock-templates-500', path: '/lock-templates', on: 'broken' },
-  { name: 'lock-template', path: '/lock-templates/44' },
-  { name: 'keys', path: '/keys' },
   { name: 'keys-fresh', path: '/keys', on: 'fresh' },
   { name: 'keys-dialog', path: '/keys', act: openKeyDialog },
   { name: 'keys-dialog-revoke', path: '/keys', act: page => openDialog(page, 'Revoke') },
   { name: 'keys-dialog-regenerate', path: '/keys', act: page => openDialog(page, 'Regenerate') },
-  { name: 'keys-new', path: '/keys/new' },
+  { name: 'keys-dialog-revoke-all', path: '/keys', act: page => openDialog(page, 'Revoke all keys') },
+  { name: 'keys-never', path: '/keys/new', act: chooseNever },
   { name: 'settings-confirm', path: '/settings', on: 'aged', act: confirmAgain },
   { name: 'invitation', path: '/', act: openInvitation, signedOut: true },
-  { name: 'keys-recipes', path: '/keys/recipes' },
   { name: 'keys-dialog-shown', path: '/keys', act: createKey },
-  { name: 'people', path: '/people' },
-  { name: 'people-give', path: '/people/give' },
-  { name: 'people-narrow', path: '/people', act: page => followFirst(page, 'narrow') },
-  { name: 'people-end', path: '/people', act: page => followFirst(page, 'end') },
-  { name: 'settings', path: '/settings' },
-  { name: 'settings-delete', path: '/settings/delete' },
+  { name: 'people-ended', path: '/people?done=ended' },
+  { name: 'settings-password-changed', path: '/settings?saved=password' },
+  { name: 'settings-weak-password', path: '/settings', act: showPasswordNotice },
+  { name: 'download-from-elsewhere', path: '/settings', act: followFromElsewhere },
+  { name: 'too-many-pages', path: '/', act: reloadOften, on: 'limited' },
   { name: 'not-found', path: '/locks/99999' },
 ]
+
+/** Every page of the sample, each before its states. */
+export const scenes: readonly Scene[] = [
+  ...states.filter(({ path }) => !samplePages.includes(pathOf(path))),
+  ...samplePages.flatMap(path => [
+    { name: path === '/' ? 'overview' : path.slice(1).replaceAll('/', '-'), path },
+    ...states.filter(scene => pathOf(scene.path) === path),
+  ]),
+]
+
+function pathOf(address: string): string {
+  return address.replace(/\?.*/, '')
+}
 
 async function preparedSample(): Promise<TestService> {
   const service = await sampleService({ LOCKSTEP_RATE_LIMIT: '0' })
@@ -174,17 +179,38 @@ async function openDialog(page: Page, action: string) {
   await page.locator('dialog').waitFor()
 }
 
-async function followFirst(page: Page, action: string) {
-  const address = await page.locator(`a[href$="/${action}"]`).first().getAttribute('href')
-  await page.goto(new URL(address ?? '', page.url()).href)
-}
-
 async function createKey(page: Page, { service }: Stage) {
   await service.store.db.deleteFrom('token').where('name', '=', 'Grafana').execute()
   await openKeyDialog(page)
   await page.getByLabel('Name').fill('Grafana')
+  await page.getByLabel('Expires').selectOption('365d')
   await page.locator('dialog').getByRole('button', { name: 'Create key' }).click()
   await page.getByText('Your new key').waitFor()
+}
+
+async function chooseNever(page: Page) {
+  await page.getByLabel('Name').fill('Grafana')
+  await page.getByLabel('Expires').selectOption('never')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('A key that never expires?').first().waitFor()
+}
+
+async function showPasswordNotice(page: Page, { service }: Stage) {
+  await page.context().addCookies([{ name: 'password-notice', value: 'common', url: service.url }])
+  await page.reload()
+  await page.locator('.banner').waitFor()
+}
+
+async function followFromElsewhere(page: Page, { service }: Stage) {
+  await page.goto('about:blank')
+  await page.setContent(`<a href="${service.url}/settings/events.csv">Events</a>`)
+  await page.getByText('Events').click()
+  await page.waitForURL('**/events.csv')
+}
+
+async function reloadOften(page: Page) {
+  for (const _ of Array(6)) await page.reload()
+  await page.getByText('Try again in').waitFor()
 }
 
 async function hoverOverBar(page: Page) {

@@ -1,7 +1,7 @@
 /**
  * Writes screenshots of the dashboard. Without arguments those of the README; with a folder every page in every look and width:
  * `npm run screenshots -- <folder> [--only name,…] [--looks light,…] [--widths 320,…]`. Names begin with `--only`. Sheets of many
- * screenshots are beside them.
+ * screenshots are next to them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -117,13 +117,12 @@ async function writeShown(folder: string) {
   for (const [name, path, theme, viewport] of [
     ['overview', '/', 'light', { width: 1280, height: 880 }],
     ['training', '/training?range=1y', 'dark', { width: 1280, height: 880 }],
-    ['phone', '/training#sessions', 'light', { width: 360, height: 720 }],
   ] as const) {
     await using browser = await openPage({ viewport, timezoneId: 'Europe/Berlin', colorScheme: theme })
     await signIn(browser.page, stage.service.url)
     await browser.page.goto(stage.service.url + path)
-    if (name !== 'phone') await drawCharts(browser.page)
-    if (name !== 'phone') await browser.page.evaluate(() => globalThis.scrollTo(0, 0))
+    await drawCharts(browser.page)
+    await browser.page.evaluate(() => globalThis.scrollTo(0, 0))
     await browser.page.screenshot({ path: join(folder, `${name}.png`) })
   }
 }

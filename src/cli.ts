@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help } from 'commander'
 import { ImportError } from './archive/import.ts'
 import { BackupFileError, MissingIdentityError } from './backup/errors.ts'
 import { addAccountCommands } from './cli/accounts.ts'
@@ -6,7 +6,7 @@ import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommands } from './cli/backup.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addHelpCommand } from './cli/help.ts'
-import { addLinkCommands } from './cli/links.ts'
+import { addAccessCommands } from './cli/access.ts'
 import { addMcpCommand } from './cli/mcp.ts'
 import { addMoveCommand } from './cli/move.ts'
 import { addPullCommands } from './cli/pull.ts'
@@ -14,7 +14,7 @@ import { addRejectedCommands } from './cli/rejected.ts'
 import { addRestoreCommand } from './cli/restore.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
-import { addTokenCommands } from './cli/tokens.ts'
+import { addKeyCommands } from './cli/keys.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { PullLockedError } from './pull/round.ts'
@@ -30,7 +30,11 @@ const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
 const program = new Command('lockstep')
   .enablePositionalOptions()
   .description('A self-hosted read API for lock and training history.')
-  .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+  .configureHelp({
+    sortSubcommands: false,
+    showGlobalOptions: false,
+    optionDescription: option => new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+  })
   .showHelpAfterError('(add --help for usage)')
   .exitOverride()
   .addHelpText(
@@ -49,8 +53,8 @@ addBackupCommands(program)
 addRestoreCommand(program)
 addMoveCommand(program)
 addAccountCommands(program)
-addLinkCommands(program)
-addTokenCommands(program)
+addAccessCommands(program)
+addKeyCommands(program)
 addMcpCommand(program)
 addHelpCommand(program)
 

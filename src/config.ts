@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { isLoopbackHost } from './contract/loopback.ts'
 
 /** A setting of the service: its environment variable, its default, its meaning and its syntax. */
 interface Setting<Value> {
@@ -9,24 +10,24 @@ interface Setting<Value> {
   readonly parse: (text: string) => Value
 }
 
-/** All settings. The page of the docs is generated from this table. */
+/** All settings. `npm run docs` writes them to docs/settings.md. */
 export const settings = {
   databaseUrl: setting(
     'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
-    'The database: `sqlite:<path>` or `postgres://user:password@host:port/database`; of several hosts, separated by commas, the one that accepts writes.',
+    'The database: `sqlite:<path>` or `postgres://user@host:port/database`. Of several hosts, separated by commas, the one that accepts writes is used.',
     text,
   ),
   databaseReadUrls: setting(
     'LOCKSTEP_DATABASE_READ_URLS',
     '',
-    'PostgreSQL replicas, separated by commas. Records are read from one that is at most five seconds behind the primary.',
+    'Addresses of PostgreSQL replicas, separated by commas. Records are read from one that is at most five seconds behind the primary.',
     list,
   ),
   primaryGrace: setting(
     'LOCKSTEP_PRIMARY_GRACE',
     '60',
-    'Seconds for which known API keys keep working, and pages are read from a replica, while the primary is down.',
+    'Seconds for which known API keys work, and pages are read from a replica, while the PostgreSQL primary is down.',
     seconds,
   ),
   host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),
@@ -34,25 +35,25 @@ export const settings = {
   publicUrl: setting(
     'LOCKSTEP_PUBLIC_URL',
     '',
-    'The address at which callers reach the service, if it is not the one it listens on. Links to other pages of a list start with it.',
+    'The address that people and programs use, if it is not the one that the service listens on. Links in responses begin with it.',
     url,
   ),
   allowedHosts: setting(
     'LOCKSTEP_ALLOWED_HOSTS',
     '',
-    'Host names that requests may use, separated by commas; any if empty.',
+    'Host names that requests, including those for metrics, may use, separated by commas; any if empty.',
     names,
   ),
   trustedProxies: setting(
     'LOCKSTEP_TRUSTED_PROXIES',
     '',
-    'Addresses and CIDRs of proxies whose `X-Forwarded-For` is used, separated by commas; none if empty.',
+    'Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` is used, separated by commas; none if empty.',
     networks,
   ),
   corsOrigins: setting(
     'LOCKSTEP_CORS_ORIGINS',
     '',
-    'Origins whose pages may read responses in a browser, separated by commas; none if empty.',
+    'Origins (such as `https://charts.example`) whose pages may read the API in a browser, separated by commas; none if empty.',
     origins,
   ),
   rateLimit: setting('LOCKSTEP_RATE_LIMIT', '600', 'Requests with one API key in 60 seconds; 0 for no limit.', count),
@@ -68,66 +69,72 @@ export const settings = {
     'Requests with a wrong API key from one address (IPv6: one /64) in 60 seconds; 0 for no limit.',
     count,
   ),
-  headersTimeout: setting('LOCKSTEP_HEADERS_TIMEOUT', '10', 'Seconds within which the headers must arrive.', seconds),
+  pageLimit: setting(
+    'LOCKSTEP_PAGE_LIMIT',
+    '600',
+    'Pages of the dashboard in one browser session in 60 seconds; 0 for no limit.',
+    count,
+  ),
+  addressPageLimit: setting(
+    'LOCKSTEP_ADDRESS_PAGE_LIMIT',
+    '6000',
+    'Pages before the sign-in for one address (IPv6: one /64) in 60 seconds; 0 for no limit.',
+    count,
+  ),
+  headersTimeout: setting(
+    'LOCKSTEP_HEADERS_TIMEOUT',
+    '10',
+    'Seconds within which the headers of a request must arrive.',
+    someSeconds,
+  ),
   requestTimeout: setting(
     'LOCKSTEP_REQUEST_TIMEOUT',
     '15',
-    'Seconds within which a request must arrive; also how long a client may stop reading a response.',
-    seconds,
+    'Seconds within which a form must arrive after its headers, and for which a client may stop reading a response.',
+    someSeconds,
   ),
   keepAlive: setting(
     'LOCKSTEP_KEEP_ALIVE',
     '5',
-    'Seconds an idle connection stays open; use 65 behind a proxy.',
-    seconds,
-  ),
-  pageCache: setting(
-    'LOCKSTEP_PAGE_CACHE',
-    '16',
-    'Megabytes of records and pages of lists that a process keeps in memory, for callers that ask again; 0 for none. Pages are compressed when there is no room for more.',
-    count,
+    'Seconds for which an idle connection stays open. Use 65 behind a proxy.',
+    someSeconds,
   ),
   drainDelay: setting(
     'LOCKSTEP_DRAIN_DELAY',
     '0',
-    'Seconds the service keeps listening after SIGTERM, while `/readyz` answers 503.',
+    'Seconds for which the service listens after SIGTERM, while `/readyz` answers 503.',
     seconds,
   ),
   overloadLag: setting(
     'LOCKSTEP_OVERLOAD_LAG',
     '500',
-    'Milliseconds of event loop delay above which requests are refused with 503; 0 for no limit.',
+    'Milliseconds of delay of the event loop above which requests get 503; 0 for no limit.',
     count,
   ),
   dashboard: setting('LOCKSTEP_DASHBOARD', 'on', 'Whether the dashboard is served: `on` or `off`.', onOff),
   insecureHttp: setting(
     'LOCKSTEP_INSECURE_HTTP',
-    '0',
-    'Whether people may sign in to the dashboard over plain HTTP from other machines: `1` or `0`.',
-    oneOrZero,
+    'off',
+    'Whether people may sign in to the dashboard over plain HTTP from other machines: `on` or `off`.',
+    onOff,
   ),
   oidcIssuer: setting(
     'LOCKSTEP_OIDC_ISSUER',
     '',
-    'An OpenID Connect issuer with which people may also sign in to the dashboard; none if empty.',
+    'The address of an OpenID Connect issuer with which people may sign in; none if empty.',
     issuer,
   ),
-  oidcClientId: setting(
-    'LOCKSTEP_OIDC_CLIENT_ID',
-    '',
-    'The identifier of this service as a client of the issuer.',
-    text,
-  ),
+  oidcClientId: setting('LOCKSTEP_OIDC_CLIENT_ID', '', 'The client id of Lockstep at the OpenID Connect issuer.', text),
   oidcClientSecretFile: setting(
     'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
     '',
-    'A file with the secret of that client, which only its owner can read; a client without a secret if empty.',
+    'A file, readable by its owner only, with the secret of Lockstep at the OpenID Connect issuer; no secret if empty.',
     text,
   ),
-  oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'The name of the issuer on pages.', text),
+  oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'The name of the OpenID Connect issuer on pages.', text),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
-  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days for which the log of who read whose records is kept.', count),
-  metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on.', text),
+  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days after which entries of the log of reads are removed.', count),
+  metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on, or a name of it.', text),
   metricsPort: setting(
     'LOCKSTEP_METRICS_PORT',
     '',
@@ -137,29 +144,35 @@ export const settings = {
   sourceUrl: setting(
     'LOCKSTEP_SOURCE_URL',
     '',
-    'The server that `pull` reads records from, unless `--from` names another.',
+    'The server that `pull` reads records from, unless `--from` names another. Without either, `pull` goes on with the only source that it knows.',
+    text,
+  ),
+  sourceAccount: setting(
+    'LOCKSTEP_SOURCE_ACCOUNT',
+    '',
+    'The id or username of the account that `pull` stores records under, unless `--account` names another.',
     text,
   ),
   sourceToken: setting(
     'LOCKSTEP_SOURCE_TOKEN',
     '',
-    'The API key that `pull` sends to that server. It is never stored.',
+    'The API key that `pull` sends to the server that it reads from. It is never stored.',
     text,
   ),
   sourceTokenFile: setting(
     'LOCKSTEP_SOURCE_TOKEN_FILE',
     '',
-    'A file with that key, which only its owner can read.',
+    'A file, readable by its owner only, with the API key that `pull` sends.',
     text,
   ),
+  pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
   url: setting(
     'LOCKSTEP_URL',
     'http://127.0.0.1:5625',
-    'The service that `mcp` and the programs of `examples/` read.',
+    'The address of the service that `lockstep mcp` and the programs in `examples/` read.',
     url,
   ),
-  token: setting('LOCKSTEP_TOKEN', '', 'The API key that they read it with.', text),
-  pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
+  token: setting('LOCKSTEP_TOKEN', '', 'The API key that `lockstep mcp` and the programs in `examples/` send.', text),
 }
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }
@@ -186,7 +199,7 @@ export function readConfig<Name extends keyof Config = keyof Config>(
     }
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('LOCKSTEP_') && !Object.values(settings).some(({ env }) => env === name)) {
+    if (name.startsWith('LOCKSTEP_') && !isSetting(name)) {
       problems.push(`${name} is not a setting: see docs/settings.md`)
     }
   }
@@ -195,21 +208,12 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   return Object.freeze(config) as Pick<Config, Name>
 }
 
-/** The page of the docs that lists every setting. */
-export function settingsPage(): string {
-  const rows = Object.values<Setting<unknown>>(settings).map(
-    ({ env, fallback, help }) => `| \`${env}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${help} |`,
-  )
-  return `# Settings
-
-Settings are environment variables. If a value is invalid or a name unknown, the program does not start and lists all of them.
-Each process counts limits on its own.
-
-| Setting | Default | Meaning |
-| --- | --- | --- |
-${rows.join('\n')}
-`
+function isSetting(name: string): boolean {
+  return settingsWithoutEffect.includes(name) || Object.values(settings).some(({ env }) => env === name)
 }
+
+/** Settings of earlier versions: an environment that still has them must not stop the service. */
+export const settingsWithoutEffect: readonly string[] = ['LOCKSTEP_PAGE_CACHE']
 
 function setting<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value> {
   return { env, fallback, help, parse }
@@ -235,14 +239,17 @@ function seconds(value: string): number {
   return Math.round(Number(value) * 1000)
 }
 
-function onOff(value: string): boolean {
-  if (value !== 'on' && value !== 'off') throw new Error('must be on or off')
-  return value === 'on'
+/** The same without 0, which would switch the timeout off. */
+function someSeconds(value: string): number {
+  const ms = seconds(value)
+  if (ms === 0) throw new Error('must be seconds of more than 0, such as 5 or 0.5')
+  return ms
 }
 
-function oneOrZero(value: string): boolean {
-  if (value !== '1' && value !== '0') throw new Error('must be 1 or 0')
-  return value === '1'
+/** Earlier versions had 1 and 0 for one of the settings. */
+function onOff(value: string): boolean {
+  if (!['on', 'off', '1', '0'].includes(value)) throw new Error('must be on or off')
+  return value === 'on' || value === '1'
 }
 
 function names(value: string): readonly string[] {
@@ -283,12 +290,11 @@ function list(value: string): string[] {
 function issuer(value: string): string {
   if (value === '') return ''
   const parsed = URL.parse(value)
-  const isLocal = parsed !== null && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(parsed.hostname)
   if (
     parsed === null ||
     parsed.search !== '' ||
     parsed.hash !== '' ||
-    !(parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLocal))
+    !(parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopbackHost(parsed.hostname)))
   ) {
     throw new Error('must be an https address, such as https://id.example')
   }

@@ -10,11 +10,13 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './support/
 /**
  * Runs all tests on SQLite, and those that use a service or a store on PostgreSQL too, on a server of their own. Prints one
  * summary of both. Arguments select files by a part of their path; `--slow` runs the files named `*.slow.test.ts` instead of
- * the others. A file that needs no second run says so: `// engine: sqlite` or `// engine: any` on a line of its own. With
- * `// engine: sqlite, slowly postgres` its second run is one of the slow tests.
+ * the others, and `--exhaustive` those of them that sweep, over all of their cases. A line of its own changes where a file
+ * runs: `// engine: sqlite` or `// engine: any` once, `// engine: both` twice; with `// engine: sqlite, slowly postgres` its
+ * second run is one of the slow tests.
  */
 const isCi = process.env['CI'] === 'true'
-const isSlow = process.argv.includes('--slow')
+const isExhaustive = process.argv.includes('--exhaustive')
+const isSlow = isExhaustive || process.argv.includes('--slow')
 const start = performance.now()
 
 type Engine = 'SQLite' | 'PostgreSQL'
@@ -36,22 +38,13 @@ const FIRST: readonly (readonly string[])[] = [
   ['dashboard/pages.slow'],
   ['api/status.slow'],
   ['api/large-pages.slow'],
-  [
-    'dashboard/live-updates',
-    'dashboard/browser',
-    'dashboard/charts',
-    'dashboard/light',
-    'dashboard/lists',
-    'dashboard/passkeys-browser',
-    'docs/reference',
-  ],
-  ['cli/workers'],
+  ['store/postgres-plans'],
+  ['dashboard/browser', 'dashboard/light', 'dashboard/lists'],
   ['store/replicas'],
   ['store/postgres-trouble'],
   ['cli/serve'],
   ['archive/import'],
   ['docs/docs'],
-  ['store/postgres-plans'],
   ['store/migrations'],
   ['cli/mcp'],
   ['cli/terminal'],
@@ -63,13 +56,16 @@ const FIRST: readonly (readonly string[])[] = [
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
 /** Longer than any test takes on a slow machine. A process that reports no test for longer left something open, and is ended. */
-const TEST_LIMIT_MINUTES = isSlow ? 60 : 10
+const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 60 : 10
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
-const FILES_PER_PROCESS = 4
+const FILES_PER_PROCESS = 8
 
 const files = selectFiles(isSlow)
-const onBoth = [...files.filter(runsOnBoth), ...(isSlow ? selectFiles(false).filter(runsSlowlyOnPostgres) : [])]
+const onBoth = [
+  ...files.filter(runsOnBoth),
+  ...(isSlow && !isExhaustive ? selectFiles(false).filter(runsSlowlyOnPostgres) : []),
+]
 if (files.length + onBoth.length === 0) throw new Error(`no test file matches: ${process.argv.slice(2).join(' ')}`)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
 const filesOf = { SQLite: files, PostgreSQL: isMissingPostgres ? [] : onBoth }
@@ -100,9 +96,10 @@ async function cleanUp() {
 }
 
 function selectFiles(slow: boolean): string[] {
-  const words = process.argv.slice(2).filter(word => word !== '--slow')
+  const words = process.argv.slice(2).filter(word => !word.startsWith('--'))
   return readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.test.ts') && name.endsWith('.slow.test.ts') === slow)
+    .filter(name => !isExhaustive || textOf(name).includes("from '../support/sweeps.ts'"))
     .filter(name => words.length === 0 || words.some(word => join('test', name).includes(word)))
     .toSorted()
 }
@@ -130,7 +127,8 @@ function hasRoom(folder: string): boolean {
 
 function runsOnBoth(file: string): boolean {
   const text = textOf(file)
-  return /from '\.\.\/support\/(service|databases)\.ts'/.test(text) && !/^\/\/ engine: /m.test(text)
+  const usesStore = /from '\.\.\/support\/(service|databases)\.ts'/.test(text)
+  return /^\/\/ engine: both$/m.test(text) || (usesStore && !/^\/\/ engine: /m.test(text))
 }
 
 function runsSlowlyOnPostgres(file: string): boolean {
@@ -185,6 +183,7 @@ async function runJob({ engine, files }: Job): Promise<Result[]> {
       // Every process loads the same modules, so the compiled code is kept.
       NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/lockstep-tests'),
       TEST_LIMIT_MINUTES: String(TEST_LIMIT_MINUTES),
+      ...(isExhaustive ? { TEST_EXHAUSTIVE: 'on' } : {}),
       ...(engine === 'PostgreSQL' ? { TEST_POSTGRES_URL: server?.url } : {}),
     },
   })

@@ -1,6 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
-import { query } from '../store/query.ts'
+import { checkedQuery, readChecked } from './checked-reads.ts'
+import { endsAfter, isOpenAccess } from './ends.ts'
 import { type AccessPair, type AccessTerms, type TermColumns, termsOf } from './shared-access.ts'
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
@@ -30,7 +31,7 @@ export interface AccessLists {
  * comes last, by name, until somebody has read with it: so the order does not tell whether there is such an account.
  */
 export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
-  const rows = await store.read(givenAndReceived, { account: accountId, now })
+  const rows = await readChecked(store, givenAndReceived, { owner: accountId, now })
   // A username may have been given access before an account got that name; later, the account may have been given access, too.
   const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
   return {
@@ -47,18 +48,18 @@ export async function listAccess(store: Store, accountId: number, now: number): 
 
 /** Whose records an account may read now, by identifier. */
 export async function listReceivedAccess(store: Store, accountId: number, now: number): Promise<ReceivedAccess[]> {
-  return (await store.read(receivedAccess, { account: accountId, now })).map(receivedOf)
+  return (await readChecked(store, receivedAccess, { owner: accountId, now })).map(receivedOf)
 }
 
 /** Access in the list of the operator, which includes ended access. */
-export interface Link extends AccessPair, AccessTerms {
+export interface StoredPair extends AccessPair, AccessTerms {
   readonly owner: string
   readonly partner: string
   readonly since: number | null
   readonly endedAt: number | null
 }
 
-export async function listLinks(store: Store): Promise<Link[]> {
+export async function listAllAccess(store: Store): Promise<StoredPair[]> {
   const rows = await store.reads
     .selectFrom('partnership')
     .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')
@@ -105,11 +106,12 @@ function compareGiven(a: GivenAccess, b: GivenAccess): number {
 
 const accessColumns = sql`account.id, account.username, areas, records_from, expires_at, given_at`
 
-const receivedAccess = query<{ account: number; now: number }, AccessRow>(
-  param => sql`
-    select ${accessColumns} from partnership join account on account.id = partnership.owner_id
-    where partnership.partner_id = ${param('account')}
-      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+const receivedAccess = checkedQuery<{ owner: number; now: number }, AccessRow>(
+  'received access',
+  (param, named) => sql`
+    select ${named}, partnership.partner_id as owner_id, ${accessColumns} from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('owner')}
+      and ${isOpenAccess(param('now'))}
     order by partnership.owner_id`,
 )
 
@@ -121,19 +123,20 @@ interface AccessListRow extends AccessRow {
   readonly last_read_at: number | null
 }
 
-const givenAndReceived = query<{ account: number; now: number }, AccessListRow>(
-  param => sql`
-    select ${accessColumns}, 1 as is_given, 1 as is_account, by_name,
+const givenAndReceived = checkedQuery<{ owner: number; now: number }, AccessListRow>(
+  'given and received access',
+  (param, named) => sql`
+    select ${named}, partnership.owner_id, ${accessColumns}, 1 as is_given, 1 as is_account, by_name,
       (select max(hour) from read_log
         where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id) as last_read_at
     from partnership join account on account.id = partnership.partner_id
-    where partnership.owner_id = ${param('account')}
-      and ended_at is null and (expires_at is null or expires_at > ${param('now')})
+    where partnership.owner_id = ${param('owner')}
+      and ${isOpenAccess(param('now'))}
     union all
-    select 0, username, areas, records_from, expires_at, given_at, 1, 0, 1, null from unmatched_access
-    where owner_id = ${param('account')} and (expires_at is null or expires_at > ${param('now')})
+    select ${named}, owner_id, 0, username, areas, records_from, expires_at, given_at, 1, 0, 1, null from unmatched_access
+    where owner_id = ${param('owner')} and ${endsAfter(sql`expires_at`, param('now'))}
     union all
-    select ${accessColumns}, 0, 1, 0, null from partnership join account on account.id = partnership.owner_id
-    where partnership.partner_id = ${param('account')}
-      and ended_at is null and (expires_at is null or expires_at > ${param('now')})`,
+    select ${named}, partnership.partner_id, ${accessColumns}, 0, 1, 0, null from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('owner')}
+      and ${isOpenAccess(param('now'))}`,
 )

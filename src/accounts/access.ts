@@ -3,11 +3,12 @@ import { type Area, areas } from '../contract/areas.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Params } from '../store/query.ts'
 import type { RecordName } from '../store/tables.ts'
+import { hasEnded } from './ends.ts'
 import type { SharedAccess } from './shared-access.ts'
 
 /** Which rows an account may see: the first condition of every query of records. */
 
-/** Somebody who reads, at an instant: with a token, or signed in. */
+/** Somebody who reads, at an instant: with an API key, or signed in. */
 export interface AccessHolder {
   readonly grant: { readonly accountId: number; readonly shared: readonly SharedAccess[] }
   readonly now: number
@@ -65,7 +66,7 @@ export function readableAreas({ grant, now }: AccessHolder, ownerId: number): re
 export const NO_SESSIONS: OwnerAccess = { owner: 0, start: 0 }
 
 function allows({ areas: allowed, until }: SharedAccess, area: Area, now: number): boolean {
-  return (until === null || until > now) && allowed.includes(area)
+  return !hasEnded(until, now) && allowed.includes(area)
 }
 
 export function areaOf(table: RecordName): Area {
@@ -146,7 +147,7 @@ export function isReadableOf(param: Params<OwnerAccess>): RawBuilder<boolean> {
 
 /**
  * The same for sessions that are found by their identifiers. The unary plus keeps the engine from an index by time or owner, along
- * which SQLite would read all sessions of the account. PostgreSQL finds the owner's part of a distributed table by the plain column.
+ * which SQLite would read all sessions of the account. PostgreSQL finds the owner's part of a table by the plain column.
  */
 export function isReadableById(param: Params<OwnerAccess>): RawBuilder<boolean> {
   const owner = param.engine === 'sqlite' ? sql`+owner_id` : sql`owner_id`

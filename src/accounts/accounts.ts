@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { InvalidError } from '../archive/faults.ts'
 import { readAccount } from '../archive/account-kinds.ts'
+import { isDigits } from '../contract/names.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -22,34 +23,37 @@ export interface NewAccount {
  * Adds an account; one that was removed may come back if its identifier is given. Throws RefusedError if its name or
  * identifier is invalid or taken.
  */
-export async function addAccount(store: Store, { username, id, tier }: NewAccount): Promise<AccountFacts> {
-  return store.db.transaction().execute(async db => {
-    const row = accountRow({ id: id ?? (await nextId(db)), username, subscriptionTier: tier })
-    const taken = await db
-      .selectFrom('account')
-      .select(['id', 'username'])
-      .where(eb => eb.or([eb('id', '=', row.id), eb('username', '=', row.username)]))
-      .executeTakeFirst()
-    if (taken !== undefined) {
-      throw new RefusedError(`there is already an account with this ${taken.id === row.id ? 'id' : 'username'}`)
-    }
-    await db.insertInto('account').values(row).execute()
-    await db.deleteFrom('removed_account').where('id', '=', row.id).execute()
-    return row
-  })
+export function addAccount(store: Store, account: NewAccount): Promise<AccountFacts> {
+  return store.db.transaction().execute(db => addAccountIn(db, account))
+}
+
+/** Adds an account within a transaction. Throws RefusedError as addAccount does. */
+export async function addAccountIn(db: Kysely<Tables>, { username, id, tier }: NewAccount): Promise<AccountFacts> {
+  const row = accountRow({ id: id ?? (await nextId(db)), username, subscriptionTier: tier })
+  const taken = await db
+    .selectFrom('account')
+    .select(['id', 'username'])
+    .where(eb => eb.or([eb('id', '=', row.id), eb('username', '=', row.username)]))
+    .executeTakeFirst()
+  if (taken !== undefined) {
+    throw new RefusedError(`there is already an account with this ${taken.id === row.id ? 'id' : 'username'}`)
+  }
+  await db.insertInto('account').values(row).execute()
+  await db.deleteFrom('removed_account').where('id', '=', row.id).execute()
+  return row
 }
 
 export function listAccounts(store: Store): Promise<AccountFacts[]> {
   return store.reads.selectFrom('account').select(FACTS).orderBy('id').execute()
 }
 
-export async function hasAccounts(store: Store): Promise<boolean> {
-  return (await store.reads.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
+export async function hasAccounts({ reads }: Pick<Store, 'reads'>): Promise<boolean> {
+  return (await reads.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
 /** The account with this id or username. Throws RefusedError if there is none. */
 export async function findAccount(store: Store, idOrName: string): Promise<AccountFacts> {
-  const byId = /^[0-9]+$/.test(idOrName)
+  const byId = isDigits(idOrName)
   const found = await store.reads
     .selectFrom('account')
     .select(FACTS)
@@ -96,7 +100,8 @@ async function nextId(db: Kysely<Tables>): Promise<number> {
 
 const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as const
 
-function accountRow(data: Record<string, unknown>) {
+/** The row of an account. Throws RefusedError if its fields are invalid. */
+export function accountRow(data: Record<string, unknown>) {
   try {
     return readAccount(data)
   } catch (error) {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { type Kysely, sql } from '../vendor/kysely.js'
-import { query } from '../store/query.ts'
+import { checkedQuery, readChecked } from './checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { type Actor, type EventKind, recordEvent } from './events.ts'
 import { forgetBrowsers } from './known-browsers.ts'
 import { suggestTimeZone } from './preferences.ts'
 import { isCurrent, type Proof } from './proofs.ts'
 import { hashSecret } from './secrets.ts'
-import { recordSignIn, type SignIn, storedBrowser } from './sign-ins.ts'
 
 /** A session ends a week after sign-in, or earlier if it is not used for MAX_IDLE_MS. */
 export const MAX_SESSION_MS = 7 * 24 * 3_600_000
@@ -32,7 +32,9 @@ export interface BrowserSession {
 
 /** The browser in which a session begins. */
 export interface SessionStart {
+  /** Its user agent. */
   readonly browser: string
+  readonly actor: Actor
   readonly now: number
   /** The session that this browser had, of whichever account: it ends. */
   readonly replaces?: number | undefined
@@ -50,23 +52,16 @@ export function beginSession(
   return store.db.transaction().execute(async db => {
     if (!(await isCurrent(db, store, proof))) return undefined
     if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
-    return beginSessionIn(db, { ...start, accountId, way, confirmedAt: confirmedAt(proof) })
+    return beginSessionIn(db, { ...start, accountId, kind: `signed-in-${way}`, confirmedAt: confirmedAt(proof) })
   })
 }
 
-/** Begins a session within a transaction. */
+/** Begins a session within a transaction, and records the event that it begins with. */
 export async function beginSessionIn(
   db: Kysely<Tables>,
-  {
-    accountId,
-    browser,
-    now,
-    replaces,
-    way,
-    confirmedAt = null,
-  }: SessionStart & Pick<SignIn, 'way'> & { readonly accountId: number; readonly confirmedAt?: number | null },
+  { accountId, browser, actor, now, replaces, kind, confirmedAt = null }: NewSession,
 ): Promise<string> {
-  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const secret = makeSecret()
   if (replaces !== undefined) await db.deleteFrom('browser_session').where('id', '=', replaces).execute()
   // Expired sessions are removed here and nowhere else.
   await db
@@ -78,42 +73,59 @@ export async function beginSessionIn(
     .values({
       account_id: accountId,
       hash: hashSecret(secret),
-      browser: storedBrowser(browser),
+      browser: browser.slice(0, MAX_BROWSER_LENGTH),
       created_at: now,
       seen_at: now,
       confirmed_at: confirmedAt,
     })
     .execute()
-  await recordSignIn(db, { account_id: accountId, at: now, way, browser })
+  await recordEvent(db, { accountId, kind, now, actor })
   return secret
 }
+
+interface NewSession extends SessionStart {
+  readonly accountId: number
+  readonly kind: EventKind
+  readonly confirmedAt?: number | null
+}
+
+/** As much of a user agent as is stored. */
+const MAX_BROWSER_LENGTH = 300
 
 /** When the person of a new session last proved who they are; null for now. An issuer may have asked long ago, or not say when. */
 export function confirmedAt(proof: Pick<Proof, 'way'> & { readonly authenticatedAt?: number | undefined }) {
   return proof.way === 'oidc' ? (proof.authenticatedAt ?? 0) : null
 }
 
-/** Records that the person of a session proved again who they are. Returns false if the session or the way to sign in is gone. */
+/**
+ * Records that the person of a session proved again who they are. Returns its new secret, because somebody else may have the old
+ * one; undefined if the session or the way to sign in is gone.
+ */
 export function confirmSession(
   store: Store,
   { id, now, proof }: { readonly id: number; readonly now: number; readonly proof: Proof },
-): Promise<boolean> {
+): Promise<string | undefined> {
   return store.db.transaction().execute(async db => {
-    if (!(await isCurrent(db, store, proof))) return false
+    if (!(await isCurrent(db, store, proof))) return undefined
+    const secret = makeSecret()
     const { numUpdatedRows } = await db
       .updateTable('browser_session')
-      .set({ confirmed_at: now })
+      .set({ confirmed_at: now, hash: hashSecret(secret) })
       .where('id', '=', id)
       .where('account_id', '=', proof.accountId)
       .executeTakeFirstOrThrow()
-    return numUpdatedRows > 0n
+    return numUpdatedRows > 0n ? secret : undefined
   })
+}
+
+function makeSecret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
 /** The session of a secret; undefined if there is none, or it has ended. Records in the background, each minute, that it is used. */
 export async function findSession(store: Store, secret: string, now: number): Promise<BrowserSession | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
-  const [row] = await store.read(sessionByHash, {
+  const [row] = await readChecked(store, sessionByHash, {
     hash: hashSecret(secret),
     seenAfter: now - MAX_IDLE_MS,
     createdAfter: now - MAX_SESSION_MS,
@@ -171,8 +183,30 @@ export function listSessions(store: Store, accountId: number, now: number): Prom
     .execute()
 }
 
+/** Signs somebody out. */
 export async function endSession(store: Store, id: number): Promise<void> {
   await store.db.deleteFrom('browser_session').where('id', '=', id).execute()
+}
+
+/** Signs out another browser of the account, or all others. */
+export function signOutOthers(
+  store: Store,
+  { accountId, id }: Pick<BrowserSession, 'accountId' | 'id'>,
+  { actor, now, chosen }: { readonly actor: Actor; readonly now: number; readonly chosen?: number | undefined },
+): Promise<void> {
+  return store.db.transaction().execute(async db => {
+    if (chosen === undefined) await endSessions(db, accountId, id)
+    else {
+      const { numDeletedRows } = await db
+        .deleteFrom('browser_session')
+        .where('id', '=', chosen)
+        .where('id', '!=', id)
+        .where('account_id', '=', accountId)
+        .executeTakeFirstOrThrow()
+      if (numDeletedRows === 0n) return
+    }
+    await recordEvent(db, { accountId, kind: 'browsers-signed-out', now, actor })
+  })
 }
 
 /**
@@ -197,7 +231,8 @@ export async function endSessionsAndInvitation(db: Kysely<Tables>, accountId: nu
 
 const MAX_IDLE_MS = 12 * 3_600_000
 const SECRET_BYTES = 32
-const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
+/** Every secret of a session has this form. */
+export const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 const SEEN_INTERVAL_MS = 60_000
 
 interface SessionRow {
@@ -215,9 +250,10 @@ interface SessionRow {
   readonly weekly_goal: number | null
 }
 
-const sessionByHash = query<{ hash: string; seenAfter: number; createdAfter: number }, SessionRow>(
-  param => sql`
-    select browser_session.id, browser_session.account_id, browser_session.seen_at,
+const sessionByHash = checkedQuery<{ hash: string; seenAfter: number; createdAfter: number }, SessionRow>(
+  'browser session',
+  (param, named) => sql`
+    select ${named}, browser_session.hash, browser_session.id, browser_session.account_id, browser_session.seen_at,
       browser_session.created_at, browser_session.confirmed_at,
       account.username, account.subscription_tier, account.subscription_ends_at,
       preference.display_name, preference.time_zone, preference.units, preference.weekly_goal

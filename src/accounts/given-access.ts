@@ -2,6 +2,8 @@ import { hash } from 'node:crypto'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { type Actor, recordEvent } from './events.ts'
+import { endsAfter } from './ends.ts'
 import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grant-changes.ts'
 import { type GivenAccess, listAccess } from './access-lists.ts'
@@ -10,7 +12,7 @@ import {
   type AccessTerms,
   areasText,
   checkTerms,
-  endAccess,
+  endAccessIn,
   isWithin,
   narrowAccess,
   writeAccess,
@@ -37,6 +39,7 @@ export async function giveByName(
   { ownerId, username }: { readonly ownerId: number; readonly username: string },
   terms: AccessTerms,
   now: number,
+  actor: Actor,
 ): Promise<void> {
   await store.db.transaction().execute(async db => {
     const account = await db.selectFrom('account').select('id').where('username', '=', username).executeTakeFirst()
@@ -48,10 +51,11 @@ export async function giveByName(
       .select('given_at')
       .where('owner_id', '=', ownerId)
       .where('username', '=', username)
-      .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+      .where(endsAfter(sql`expires_at`, sql`${now}`))
       .executeTakeFirst()
     const since = earlier?.given_at ?? now
     await removeUnmatched(db, ownerId, username)
+    await recordEvent(db, { accountId: ownerId, kind: 'access-given', now, actor, subject: username })
     if (account !== undefined) return writeAccess(db, pair, terms, now, { byName: true, since })
     const { recordsFrom: records_from, until: expires_at } = terms
     await db
@@ -84,17 +88,22 @@ export async function narrowGiven(
   access: NamedAccess,
   terms: AccessTerms,
   now: number,
+  actor: Actor,
 ): Promise<void> {
-  const partnerId = await partnerOf(store, ownerId, access.username)
-  if (partnerId !== undefined) return narrowAccess(store, { ownerId, partnerId }, terms, now)
+  const { username } = access
+  const partnerId = await partnerOf(store, ownerId, username)
+  if (partnerId !== undefined) return narrowAccess(store, { ownerId, partnerId }, terms, now, actor)
   checkTerms({ ownerId, partnerId: 0 }, terms, now)
   if (!isWithin(terms, access)) throw new RefusedError('the access would become wider: give it again instead')
-  await store.db
-    .updateTable('unmatched_access')
-    .set({ areas: areasText(terms), records_from: terms.recordsFrom, expires_at: terms.until })
-    .where('owner_id', '=', ownerId)
-    .where('username', '=', access.username)
-    .execute()
+  await store.db.transaction().execute(async db => {
+    await db
+      .updateTable('unmatched_access')
+      .set({ areas: areasText(terms), records_from: terms.recordsFrom, expires_at: terms.until })
+      .where('owner_id', '=', ownerId)
+      .where('username', '=', username)
+      .execute()
+    await recordEvent(db, { accountId: ownerId, kind: 'access-narrowed', now, actor, subject: username })
+  })
   noteGrantChange()
 }
 
@@ -113,12 +122,21 @@ export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Pro
 }
 
 /** Ends access within a second in every process. Throws RefusedError if there is none. */
-export async function endGiven(store: Store, ownerId: number, { username }: NamedAccess, now: number): Promise<void> {
+export async function endGiven(
+  store: Store,
+  ownerId: number,
+  { username }: NamedAccess,
+  now: number,
+  actor: Actor,
+): Promise<void> {
   const partnerId = await partnerOf(store, ownerId, username)
   // The operator may have given access to an account that got the name later.
   await store.db.transaction().execute(async db => {
-    await removeUnmatched(db, ownerId, username)
-    if (partnerId !== undefined) await endAccess({ db }, { ownerId, partnerId }, now)
+    const isUnmatched = await removeUnmatched(db, ownerId, username)
+    const isEnded = partnerId !== undefined && (await endAccessIn(db, { ownerId, partnerId }, now, actor))
+    if (isEnded) return
+    if (!isUnmatched) throw new RefusedError('there is no such access')
+    await recordEvent(db, { accountId: ownerId, kind: 'access-ended', now, actor, subject: username })
   })
   noteGrantChange()
 }
@@ -158,8 +176,14 @@ async function partnerOf({ reads }: Store, ownerId: number, username: string): P
   return found?.id
 }
 
-async function removeUnmatched(db: Kysely<Tables>, ownerId: number, username: string): Promise<void> {
-  await db.deleteFrom('unmatched_access').where('owner_id', '=', ownerId).where('username', '=', username).execute()
+/** Returns false if there is none. */
+async function removeUnmatched(db: Kysely<Tables>, ownerId: number, username: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('unmatched_access')
+    .where('owner_id', '=', ownerId)
+    .where('username', '=', username)
+    .executeTakeFirstOrThrow()
+  return numDeletedRows > 0n
 }
 
 /** A number that does not show the name, in the same form for every name. */

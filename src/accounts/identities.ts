@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { type Actor, recordEvent } from './events.ts'
 import { RefusedError } from './errors.ts'
 import { lockAccount } from './proofs.ts'
 
@@ -39,12 +40,29 @@ export function findLink({ reads }: Store, accountId: number, issuer: string): P
     .executeTakeFirst()
 }
 
-/** Links an identity within a transaction. Throws RefusedError if it, or the account, is linked already. */
+interface NewLink {
+  readonly accountId: number
+  readonly identity: Identity
+  readonly now: number
+}
+
+/** Links an identity for somebody who is signed in. Throws RefusedError, like `linkIdentity`. */
+export function linkOwnIdentity(store: Store, link: NewLink, actor: Actor): Promise<void> {
+  const { accountId, now } = link
+  return store.db.transaction().execute(async db => {
+    if (await linkIdentity(db, store, link)) await recordEvent(db, { accountId, kind: 'oidc-linked', now, actor })
+  })
+}
+
+/**
+ * Links an identity within a transaction. Returns false if it was linked with the account already. Throws RefusedError if it, or
+ * the account, is linked otherwise.
+ */
 export async function linkIdentity(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,
-  { accountId, identity, now }: { readonly accountId: number; readonly identity: Identity; readonly now: number },
-): Promise<void> {
+  { accountId, identity, now }: NewLink,
+): Promise<boolean> {
   await lockAccount(db, store, accountId)
   const { issuer, subject } = identity
   const own = await db
@@ -53,7 +71,7 @@ export async function linkIdentity(
     .where('account_id', '=', accountId)
     .where('issuer', '=', issuer)
     .executeTakeFirst()
-  if (own?.subject === subject) return
+  if (own?.subject === subject) return false
   if (own !== undefined)
     throw new RefusedError('this account is linked with somebody else there; remove that link first')
   const { numInsertedOrUpdatedRows } = await db
@@ -62,4 +80,5 @@ export async function linkIdentity(
     .onConflict(conflict => conflict.columns(['issuer', 'subject']).doNothing())
     .executeTakeFirstOrThrow()
   if (numInsertedOrUpdatedRows === 0n) throw new RefusedError('it is linked with another account here')
+  return true
 }

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { sql } from '../vendor/kysely.js'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { query } from '../store/query.ts'
+import { checkedQuery, readChecked } from './checked-reads.ts'
 import { beginSessionIn, confirmedAt, endSessions, type SessionStart } from './browser-sessions.ts'
 import { RefusedError } from './errors.ts'
+import { OPERATOR, recordEvent } from './events.ts'
 import { type Identity, linkIdentity } from './identities.ts'
 import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
 import { hashSecret } from './secrets.ts'
-import { recordSignIn } from './sign-ins.ts'
 
 /** Links with which an account chooses its first way to sign in, or a new one if it has lost the last. */
 
@@ -31,7 +31,7 @@ export async function createInvitation(store: Store, accountId: number, now: num
       .values(row)
       .onConflict(conflict => conflict.column('account_id').doUpdateSet({ hash: row.hash, created_at: now }))
       .execute()
-    await recordSignIn(db, { account_id: accountId, at: now, way: 'invitation-made', browser: '' })
+    await recordEvent(db, { accountId, kind: 'invitation-made', now, actor: OPERATOR })
   })
   return secret
 }
@@ -39,7 +39,10 @@ export async function createInvitation(store: Store, accountId: number, now: num
 /** Whose invitation this is; undefined if it was used, has expired, or never existed. Reading it changes nothing. */
 export async function findInvitation(store: Store, secret: string, now: number): Promise<Invited | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
-  const [row] = await store.read(invitationByHash, { hash: hashSecret(secret), createdAfter: now - VALID_MS })
+  const [row] = await readChecked(store, invitationByHash, {
+    hash: hashSecret(secret),
+    createdAfter: now - MAX_INVITATION_MS,
+  })
   return row
 }
 
@@ -70,13 +73,14 @@ export async function acceptInvitation(
   { secret, chosen, ...start }: AcceptedInvitation,
 ): Promise<{ readonly secret: string; readonly accountId: number } | undefined> {
   const { now } = start
-  if ((await findInvitation(store, secret, now)) === undefined) return undefined
-  const passwordHash = chosen.way === 'password' ? await hashNewPassword(chosen.password) : ''
+  const invited = await findInvitation(store, secret, now)
+  if (invited === undefined) return undefined
+  const passwordHash = chosen.way === 'password' ? await hashNewPassword(chosen.password, invited.username) : ''
   return store.db.transaction().execute(async db => {
     const invitation = await db
       .deleteFrom('invitation')
       .where('hash', '=', hashSecret(secret))
-      .where('created_at', '>', now - VALID_MS)
+      .where('created_at', '>', now - MAX_INVITATION_MS)
       .returning('account_id')
       .executeTakeFirst()
     if (invitation === undefined) return undefined
@@ -85,23 +89,18 @@ export async function acceptInvitation(
     else if (chosen.way === 'passkey') await addPasskey(db, store, { ...chosen, accountId, now })
     else await linkIdentity(db, store, { ...chosen, accountId, now })
     await endSessions(db, accountId)
-    const session = { ...start, accountId, way: RECORDED[chosen.way], confirmedAt: confirmedAt(chosen) }
+    const session = { ...start, accountId, kind: `invitation-${chosen.way}`, confirmedAt: confirmedAt(chosen) } as const
     return { accountId, secret: await beginSessionIn(db, session) }
   })
 }
 
-const RECORDED = {
-  password: 'invitation-used',
-  passkey: 'invitation-passkey',
-  oidc: 'invitation-oidc',
-} as const
-
-const VALID_MS = DAY_MS
+const MAX_INVITATION_MS = DAY_MS
 const SECRET_BYTES = 32
 const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 
-const invitationByHash = query<{ hash: string; createdAfter: number }, Invited>(
-  param => sql`
-    select account.id, account.username from invitation join account on account.id = invitation.account_id
+const invitationByHash = checkedQuery<{ hash: string; createdAfter: number }, Invited>(
+  'invitation',
+  (param, named) => sql`
+    select ${named}, invitation.hash, account.id, account.username from invitation join account on account.id = invitation.account_id
     where invitation.hash = ${param('hash')} and invitation.created_at > ${param('createdAfter')}`,
 )

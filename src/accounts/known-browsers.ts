@@ -1,12 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
+import { newRevision, type Tables } from '../store/tables.ts'
 import { sealingKey } from './sealed.ts'
 
 /**
  * Browsers in which somebody has signed in to an account before. Attempts to sign in elsewhere do not count against theirs. A
- * browser keeps a mark, whose signature depends on how often all browsers were signed out: signing all out makes it invalid.
+ * browser keeps a mark, whose signature depends on a number that is another one after all browsers were signed out.
  */
 
 export interface KnownBrowser {
@@ -32,12 +32,12 @@ export async function knownBrowser(store: Store, mark: string): Promise<KnownBro
   return timingSafeEqual(Buffer.from(signature), expected) ? { name, username: account.username } : undefined
 }
 
-/** Ends all marks of an account, within a transaction. */
-export async function forgetBrowsers(db: Kysely<Tables>, accountId: number): Promise<void> {
+/** Ends all marks of an account, or of all accounts, within a transaction. */
+export async function forgetBrowsers(db: Kysely<Tables>, accountId?: number): Promise<void> {
   await db
     .updateTable('account')
-    .set(({ eb }) => ({ sign_outs: eb('sign_outs', '+', 1) }))
-    .where('id', '=', accountId)
+    .set({ sign_outs: newRevision() })
+    .$if(accountId !== undefined, accounts => accounts.where('id', '=', accountId ?? 0))
     .execute()
 }
 

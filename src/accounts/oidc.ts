@@ -1,4 +1,5 @@
-import type { Configuration } from 'openid-client'
+import type { Configuration, CustomFetch } from 'openid-client'
+import { BodyTooLargeError, checkJsonSize, readBody } from '../contract/received-json.ts'
 
 /** Signing in at an OpenID Connect issuer: the code flow with PKCE, `state`, `nonce` and `iss`. */
 
@@ -58,10 +59,10 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
   const configurationOf = () => {
     if (known !== undefined && performance.now() < known.until) return known.configuration
     const configuration = discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
-      known = { configuration, until: performance.now() + FAILURE_MS }
+      known = { configuration, until: performance.now() + MAX_FAILURE_MS }
       throw new OidcError('away', error)
     })
-    known = { configuration, until: performance.now() + CONFIGURATION_MS }
+    known = { configuration, until: performance.now() + MAX_CONFIGURATION_MS }
     return configuration
   }
 
@@ -114,10 +115,10 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
   }
 }
 
-const CONFIGURATION_MS = 3_600_000
-const FAILURE_MS = 2000
+const MAX_CONFIGURATION_MS = 3_600_000
+const MAX_FAILURE_MS = 2000
 /** Less than the five seconds within which a page must respond. */
-const TIMEOUT_SECONDS = 4
+const REQUEST_TIMEOUT_SECONDS = 4
 const MAX_AGE_SECONDS = 7 * 86_400
 
 async function discover({ issuer, clientId, clientSecret }: Omit<OidcSettings, 'name'>): Promise<Configuration> {
@@ -128,12 +129,25 @@ async function discover({ issuer, clientId, clientSecret }: Omit<OidcSettings, '
     // oxlint-disable-next-line typescript/no-deprecated -- Settings allow it for an issuer on this machine.
     ...(address.protocol === 'http:' ? [client.allowInsecureRequests] : []),
   ]
-  const options = { execute, timeout: TIMEOUT_SECONDS }
+  const options = { execute, timeout: REQUEST_TIMEOUT_SECONDS, [client.customFetch]: boundedFetch }
   if (clientSecret === undefined) return client.discovery(address, clientId, undefined, client.None(), options)
   const found = await client.discovery(address, clientId, undefined, client.ClientSecretBasic(clientSecret), options)
   const methods = found.serverMetadata().token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   if (methods.includes('client_secret_basic')) return found
   return client.discovery(address, clientId, undefined, client.ClientSecretPost(clientSecret), options)
+}
+
+/** Far more than the keys and the metadata of an issuer take. */
+const MAX_BODY_MIB = 1
+
+/** Throws BodyTooLargeError. */
+const boundedFetch: CustomFetch = async (url, options) => {
+  // The two types differ only in how they say that a field is absent.
+  const response = await fetch(url, options as RequestInit)
+  const body = await readBody(response, MAX_BODY_MIB)
+  checkJsonSize(body)
+  const { status, headers } = response
+  return new Response(body === '' ? null : body, { status, headers })
 }
 
 /** Loaded when somebody first signs in at the issuer. */
@@ -150,6 +164,7 @@ function reasonOf(error: unknown): OidcError['reason'] {
 /** The code of an error, which is one of a few words, or else its name. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'none'
+  if (error.cause instanceof BodyTooLargeError) return error.cause.name
   if ('error' in error && typeof error.error === 'string' && /^[a-z_]{1,40}$/.test(error.error)) return error.error
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
@@ -160,6 +175,7 @@ const AWAY: ReadonlySet<string> = new Set([
   'temporarily_unavailable',
   'TypeError',
   'AbortError',
+  'BodyTooLargeError',
   'TimeoutError',
   'OAUTH_TIMEOUT',
   'OAUTH_PARSE_ERROR',

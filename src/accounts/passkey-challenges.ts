@@ -1,7 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { seal, unseal } from './sealed.ts'
 import { hashSecret } from './secrets.ts'
 
 /** Challenges for passkeys. Browsers keep them sealed, and the store keeps which were used. */
@@ -24,30 +22,7 @@ interface PasskeyToMake {
 }
 
 /** How long a challenge can be answered. */
-export const CHALLENGE_MS = 5 * 60_000
-
-/** `subject` is whom the challenge is for: a session or an invitation. Others cannot use it. */
-export function sealChallenge(
-  store: Store,
-  purpose: PasskeyPurpose,
-  subject: string,
-  challenge: PasskeyChallenge,
-  now: number,
-): Promise<string> {
-  return seal(store, `passkey ${purpose} ${subject}`, challenge, now + CHALLENGE_MS)
-}
-
-/** The sealed challenge; undefined if it has expired, or was made for another purpose or subject. */
-export async function openChallenge(
-  store: Store,
-  purpose: PasskeyPurpose,
-  subject: string,
-  sealed: string,
-  now: number,
-): Promise<PasskeyChallenge | undefined> {
-  // Only `sealChallenge` seals for this purpose.
-  return (await unseal(store, `passkey ${purpose} ${subject}`, sealed, now)) as PasskeyChallenge | undefined
-}
+export const MAX_CHALLENGE_MS = 5 * 60_000
 
 /** Records within a transaction that a challenge is used. Returns false if it was used before. */
 export async function useChallenge(db: Kysely<Tables>, challenge: string, now: number): Promise<boolean> {
@@ -55,7 +30,7 @@ export async function useChallenge(db: Kysely<Tables>, challenge: string, now: n
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_challenge')
     // It was sealed before now, so it cannot be opened after this.
-    .values({ hash: hashSecret(challenge), expires_at: now + CHALLENGE_MS })
+    .values({ hash: hashSecret(challenge), expires_at: now + MAX_CHALLENGE_MS })
     .onConflict(conflict => conflict.doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n

@@ -9,8 +9,9 @@ import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
+import { type Actor, recordEvent } from './events.ts'
 import { RefusedError } from './errors.ts'
-import { CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
+import { MAX_CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
 import { lockAccount, type PasskeyProof } from './proofs.ts'
 import { sealingKey } from './sealed.ts'
 
@@ -55,7 +56,7 @@ export async function creationOptions(
     userName: account.username,
     userDisplayName: account.username,
     userID: new Uint8Array(Buffer.from(userHandle, 'base64url')),
-    timeout: CHALLENGE_MS,
+    timeout: MAX_CHALLENGE_MS,
     attestationType: 'none',
     excludeCredentials: known.map(descriptorOf),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -125,6 +126,15 @@ export async function addPasskey(
   if (numInsertedOrUpdatedRows === 0n) throw new RefusedError('this passkey is registered already')
 }
 
+/** Stores a passkey for somebody who is signed in. Throws RefusedError, like `addPasskey`. */
+export function registerPasskey(store: Store, added: AddedPasskey, actor: Actor): Promise<void> {
+  const { accountId, passkey, now } = added
+  return store.db.transaction().execute(async db => {
+    await addPasskey(db, store, added)
+    await recordEvent(db, { accountId, kind: 'passkey-added', now, actor, subject: passkey.name })
+  })
+}
+
 export interface AddedPasskey {
   readonly accountId: number
   readonly passkey: NewPasskey
@@ -139,7 +149,7 @@ export async function requestOptions(
   const { generateAuthenticationOptions } = await loadServer()
   const options = await generateAuthenticationOptions({
     rpID: rpId,
-    timeout: CHALLENGE_MS,
+    timeout: MAX_CHALLENGE_MS,
     userVerification: 'required',
     ...(allowed === undefined ? {} : { allowCredentials: allowed.map(descriptorOf) }),
   })
@@ -235,10 +245,11 @@ function parseAnswer(text: string): { readonly id: string } | undefined {
   } catch {
     return undefined
   }
-  return typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string'
-    ? { ...value, id: value.id }
-    : undefined
+  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined
+  return typeof id === 'string' && BASE64URL.test(id) ? { ...(value as object), id } : undefined
 }
+
+const BASE64URL = /^[\w-]+$/
 
 function descriptorOf({ credential_id: id, transports }: PasskeyFacts) {
   return { id, transports: transports === '' ? [] : transports.split(' ') }

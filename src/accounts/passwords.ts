@@ -4,7 +4,9 @@ import type { Kysely } from 'kysely'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
+import { type Actor, OPERATOR, recordEvent } from './events.ts'
 import { RefusedError } from './errors.ts'
+import { brokenRule, passwordRules } from './password-rules.ts'
 import type { PasswordProof } from './proofs.ts'
 
 export const MIN_PASSWORD_LENGTH = 12
@@ -12,11 +14,31 @@ export const MAX_PASSWORD_LENGTH = 1024
 
 /**
  * Sets the password of an account, and ends its browser sessions except `keep` and its invitation. Throws RefusedError if
- * the password is too short or too long, or there is no such account.
+ * the password may not be used, or there is no such account.
  */
-export async function setPassword(store: Store, accountId: number, password: string, keep?: number): Promise<void> {
-  const passwordHash = await hashNewPassword(password)
-  await store.db.transaction().execute(db => storePassword(db, accountId, passwordHash, keep))
+export async function setPassword(
+  store: Store,
+  accountId: number,
+  password: string,
+  { keep, now = Date.now(), actor = OPERATOR }: PasswordChange = {},
+): Promise<void> {
+  const account = await store.reads
+    .selectFrom('account')
+    .select('username')
+    .where('id', '=', accountId)
+    .executeTakeFirst()
+  const passwordHash = await hashNewPassword(password, account?.username ?? '')
+  await store.db.transaction().execute(async db => {
+    await storePassword(db, accountId, passwordHash, keep)
+    await recordEvent(db, { accountId, kind: 'password-set', now, actor })
+  })
+}
+
+interface PasswordChange {
+  /** The session that stays open. */
+  readonly keep?: number
+  readonly now?: number
+  readonly actor?: Actor
 }
 
 /** Sets the password within a transaction: somebody who knew the old one must not stay signed in, or come back. */
@@ -45,12 +67,14 @@ async function writeHash(db: Kysely<Tables>, accountId: number, passwordHash: st
   return numUpdatedRows > 0n
 }
 
-/** The hash of a password that is to be stored. Throws RefusedError if it is too short or too long. */
-export async function hashNewPassword(password: string): Promise<string> {
+/** The hash of a new password of somebody. Throws RefusedError if it is too short, too long or among the first that are tried. */
+export async function hashNewPassword(password: string, username: string): Promise<string> {
   const length = [...password].length
   if (length < MIN_PASSWORD_LENGTH || length > MAX_PASSWORD_LENGTH) {
     throw new RefusedError(`a password must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
   }
+  const rule = brokenRule(password, username)
+  if (rule !== undefined) throw new RefusedError(`a password must not be ${passwordRules[rule]}`)
   return runQueued(() => hashPassword(password))
 }
 
@@ -60,11 +84,14 @@ export async function verifyPassword(
   username: string,
   password: string,
 ): Promise<PasswordProof | undefined> {
-  const account = await store.reads
-    .selectFrom('account')
-    .select(['id', 'password_hash'])
-    .where('username', '=', username)
-    .executeTakeFirst()
+  // PostgreSQL has no text with a NUL, and fails.
+  const account = username.includes('\0')
+    ? undefined
+    : await store.reads
+        .selectFrom('account')
+        .select(['id', 'password_hash'])
+        .where('username', '=', username)
+        .executeTakeFirst()
   // Awaited for known names, too; otherwise the first unknown name would take longer.
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
@@ -116,14 +143,25 @@ function dummy(): Promise<string> {
 // Each hash takes 19 MiB and a core, so many at once could exhaust the machine.
 const MAX_CONCURRENT_HASHES = 2
 const MAX_WAITING_HASHES = 32
+/** How many passwords may be checked, or wait for that, at the same time. */
+export const MAX_CHECKS = MAX_CONCURRENT_HASHES + MAX_WAITING_HASHES
 let running = 0
 const waiting: (() => void)[] = []
 
-/** Runs the work, a few at a time. Throws StoreUnavailableError if too many are waiting already. */
+/** As many passwords are being checked as may be. */
+export class TooManyPasswordsError extends StoreUnavailableError {
+  override readonly name = 'TooManyPasswordsError'
+
+  constructor() {
+    super('too many passwords are being checked')
+  }
+}
+
+/** Runs the work, a few at a time. Throws TooManyPasswordsError if too many are waiting already. */
 async function runQueued<Result>(work: () => Promise<Result>): Promise<Result> {
   if (running < MAX_CONCURRENT_HASHES) running += 1
   else {
-    if (waiting.length >= MAX_WAITING_HASHES) throw new StoreUnavailableError('too many passwords are being checked')
+    if (waiting.length >= MAX_WAITING_HASHES) throw new TooManyPasswordsError()
     // The next one that finishes starts this one.
     await new Promise<void>(resolve => waiting.push(resolve))
   }

@@ -37,9 +37,9 @@ export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>
     case 'password':
       return account?.password_hash === proof.passwordHash
     case 'passkey':
-      return (await rowOf(db, 'passkey', proof.passkeyId, accountId)) !== undefined
+      return (await findMethod(db, 'passkey', proof.passkeyId, accountId)) !== undefined
     case 'oidc':
-      return (await rowOf(db, 'linked_identity', proof.identityId, accountId)) !== undefined
+      return (await findMethod(db, 'linked_identity', proof.identityId, accountId)) !== undefined
     default:
       return proof satisfies never
   }
@@ -54,6 +54,6 @@ export async function lockAccount(
   return lockedAccount(db, store, accountId).select('password_hash').executeTakeFirst()
 }
 
-function rowOf(db: Kysely<Tables>, table: 'passkey' | 'linked_identity', id: number, accountId: number) {
+function findMethod(db: Kysely<Tables>, table: 'passkey' | 'linked_identity', id: number, accountId: number) {
   return db.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
 }

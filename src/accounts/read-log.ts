@@ -5,6 +5,7 @@ import { type ReadKind, readKinds, type ReadWay } from '../contract/reads.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
+import { pruneEvents } from './events.ts'
 import type { Tables } from '../store/tables.ts'
 
 /** Counts who read whose records. */
@@ -19,10 +20,10 @@ export interface ReadLog {
 interface Reader {
   readonly accountId: number
   readonly via: ReadWay
-  /** 0 if the reader uses no token. */
-  readonly tokenId: number
-  /** Empty if the reader uses no token. */
-  readonly tokenName: string
+  /** 0 if the reader uses no API key. */
+  readonly keyId: number
+  /** Empty if the reader uses no API key. */
+  readonly keyName: string
 }
 
 interface ReadLogOptions {
@@ -117,7 +118,7 @@ class ReadCounts {
       this.#hour = hour
       this.#readers = this.#hours.getOrInsertComputed(hour, () => new Map())
     }
-    const key = reader.tokenId === 0 ? -reader.accountId : reader.tokenId
+    const key = reader.keyId === 0 ? -reader.accountId : reader.keyId
     const counts = this.#readers.get(key)?.owners.get(ownerId) ?? this.#makeCounts(key, reader, ownerId)
     if (counts === undefined) this.#gaps.getOrInsertComputed(ownerId, () => ({ hour, reads: 0 })).reads += 1
     else counts[combination] = (counts[combination] ?? 0) + 1
@@ -133,7 +134,7 @@ class ReadCounts {
         for (const [ownerId, counts] of owners) {
           for (const [index, { area, kind }] of AREAS_AND_KINDS.entries()) {
             const reads = counts[index] ?? 0
-            if (reads > 0) yield { ...rowOf(reader, ownerId, hour), area, kind, reads }
+            if (reads > 0) yield { ...readerColumns(reader, ownerId, hour), area, kind, reads }
           }
         }
       }
@@ -253,8 +254,8 @@ function hourOf(now: number): number {
   return now - (now % HOUR_MS)
 }
 
-function rowOf({ accountId, via, tokenName }: Reader, ownerId: number, hour: number) {
-  return { owner_id: ownerId, hour, reader_id: accountId, via, token_name: tokenName }
+function readerColumns({ accountId, via, keyName }: Reader, ownerId: number, hour: number) {
+  return { owner_id: ownerId, hour, reader_id: accountId, via, token_name: keyName }
 }
 
 function gapOf(ownerId: number, hour: number, reads: number): NewRead {
@@ -301,14 +302,15 @@ async function writeReads(db: Kysely<Tables>, engine: Engine, rows: readonly New
 
 const COLUMNS = ['owner_id', 'hour', 'reader_id', 'via', 'token_name', 'area', 'kind', 'reads'] as const
 
-/** Removes rows that are too old, once an hour. Returns the time of the last removal. */
-async function clean({ db }: Store, days: number, cleanedAt: number): Promise<number> {
+/** Removes rows that are too old, here and in the log of events, once an hour. Returns the time of the last removal. */
+async function clean(store: Store, days: number, cleanedAt: number): Promise<number> {
   const now = Date.now()
   // The clock may have been set back.
   if (Math.abs(now - cleanedAt) < HOUR_MS) return cleanedAt
-  await db
+  await store.db
     .deleteFrom('read_log')
     .where('hour', '<', now - days * DAY_MS)
     .execute()
+  await pruneEvents(store, now)
   return now
 }

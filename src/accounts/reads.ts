@@ -1,8 +1,9 @@
-import { sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from '../vendor/kysely.js'
 import { type Area, isArea } from '../contract/areas.ts'
 import { type ReadKind, readKinds, type ReadWay, readWays } from '../contract/reads.ts'
 import type { Store } from '../store/index.ts'
-import { query } from '../store/query.ts'
+import type { Params } from '../store/query.ts'
+import { readChecked, recordQuery } from './checked-reads.ts'
 
 /** Who read the records of an account, as its owner may see it. */
 
@@ -16,7 +17,7 @@ export interface ReadEntry {
   /** A username; null for a gap. */
   readonly reader: string | null
   readonly via: ReadWay | null
-  /** The name of the owner's own token; null otherwise. */
+  /** The name of the owner's own key; null otherwise. */
   readonly tokenName: string | null
   readonly area: Area | null
   readonly kind: ReadKind | null
@@ -41,8 +42,8 @@ export async function listReads(store: Store, ownerId: number, range: ReadsRange
   const { beforeAt = Number.MAX_SAFE_INTEGER, beforeId = 0 } = range
   const values = { owner: ownerId, from, beforeAt, beforeId, limit, offset }
   const rows = await (readerId === undefined
-    ? store.read(readsOfOwner, values)
-    : store.read(readsOfReader, { ...values, reader: readerId }))
+    ? readChecked(store, readsOfOwner, values)
+    : readChecked(store, readsOfReader, { ...values, reader: readerId }))
   return rows.map(row => entryOf(row, ownerId))
 }
 
@@ -115,13 +116,17 @@ interface RangeValues {
   readonly offset: number
 }
 
-const readsOfOwner = reads<RangeValues>(() => sql``)
-const readsOfReader = reads<RangeValues & { readonly reader: number }>(param => sql`and reader_id = ${param('reader')}`)
+const readsOfOwner = reads<RangeValues>('log of reads', () => sql``)
+const readsOfReader = reads<RangeValues & { readonly reader: number }>(
+  'log of reads of a reader',
+  param => sql`and reader_id = ${param('reader')}`,
+)
 
-function reads<Values extends RangeValues>(filter: Parameters<typeof query<Values, unknown>>[0]) {
-  return query<Values, ReadRow>(
-    param => sql`
-      select id, hour, reader_id, (select username from account where account.id = reader_id) as username,
+function reads<Values extends RangeValues>(name: string, filter: (param: Params<Values>) => RawBuilder<unknown>) {
+  return recordQuery<Values, ReadRow>(
+    name,
+    (param, owned) => sql`
+      select ${owned}, id, hour, reader_id, (select username from account where account.id = reader_id) as username,
         via, token_name, area, kind, reads
       from read_log
       where owner_id = ${param('owner')} ${filter(param)} and hour >= ${param('from')}

@@ -24,7 +24,7 @@ export async function removeAccount(store: Store, id: number, now: number): Prom
       .execute()
     await keepUnreadName(db, id)
     if (store.engine === 'sqlite') await deleteInParts(db, id)
-    // Rows of other accounts' pulls, and rows set aside before the account was here, have no reference to it.
+    // Rows of other accounts' pulls, and rejected rows from before the account was here, have no reference to it.
     await db.deleteFrom('pull_row').where('owner_id', '=', id).execute()
     await db.deleteFrom('set_aside').where('owner_id', '=', id).execute()
     await db.deleteFrom('account').where('id', '=', id).execute()
@@ -80,6 +80,7 @@ async function deleteInParts(db: Kysely<Tables>, id: number) {
     ['pull_row', sql`source_id in (${sources})`],
     ['set_aside', sql`account_id = ${id}`],
     ['read_log', sql`owner_id = ${id}`],
+    ['account_event', sql`account_id = ${id}`],
   ] as const
   for (const [name, condition] of parts) {
     const table = sql.table(name)

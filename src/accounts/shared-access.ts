@@ -3,6 +3,8 @@ import { type Area, areas as allAreas, isArea } from '../contract/areas.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { type Actor, type EventKind, OPERATOR, recordEvent } from './events.ts'
+import { hasEnded, isOpenAccess } from './ends.ts'
 import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grant-changes.ts'
 
@@ -17,23 +19,10 @@ export interface AccessTerms {
   readonly until: number | null
 }
 
-/** Access to everything, without an end. */
-export const FULL_ACCESS: AccessTerms = { areas: allAreas, recordsFrom: null, until: null }
-
 /** Whose records, and who may read them. */
 export interface AccessPair {
   readonly ownerId: number
   readonly partnerId: number
-}
-
-/**
- * Lets a partner read the records of an owner, on these terms, which replace those of earlier access, ended or not.
- * Throws RefusedError if the terms are out of bounds.
- */
-export async function giveAccess(store: Store, pair: AccessPair, terms: AccessTerms, now: number): Promise<void> {
-  checkTerms(pair, terms, now)
-  await writeAccess(store.db, pair, terms, now)
-  noteGrantChange()
 }
 
 /**
@@ -55,58 +44,85 @@ export async function addAccess(
           `the access was ended on ${formatTimestamp(stored.endedAt)}: left unchanged (--again gives it again)`,
         )
       }
-      if (isSame(stored, terms)) return
+      if (areSameTerms(stored, terms)) return
       throw new RefusedError('there is access on other terms: left unchanged (--again changes it)')
     }
     await writeAccess(db, pair, terms, now)
+    const isNarrower = stored !== undefined && isOpen(stored, now) && isWithin(terms, stored)
+    await recordAccess(db, pair, { kind: isNarrower ? 'access-narrowed' : 'access-given', now, actor: OPERATOR })
   })
   noteGrantChange()
 }
 
 /** Changes access to terms that allow no more than before. Throws RefusedError if they allow more, or there is no access. */
-export async function narrowAccess(store: Store, pair: AccessPair, terms: AccessTerms, now: number): Promise<void> {
+export async function narrowAccess(
+  store: Store,
+  pair: AccessPair,
+  terms: AccessTerms,
+  now: number,
+  actor: Actor,
+): Promise<void> {
   checkTerms(pair, terms, now)
   await store.db.transaction().execute(async db => {
     const stored = await findAccess(db, pair)
     if (stored === undefined || !isOpen(stored, now)) throw new RefusedError(NO_ACCESS)
     if (!isWithin(terms, stored)) throw new RefusedError('the access would become wider: give it again instead')
     await writeAccess(db, pair, terms, now)
+    await recordAccess(db, pair, { kind: 'access-narrowed', now, actor })
   })
   noteGrantChange()
 }
 
 /** Ends access within a second in every process. Throws RefusedError if there is none. */
-export async function endAccess(
-  { db }: Pick<Store, 'db'>,
-  { ownerId, partnerId }: AccessPair,
-  now: number,
-): Promise<void> {
+export async function endAccess(store: Store, pair: AccessPair, now: number): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    if (!(await endAccessIn(db, pair, now, OPERATOR))) throw new RefusedError(NO_ACCESS)
+  })
+  noteGrantChange()
+}
+
+/** Ends access within a transaction. Returns false if there is none. */
+export async function endAccessIn(db: Kysely<Tables>, pair: AccessPair, now: number, actor: Actor): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('partnership')
     .set({ ended_at: now })
-    .where('owner_id', '=', ownerId)
-    .where('partner_id', '=', partnerId)
+    .where('owner_id', '=', pair.ownerId)
+    .where('partner_id', '=', pair.partnerId)
     .where('ended_at', 'is', null)
     .executeTakeFirstOrThrow()
-  noteGrantChange()
-  if (numUpdatedRows === 0n) throw new RefusedError(NO_ACCESS)
+  if (numUpdatedRows === 0n) return false
+  await recordAccess(db, pair, { kind: 'access-ended', now, actor })
+  return true
 }
 
 /** Restores access that ended at an instant, on the terms it had. Returns whether there was such access. */
 export async function resumeAccess(
   db: Kysely<Tables>,
-  { ownerId, partnerId }: AccessPair,
+  pair: AccessPair,
   endedAt: number,
+  now: number,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('partnership')
     .set({ ended_at: null })
-    .where('owner_id', '=', ownerId)
-    .where('partner_id', '=', partnerId)
+    .where('owner_id', '=', pair.ownerId)
+    .where('partner_id', '=', pair.partnerId)
     .where('ended_at', '=', endedAt)
     .executeTakeFirstOrThrow()
   noteGrantChange()
-  return numUpdatedRows > 0n
+  if (numUpdatedRows === 0n) return false
+  await recordAccess(db, pair, { kind: 'access-given', now, actor: OPERATOR })
+  return true
+}
+
+/** Records a change of access for its owner, under the name of the partner. */
+async function recordAccess(
+  db: Kysely<Tables>,
+  { ownerId, partnerId }: AccessPair,
+  event: { readonly kind: EventKind; readonly now: number; readonly actor: Actor },
+): Promise<void> {
+  const partner = await db.selectFrom('account').select('username').where('id', '=', partnerId).executeTakeFirst()
+  await recordEvent(db, { ...event, accountId: ownerId, subject: partner?.username ?? '' })
 }
 
 /** Access that somebody received, as a grant and a session of the dashboard hold it: valid until it ends. */
@@ -176,7 +192,7 @@ export async function writeAccess(
       conflict.columns(['partner_id', 'owner_id']).doUpdateSet({
         ...columns,
         // Access that has not ended keeps the time at which it was given first.
-        given_at: sql`case when partnership.ended_at is null and (partnership.expires_at is null or partnership.expires_at > ${now})
+        given_at: sql`case when ${isOpenAccess(sql`${now}`)}
           then partnership.given_at else excluded.given_at end`,
         ended_at: null,
       }),
@@ -205,10 +221,10 @@ export function checkTerms(
 }
 
 function isOpen({ until, endedAt }: StoredAccess, now: number): boolean {
-  return endedAt === null && (until === null || until > now)
+  return endedAt === null && !hasEnded(until, now)
 }
 
-function isSame(some: AccessTerms, other: AccessTerms): boolean {
+function areSameTerms(some: AccessTerms, other: AccessTerms): boolean {
   return isWithin(some, other) && isWithin(other, some)
 }
 

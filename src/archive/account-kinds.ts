@@ -1,6 +1,6 @@
 import { type Area, areas, isArea } from '../contract/areas.ts'
 import { formatDate } from '../contract/calendar.ts'
-import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
+import { isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { accountText, isTier, User } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp, parseDay } from '../contract/time.ts'
 import { Faults, InvalidError } from './faults.ts'
@@ -100,7 +100,7 @@ function readUsername(value: unknown): string {
   if (typeof value !== 'string' || !isName(value)) {
     throw new InvalidError(`must be text of 1 to ${MAX_NAME_LENGTH} characters without control characters`, 'username')
   }
-  if (/^[0-9]+$/.test(value)) throw new InvalidError('must not be all digits', 'username')
+  if (isDigits(value)) throw new InvalidError('must not be all digits', 'username')
   return value
 }
 
@@ -112,7 +112,7 @@ export const partnership: Kind = {
   table: 'partnership',
   envelopeKeys: [],
   columns: ['owner_id', 'partner_id', ...TERMS, 'extra'],
-  kept: TERMS,
+  fixed: TERMS,
   staged: {},
   key: ['owner_id', 'partner_id'],
   identity: [],

@@ -1,13 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { turnOf } from '../turns.ts'
 import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { MAX_LINE_BYTES } from './lines.ts'
 import { writeLine } from './records.ts'
-import { snapshotOfRecords } from './unfinished-import.ts'
 
 type Write = (text: string) => Promise<void>
 
@@ -17,7 +16,7 @@ type Write = (text: string) => Promise<void>
  * imported alone. Other work of the process runs between the parts.
  */
 export async function exportArchive(store: Store, write: Write, accountId?: number): Promise<void> {
-  await snapshotOfRecords(store, async db => {
+  await store.snapshot(async db => {
     let lines = 0
     for (const kind of kinds) {
       for await (const part of accountId === undefined
@@ -26,7 +25,7 @@ export async function exportArchive(store: Store, write: Write, accountId?: numb
         if (part.lines === 0) continue
         lines += part.lines
         await write(part.text)
-        await nextTurn()
+        await turnOf('computation', accountId ?? 0)
       }
     }
     await write(`${endLine(lines)}\n`)
@@ -118,7 +117,7 @@ async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): 
     ids.push(...part)
     if (part.length < IDS_AT_ONCE) return Float64Array.from(ids).sort()
     isNext = sql`(at, id) > (${at}, ${ids.at(-1)})`
-    await nextTurn()
+    await turnOf('computation', accountId)
   }
 }
 

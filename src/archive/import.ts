@@ -1,38 +1,41 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../store/index.ts'
-import { ArchiveParts, type ArchivePartsOptions } from './archive-parts.ts'
 import { account } from './account-kinds.ts'
 import { InvalidError } from './faults.ts'
 import { isEndLine, LineCount } from './end-line.ts'
 import { UnfinishedError } from './kind.ts'
+import { watchLockWaits } from './lock-waits.ts'
 import { type Line, readLines } from './lines.ts'
 import { Notes } from './notes.ts'
-import { identityOf, parseLine, readRow, recordOf } from './records.ts'
-import { clearSetAside, SetAside } from './set-aside.ts'
+import { identityOf, parseLine, readRow, archiveRecord } from './records.ts'
+import { clearRejected, RejectedRows } from './rejected-rows.ts'
 import { ImportStaging } from './staging.ts'
-import { Errors, ImportError, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
+import { LineErrors, ImportError, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
-/** What to do with invalid lines: store nothing, or set them aside and store the others. */
+/** What to do with invalid lines: store nothing, or reject them and store the others. */
 export type OnError = 'fail' | 'set-aside'
 export const errorChoices: readonly OnError[] = ['fail', 'set-aside']
 
 export interface ImportOptions {
   readonly onConflict?: OnConflict
   readonly onError?: OnError
-  /** The name of the archive in the list of rows set aside. */
+  /** The name of the archive in the list of rejected rows. */
   readonly source?: string
   /** Whether the tier of stored accounts, and its end, are updated. */
   readonly tiers?: boolean
   /** Called with the number of bytes read so far, and with undefined when storing begins. */
   readonly progress?: (bytes: number | undefined) => void
+  /** Called with what the import waits for, if that takes long. */
+  readonly onWait?: (what: string) => void
   /** Stops the import; nothing is written. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Imports one archive: all of it or nothing, unless errors are to be set aside. Lines are checked and staged first, which
- * needs no lock; the store is locked only while the rows are copied. Throws ImportError.
+ * Imports one archive: all of it or nothing, unless invalid lines are to be rejected one by one. Lines are checked and staged first, which
+ * needs no lock; then one transaction compares the rows with the store and copies them. Throws ImportError.
  */
 export async function importArchive(
   store: Store,
@@ -40,53 +43,51 @@ export async function importArchive(
   options: ImportOptions = {},
 ): Promise<ImportReport> {
   const { onConflict = 'fail', onError = 'fail', source = 'archive', tiers = false, progress, signal } = options
+  const { onWait = () => {} } = options
   return store.db.connection().execute(async db => {
-    const rejects = onError === 'fail' ? new Errors() : new SetAside({ db, source })
-    const staging = { store, db, rejects, onConflict, tiers, source }
-    const incoming = store.engine === 'sqlite' ? new ArchiveParts(staging) : new WholeArchive(staging)
+    const rejected = onError === 'fail' ? new LineErrors() : new RejectedRows({ db, source })
+    const incoming = new ImportStaging({ db, engine: store.engine, rejected, onConflict, tiers, isArchive: true })
     await incoming.discard()
     await incoming.prepare()
     try {
-      const notStored = await readArchive(incoming, withProgress(chunks, progress, signal), rejects)
+      const notStored = await readArchive(incoming, withProgress(chunks, progress, signal), rejected)
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
-      const { kinds, endedAccess, setAside } = await incoming.store(signal)
-      return { kinds, endedAccess, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
+      const work = () => incoming.inStore(() => storeAll(incoming, { source, signal }))
+      // After an error, the comparison only finds further errors and needs no lock.
+      const isRefused = rejected instanceof LineErrors && rejected.count > 0
+      const endWatch = await watchLockWaits(store, db, onWait)
+      const { setAside, ...stored } = await (isRefused ? work() : store.locked(db, work)).finally(endWatch)
+      return { ...stored, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
     } finally {
       await incoming.discard()
-      if (rejects instanceof SetAside) await rejects.discard()
+      if (rejected instanceof RejectedRows) await rejected.discard()
     }
   })
 }
 
-/** An archive that is stored in one transaction, which does not hold up other writers on PostgreSQL. */
-class WholeArchive extends ImportStaging {
-  readonly #options: ArchivePartsOptions
-
-  constructor(options: ArchivePartsOptions) {
-    super({ ...options, engine: options.store.engine, isArchive: true })
-    this.#options = options
-  }
-
-  async store() {
-    const { store, db, rejects, source } = this.#options
-    const finish = async () => {
-      await this.compareWithStore()
-      if (rejects instanceof Errors) rejects.throwIfAny()
-      const endedAccess = await this.endedAccess()
-      const kinds = await this.moveIntoStore()
-      await this.findNewest()
-      await this.updateAsOf()
-      await clearSetAside(db, this.tables(), source)
-      const setAside = rejects instanceof SetAside ? await rejects.store(Date.now()) : undefined
-      return { kinds, endedAccess, setAside }
-    }
-    // After an error, the comparison only finds further errors and needs no lock.
-    const isRefused = rejects instanceof Errors && rejects.count > 0
-    const work = () => this.inStore(finish)
-    return isRefused ? work() : store.locked(db, work)
-  }
+/** Compares the rows with the store and copies them into it. */
+async function storeAll(
+  incoming: ImportStaging,
+  { source, signal }: { readonly source: string; readonly signal: AbortSignal | undefined },
+) {
+  const { db, rejected } = incoming.options
+  await incoming.compareWithStore()
+  if (rejected instanceof LineErrors) rejected.throwIfAny()
+  const endedAccess = await incoming.endedAccess()
+  await incoming.findGivenAccess()
+  const kinds = await incoming.moveIntoStore()
+  await incoming.recordGivenAccess(Date.now())
+  await incoming.updateAsOf()
+  await clearRejected(db, incoming.tables(), source)
+  const setAside = rejected instanceof RejectedRows ? await rejected.store(Date.now()) : undefined
+  // Before the commit, so that their space and that of the stored rows in the file are not needed at the same time.
+  await incoming.discard()
+  // On SQLite, statements keep the process from hearing a signal.
+  await nextTurn()
+  signal?.throwIfAborted()
+  return { kinds, endedAccess, setAside }
 }
 
 async function* withProgress(
@@ -106,15 +107,15 @@ async function* withProgress(
 
 /** Reads every line, stages its row, and collects errors. */
 async function readArchive(
-  incoming: ArchiveParts | WholeArchive,
+  incoming: ImportStaging,
   chunks: AsyncIterable<Buffer>,
-  rejects: Errors | SetAside,
+  rejected: LineErrors | RejectedRows,
 ) {
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
   const counts = new NoteCounts()
   const lineCount = new LineCount()
-  const context = { counts, lineCount, now: Date.now(), rejects }
+  const context = { counts, lineCount, now: Date.now(), rejected }
 
   for await (const lines of readLines(chunks)) {
     for (const line of lines) {
@@ -128,7 +129,7 @@ async function readArchive(
       }
     }
     await incoming.flushFull()
-    if (rejects instanceof SetAside) await rejects.flushFull()
+    if (rejected instanceof RejectedRows) await rejected.flushFull()
   }
   await incoming.flush()
   return { hasEnd: lineCount.hasEnd, unfinished, unfinishedCount, ...counts.list() }
@@ -138,16 +139,16 @@ interface LineContext {
   readonly counts: NoteCounts
   readonly lineCount: LineCount
   readonly now: number
-  readonly rejects: Errors | SetAside
+  readonly rejected: LineErrors | RejectedRows
 }
 
 /** Throws UnfinishedError. */
-function stage(line: Line, incoming: ArchiveParts | WholeArchive, { counts, lineCount, now, rejects }: LineContext) {
+function stage(line: Line, incoming: ImportStaging, { counts, lineCount, now, rejected }: LineContext) {
   let envelope: unknown
   try {
     envelope = parseLine(line)
     if (isEndLine(envelope)) return lineCount.end(envelope)
-    const record = recordOf(envelope)
+    const record = archiveRecord(envelope)
     const notes = new Notes(now)
     try {
       incoming.add(record.kind, line.number, readRow(record, notes), line.text)
@@ -161,14 +162,14 @@ function stage(line: Line, incoming: ArchiveParts | WholeArchive, { counts, line
   } catch (error) {
     if (!(error instanceof InvalidError)) throw error
     const identity = identityOf(envelope)
-    if (rejects instanceof SetAside) {
-      // It says that lines are missing, and missing lines cannot be set aside.
+    if (rejected instanceof RejectedRows) {
+      // It says that lines are missing, and missing lines cannot be rejected.
       if (isEndLine(envelope)) throw new ImportError([{ line: line.number, reason: error.message }], 1)
       const raw = line.text ?? line.bytes
-      rejects.add({ line: line.number, ...identity, reason: error.message, raw })
+      rejected.add({ line: line.number, ...identity, reason: error.message, raw })
       return
     }
-    rejects.add(line.number, error.message)
+    rejected.add(line.number, error.message)
     // The records of an account are valid even if its own line is not.
     if (identity.kind === account.name && identity.recordId !== null) {
       incoming.add(account, line.number, { id: identity.recordId })

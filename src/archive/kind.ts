@@ -20,7 +20,7 @@ export interface Kind {
   /** The columns that decide whether two rows with the same key are equal; the others are derived from them. */
   readonly identity: readonly string[]
   /** The columns that a stored row keeps, whatever a line says. */
-  readonly kept?: readonly string[]
+  readonly fixed?: readonly string[]
   /** The columns that refer to accounts. */
   readonly accounts: readonly string[]
   /** The columns of the identifier and of the account it belongs to. */
@@ -48,8 +48,6 @@ export interface MergeOptions {
 export interface Merge {
   /** SQL condition on `incoming` and `stored`: which rows to merge. */
   readonly condition: string
-  /** The columns of a record that the condition reads. */
-  readonly compared?: readonly string[]
   /** Whether lines of archives are complete, so that only rows of other sources are merged. */
   readonly unlessArchive: boolean
   /** The new values of the columns of the incoming row. */

@@ -25,7 +25,7 @@ export function parseLine({ text, fault }: Line): unknown {
 }
 
 /** Throws InvalidError. */
-export function recordOf(envelope: unknown): ArchiveRecord {
+export function archiveRecord(envelope: unknown): ArchiveRecord {
   if (!isObject(envelope)) throw new InvalidError('must be an object with kind and data')
   const kind = typeof envelope['kind'] === 'string' ? kindsByName.get(envelope['kind']) : undefined
   if (kind === undefined) throw new InvalidError(`must be one of ${[...kindsByName.keys()].join(', ')}`, 'kind')

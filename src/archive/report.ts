@@ -5,7 +5,7 @@ export type OnConflict = 'fail' | 'skip' | 'replace'
 export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
 
 /** What was done with a record. */
-export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'set-aside'
+export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'rejected'
 
 export interface ImportReport {
   /** Whether the archive has the line that ends it; without it, it may have been cut short. */
@@ -21,13 +21,13 @@ export interface ImportReport {
   readonly leniencies: readonly LeniencyCount[]
   /** Access in the archive that was ended here, and stays ended; the first MAX_LISTED of it. */
   readonly endedAccess: readonly { readonly ownerId: number; readonly partnerId: number }[]
-  /** Present if errors were to be set aside. */
-  readonly setAside?: SetAsideReport
+  /** Present if invalid lines were to be rejected one by one. */
+  readonly setAside?: RejectedReport
 }
 
-export interface SetAsideReport {
+export interface RejectedReport {
   readonly count: number
-  /** How many were not set aside before. */
+  /** How many were not rejected before. */
   readonly newCount: number
   /** How many were only counted, because of a limit or because their account was removed. */
   readonly notKept: number
@@ -82,7 +82,7 @@ export class ImportError extends Error {
 export const MAX_LISTED = 100
 
 /** Collects errors in any order. Keeps only those in memory that will be listed. */
-export class Errors {
+export class LineErrors {
   #first: LineError[] = []
   count = 0
 

@@ -1,17 +1,12 @@
 import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
-import type { Tables } from '../store/tables.ts'
+import { newRevision, type Tables } from '../store/tables.ts'
 
-/**
- * Raises the revision of some accounts for a table, in the transaction that writes or removes their records. A revision is at least
- * the present time, so that none is repeated after an account is removed and added again, or a backup is restored.
- */
+/** Gives some accounts a new revision of a table, in the transaction that writes or removes their records. */
 export async function noteChangedRecords(
   db: Kysely<Tables>,
   table: string,
   owners: RawBuilder<unknown>,
 ): Promise<void> {
-  const now = sql`cast(${Date.now()} as bigint)`
-  const revision = sql.ref(`${table}_revision`)
-  await sql`update account set ${revision} = case when ${revision} < ${now} then ${now} else ${revision} + 1 end
+  await sql`update account set ${sql.ref(`${table}_revision`)} = ${sql.lit(newRevision())}
     where id in (${owners})`.execute(db)
 }

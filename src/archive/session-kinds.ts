@@ -51,7 +51,6 @@ export const trainingSession = record('training-session', {
   merge: {
     condition: `incoming.has_legacy_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
       or incoming.extra is null and stored.extra like '%/percentGrade"%'`,
-    compared: ['approximate', 'extra'],
     unlessArchive: false,
     row: mergeSession,
   },

@@ -8,8 +8,6 @@ interface BatchOptions {
   /** The temporary table. */
   readonly table: string
   readonly keepsRaw: boolean
-  /** Whether only columns that are compared are staged. */
-  readonly isNarrow: boolean
 }
 
 /** Rows of one kind, written in multi-row statements. */
@@ -33,16 +31,15 @@ export class StagingBatch {
   /** The select list that creates the staging table. */
   readonly definition: string
 
-  constructor({ db, kind, table, keepsRaw, isNarrow }: BatchOptions) {
+  constructor({ db, kind, table, keepsRaw }: BatchOptions) {
     this.#db = db
     this.#table = table
     this.#keepsRaw = keepsRaw
-    const columns = isNarrow && kind.isOwned ? comparedColumns(kind) : kind.columns
-    this.columns = [...columns, ...Object.keys(kind.staged)]
+    this.columns = [...kind.columns, ...Object.keys(kind.staged)]
     this.definition = [
       '0 as line',
       ...(keepsRaw ? ["cast('' as text) as raw"] : []),
-      ...columns,
+      ...kind.columns,
       ...Object.entries(kind.staged).map(
         ([column, type]) =>
           `cast(${type === 'text' ? "''" : '0'} as ${type === 'text' ? 'text' : 'bigint'}) as ${column}`,
@@ -110,9 +107,3 @@ export class StagingBatch {
 /** How many rows a statement writes or reads. */
 export const ROWS_AT_ONCE = 100
 const CHARACTERS_AT_ONCE = 1024 * 1024
-
-/** The columns that are needed to compare a row, and to tell whose it is. */
-function comparedColumns({ key, identity, accounts, recordColumn, ownerColumn, merge, columns }: Kind): string[] {
-  const compared = new Set([...key, ...identity, ...accounts, recordColumn, ownerColumn, ...(merge?.compared ?? [])])
-  return columns.filter(column => compared.has(column))
-}

@@ -1,7 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
-import { Errors } from './report.ts'
+import { LineErrors } from './report.ts'
 import { ROWS_AT_ONCE } from './staging-batch.ts'
 import { conflicts, differs, hasUsername, isRemoved, isTaken, same } from './staging-conditions.ts'
 import type { StagingTables } from './staging-tables.ts'
@@ -15,8 +15,6 @@ export async function compareLines(staging: StagingTables) {
     // The index has all columns that are compared, so that no comparison reads the documents.
     const compared = new Set([...key, 'line', ...identity, ...accounts])
     await staging.run(`create index if not exists ${staged}_key on ${staged} (${[...compared].join(', ')})`)
-    if (staging.options.rowOf !== undefined)
-      await staging.run(`create index if not exists ${staged}_line on ${staged} (line)`)
     const earlier = `from ${staged} as other where ${same(kind, 'other')} and other.line < incoming.line`
     const repeats = `exists (select 1 ${earlier})`
     if ((await staging.lines(kind, repeats)).count > 0) {
@@ -68,11 +66,10 @@ export async function compareWithStore(staging: StagingTables) {
 /** Completes staged rows with values of the stored ones that their lines do not have. */
 async function mergeStored(staging: StagingTables, kind: Kind, merge: Merge) {
   const { table, columns } = kind
-  const { rowOf } = staging.options
   const staged = staging.batches.get(kind)?.columns ?? []
   const shown = [
     'incoming.line',
-    ...(rowOf === undefined ? staged.map(column => `incoming.${column} as incoming_${column}`) : []),
+    ...staged.map(column => `incoming.${column} as incoming_${column}`),
     ...columns.map(column => `stored.${column} as stored_${column}`),
   ]
   let after = -1
@@ -87,8 +84,7 @@ async function mergeStored(staging: StagingTables, kind: Kind, merge: Merge) {
     for (const row of rows) {
       const pick = (prefix: string, names: readonly string[]) =>
         Object.fromEntries(names.map(name => [name, row[`${prefix}_${name}`] ?? null]))
-      const incoming = (await rowOf?.(Number(row['line']), kind)) ?? pick('incoming', staged)
-      const merged = merge.row(incoming, pick('stored', columns), staging.options)
+      const merged = merge.row(pick('incoming', staged), pick('stored', columns), staging.options)
       const changes = Object.entries(merged)
         .filter(([column]) => staged.includes(column))
         .map(([column, cell]) => sql`${sql.ref(column)} = ${cell}`)
@@ -103,10 +99,10 @@ async function mergeStored(staging: StagingTables, kind: Kind, merge: Merge) {
 
 /** Rejects the rows that match a condition. */
 async function reject(staging: StagingTables, kind: Kind, reason: string, condition: string) {
-  const { rejects, rawOf } = staging.options
-  if (rejects instanceof Errors) {
+  const { rejected, rawOf } = staging.options
+  if (rejected instanceof LineErrors) {
     const { lines, count } = await staging.lines(kind, condition)
-    return rejects.addAll(lines, count, reason)
+    return rejected.addAll(lines, count, reason)
   }
   const batch = staging.batches.get(kind)
   for (;;) {
@@ -120,20 +116,20 @@ async function reject(staging: StagingTables, kind: Kind, reason: string, condit
     if (rows.length === 0 || batch === undefined) return
     for (const row of rows) {
       const line = Number(row.line)
-      rejects.add({
+      rejected.add({
         line,
         kind: kind.name,
         recordId: Number(row.record_id),
         ownerId: Number(row.owner_id),
         reason,
-        raw: rawOf === undefined ? (row.raw ?? undefined) : await rawOf(line, kind),
+        raw: rawOf === undefined ? (row.raw ?? undefined) : rawOf(line),
       })
     }
     batch.rejected += rows.length
     await staging.run(
       `delete from ${staging.tableOf(kind)} where line in (${rows.map(row => Number(row.line)).join(', ')})`,
     )
-    await rejects.flushFull()
+    await rejected.flushFull()
   }
 }
 

@@ -18,8 +18,8 @@ export function refreshes({ columns }: Kind, incoming: string, stored: string): 
 }
 
 /** The new value of a column: missing extra fields keep their stored value, and `as_of` never goes back. */
-export function newValue({ table, kept = [] }: Kind, column: string): string {
-  if (kept.includes(column)) return `${table}.${column}`
+export function newValue({ table, fixed = [] }: Kind, column: string): string {
+  if (fixed.includes(column)) return `${table}.${column}`
   if (column === 'extra') return `coalesce(excluded.extra, ${table}.extra)`
   if (column !== 'as_of') return `excluded.${column}`
   return `case when excluded.as_of is null or excluded.as_of <= ${table}.as_of then ${table}.as_of else excluded.as_of end`
@@ -35,7 +35,7 @@ export function same({ key }: Kind, other: string): string {
 }
 
 /** Whether a row is stored with the staged content, and was not skipped because of a conflict. */
-export function isSame(kind: Kind): string {
+export function isStoredAsStaged(kind: Kind): string {
   return `exists (select 1 from ${kind.table} as stored
     where ${same(kind, 'stored')} and stored.owner_id = incoming.owner_id and stored.etag = incoming.etag)`
 }

@@ -3,15 +3,15 @@ import type { Engine } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
-import { Errors, MAX_LISTED, type OnConflict } from './report.ts'
-import type { SetAside, StagedKind } from './set-aside.ts'
+import { LineErrors, MAX_LISTED, type OnConflict } from './report.ts'
+import type { RejectedRows, StagedKind } from './rejected-rows.ts'
 import { StagingBatch } from './staging-batch.ts'
 
 export interface StagingOptions {
   readonly db: Kysely<Tables>
   readonly engine: Engine
   /** Receives rows that cannot be stored. */
-  readonly rejects: Errors | SetAside
+  readonly rejected: LineErrors | RejectedRows
   readonly onConflict: OnConflict
   /** Whether the tier of stored accounts, and its end, are updated. */
   readonly tiers: boolean
@@ -19,11 +19,7 @@ export interface StagingOptions {
   readonly isArchive: boolean
   readonly kinds?: readonly Kind[]
   /** Returns the text of a line; if not given, the text is staged with the row. */
-  readonly rawOf?: (line: number, kind: Kind) => string | Promise<string>
-  /** If given, only the columns that are compared are staged, and this returns the whole row of a line. */
-  readonly rowOf?: (line: number, kind: Kind) => Promise<Row>
-  /** What the names of the temporary tables begin with. */
-  readonly prefix?: string
+  readonly rawOf?: (line: number) => string
 }
 
 /** Stages rows in temporary tables, which only this connection can see and which block nobody. */
@@ -35,19 +31,18 @@ export class StagingTables {
   constructor(options: StagingOptions) {
     this.options = options
     this.db = options.db
-    const keepsRaw = !(options.rejects instanceof Errors) && options.rawOf === undefined
-    const isNarrow = options.rowOf !== undefined
+    const keepsRaw = !(options.rejected instanceof LineErrors) && options.rawOf === undefined
     this.batches = new Map(
       (options.kinds ?? allKinds).map(kind => [
         kind,
-        new StagingBatch({ db: options.db, kind, table: this.tableOf(kind), keepsRaw, isNarrow }),
+        new StagingBatch({ db: options.db, kind, table: this.tableOf(kind), keepsRaw }),
       ]),
     )
   }
 
   /** The name of the temporary table of a kind. */
   tableOf({ table }: Kind): string {
-    return `${this.options.prefix ?? 'incoming'}_${table}`
+    return `incoming_${table}`
   }
 
   /** The kinds, each with its temporary table. */
@@ -69,27 +64,6 @@ export class StagingTables {
 
   async discard() {
     for (const kind of this.batches.keys()) await this.run(`drop table if exists ${this.tableOf(kind)}`)
-  }
-
-  /** Of these rows, those that were not rejected and do not only repeat others. */
-  async remaining<Packed extends { readonly line: number }>(kind: Kind, rows: readonly Packed[]): Promise<Packed[]> {
-    const { repeated = 0, rejected = 0 } = this.batches.get(kind) ?? {}
-    if (repeated + rejected === 0) return [...rows]
-    const { rows: staged } = await sql<{ line: Cell }>`select line from ${sql.table(this.tableOf(kind))}
-      where line in (${sql.join(rows.map(({ line }) => line))})`.execute(this.db)
-    const lines = new Set(staged.map(({ line }) => Number(line)))
-    return rows.filter(({ line }) => lines.has(line))
-  }
-
-  /** How many rows were added, of all kinds. */
-  get total(): number {
-    return [...this.batches.values()].reduce((sum, batch) => sum + batch.total, 0)
-  }
-
-  /** How many rows of a kind only repeat an earlier line, and how many records are not stored. */
-  countsOf(kind: Kind): { readonly repeated: number; readonly skipped: number } {
-    const { repeated = 0, skipped = 0 } = this.batches.get(kind) ?? {}
-    return { repeated, skipped }
   }
 
   /** Adds a row; missing columns are null. */

@@ -3,21 +3,16 @@ import { account, partnership } from './account-kinds.ts'
 import type { Cell, Kind } from './kind.ts'
 import { type KindReport, MAX_LISTED, type Outcome } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
-import { isDistributed, withLocalRecords } from '../store/distributed.ts'
+import { withLocalRecords } from '../store/distributed.ts'
 import { compareLines, compareWithStore } from './staging-comparison.ts'
-import { conflicts, differs, isSame, newValue, refreshes, same } from './staging-conditions.ts'
+import { conflicts, differs, isStoredAsStaged, newValue, refreshes, same } from './staging-conditions.ts'
 import { StagingTables } from './staging-tables.ts'
-import { noteAdded, noteReplaced } from './unfinished-import.ts'
 
 /** Compares staged rows and moves them into the store. The statements are the same on both engines. */
 export class ImportStaging extends StagingTables {
-  #isDistributed = false
-
   /** Runs work that compares the rows with the store, or moves them into it. */
   async inStore<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.options.engine === 'sqlite') return work()
-    this.#isDistributed = await isDistributed(text => sql.raw(text).execute(this.db))
-    if (!this.#isDistributed) return work()
     const records = [...this.batches.keys()].filter(({ isOwned }) => isOwned)
     const named = records.map(kind => ({ table: kind.table, ids: `select id from ${this.tableOf(kind)}` }))
     return withLocalRecords(this.db, named, work)
@@ -58,6 +53,27 @@ export class ImportStaging extends StagingTables {
     return rows.map(row => ({ ownerId: Number(row.owner_id), partnerId: Number(row.partner_id) }))
   }
 
+  /** Finds access that the archive gives and the store does not have. */
+  async findGivenAccess() {
+    if (!this.batches.has(partnership)) return
+    await this.run('drop table if exists given_access')
+    await this.run(
+      `create temporary table given_access as
+        select incoming.owner_id, incoming.partner_id from ${this.tableOf(partnership)} as incoming
+        left join partnership as stored on stored.owner_id = incoming.owner_id and stored.partner_id = incoming.partner_id
+        where stored.owner_id is null and incoming.ended_at is null`,
+    )
+  }
+
+  /** Adds the access that was found to the events of its owners. It must have been stored. */
+  async recordGivenAccess(now: number) {
+    if (!this.batches.has(partnership)) return
+    await sql`insert into account_event (account_id, at, kind, actor, subject, subject_id, network, browser, times)
+      select owner_id, ${now}, 'access-given', 'operator', account.username, 0, '', '', 1
+      from given_access join account on account.id = partner_id`.execute(this.db)
+    await this.run('drop table given_access')
+  }
+
   /** Moves the rows into the store. They must have been compared. */
   async moveIntoStore(): Promise<KindReport[]> {
     if (this.options.onConflict === 'replace') {
@@ -76,85 +92,26 @@ export class ImportStaging extends StagingTables {
     return reports
   }
 
-  /** The share of the records that are not yet stored with the same content. */
-  async shareOfNew(): Promise<number> {
-    let all = 0
-    let added = 0
-    for (const [kind, { total }] of this.batches) {
-      if (!kind.isOwned || total === 0) continue
-      all += total
-      added += (await this.lines(kind, `not ${isSame(kind)}`)).count
-    }
-    return all === 0 ? 0 : added / all
-  }
-
-  /** Whether moving into the store will change usernames of stored accounts. */
-  async changesNames(): Promise<boolean> {
-    if (this.options.onConflict !== 'replace') return false
-    const { rows } = await sql`select 1 from ${sql.table(this.tableOf(account))} as incoming
-      join account as stored on stored.id = incoming.id
-      where stored.username <> incoming.username limit 1`.execute(this.db)
-    return rows.length > 0
-  }
-
-  /** Notes what moving into the store will add and replace, so that this part of an import can be undone. */
-  async noteChanges(part: number) {
-    const { onConflict } = this.options
-    for (const [kind, { total }] of this.batches) {
-      if (total === 0) continue
-      const from = `${this.tableOf(kind)} as incoming`
-      await noteAdded(this.db, part, kind, from)
-      const isOther = `(${differs(kind, 'stored')})`
-      const isRefreshed = `not ${isOther} and ${refreshes(kind, 'incoming', 'stored')}`
-      const isReplaced = onConflict === 'replace' ? `${isOther} or ${isRefreshed}` : isRefreshed
-      await noteReplaced(
-        this.db,
-        part,
-        kind,
-        `${from} join ${kind.table} as stored on ${same(kind, 'stored')} where ${isReplaced}`,
-      )
-    }
-  }
-
-  /** Finds accounts whose lines have no `as_of`, and the newest instants of their staged records. */
-  async findNewest() {
-    const newest = [...this.batches.keys()]
+  /** Sets `as_of` of accounts whose lines have none to the newest instants of their staged records. */
+  async updateAsOf() {
+    const records = [...this.batches.keys()]
       .filter(({ staged }) => 'newest' in staged)
       .map(kind => {
-        const isStored = this.options.onConflict === 'skip' ? isSame(kind) : '1 = 1'
+        const isStored = this.options.onConflict === 'skip' ? isStoredAsStaged(kind) : '1 = 1'
         return `select owner_id, newest from ${this.tableOf(kind)} as incoming where newest is not null and ${isStored}`
       })
-    await this.run('drop table if exists incoming_newest')
+    const newest = `select account.id, max(newest) as newest
+      from (${records.join(' union all ')}) as known join account on account.id = known.owner_id
+      where (account.as_of is null or account.as_of < newest)
+      and not exists (select 1 from ${this.tableOf(account)} as given where given.id = account.id and given.as_of is not null)
+      group by account.id`
     await this.run(
-      `create temporary table incoming_newest as
-        select account.id, max(newest) as newest
-        from (${newest.join(' union all ')}) as known join account on account.id = known.owner_id
-        where (account.as_of is null or account.as_of < newest)
-        and not exists (select 1 from ${this.tableOf(account)} as given where given.id = account.id and given.as_of is not null)
-        group by account.id`,
+      // Citus: an update of a reference table cannot read a temporary table.
+      `insert into account (id, username, document, etag, as_of)
+        select stored.id, username, document, etag, newest from (${newest}) as known join account as stored on stored.id = known.id
+        where true
+        on conflict (id) do update set as_of = excluded.as_of`,
     )
-  }
-
-  /** Sets `as_of` of the accounts that were found, `limit` of them at most; returns how many it set. */
-  async updateAsOf(limit?: number, part?: number): Promise<number> {
-    const some = `select id, newest from incoming_newest order by id${limit === undefined ? '' : ` limit ${limit}`}`
-    if (part !== undefined) {
-      await noteReplaced(
-        this.db,
-        part,
-        account,
-        `(${some}) as incoming join account as stored on stored.id = incoming.id`,
-      )
-    }
-    await this.run(
-      this.#isDistributed
-        ? // Citus: an update of a reference table cannot read a temporary table.
-          `insert into account (id, username, document, etag, as_of)
-            select stored.id, username, document, etag, newest from (${some}) as known join account as stored on stored.id = known.id
-            on conflict (id) do update set as_of = excluded.as_of`
-        : `update account set as_of = known.newest from (${some}) as known where known.id = account.id`,
-    )
-    return this.run(`delete from incoming_newest where id in (select id from (${some}) as known)`)
   }
 
   async #move(kind: Kind, total: number): Promise<KindReport> {
@@ -194,7 +151,7 @@ export class ImportStaging extends StagingTables {
 
   /** With Citus, rows of a reference table count as written even if nothing changes, so unchanged ones are left out. */
   #isWritten(kind: Kind): string {
-    if (!this.#isDistributed || kind.isOwned) return '1 = 1'
+    if (kind.isOwned) return '1 = 1'
     return `not exists (select 1 from ${kind.table} as stored
       where ${same(kind, 'stored')} and not (${differs(kind, 'stored')} or ${refreshes(kind, 'incoming', 'stored')}))`
   }

@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../contract/time.ts'
+import { parseInstant } from '../contract/time.ts'
 import { type Faults, InvalidError } from './faults.ts'
 import type { Notes } from './notes.ts'
 
@@ -39,18 +39,12 @@ export function roundHalfAway(value: number): number {
 
 /** Parses an instant, also with digits beyond milliseconds, or without a zone, which means UTC. Throws InvalidError. */
 export function readInstant(value: unknown, notes?: Notes): number {
-  const text = typeof value === 'string' ? value : ''
-  const exact = parseTimestamp(text)
-  if (exact !== undefined) return exact
-  const [, time = '', fraction = '', finer = '', zone = ''] = DATE_TIME.exec(text) ?? []
-  const instant = parseTimestamp(`${time}${fraction}${zone || 'Z'}`)
-  if (instant === undefined) throw new InvalidError('must be an existing RFC 3339 date-time')
-  if (zone === '') notes?.leniencies.push('no-zone')
-  if (/[1-9]/.test(finer)) notes?.leniencies.push('beyond-milliseconds')
-  return instant
+  const parsed = typeof value === 'string' ? parseInstant(value) : undefined
+  if (parsed === undefined) throw new InvalidError('must be an existing RFC 3339 date-time')
+  if (!parsed.hasZone) notes?.leniencies.push('no-zone')
+  if (parsed.isCut) notes?.leniencies.push('beyond-milliseconds')
+  return parsed.instant
 }
-
-const DATE_TIME = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(\.\d{1,3})?(\d*)([Zz]|[+-]\d\d:\d\d)?$/
 
 /** Refuses text that not every reader can store. */
 export function checkText(text: string): string {

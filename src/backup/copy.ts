@@ -40,7 +40,7 @@ export async function copyRows(
     for await (const rows of readRows(from.db, table)) {
       await insertRows(to.db, to.engine, table, rows)
       count += rows.length
-      if (damaged.length < MAX_NAMED) damaged.push(...rows.filter(isDamaged).map(row => nameOf(table, row)))
+      if (damaged.length < MAX_NAMED) damaged.push(...rows.filter(isDamaged).map(row => recordLabel(table, row)))
       progress?.(table.name, count)
       // Reads from SQLite are synchronous, and no signal arrives within a turn of the event loop.
       await nextTurn()
@@ -59,6 +59,6 @@ export function isDamaged({ document, etag }: Row): boolean {
   return typeof document === 'string' && etag !== etagOf(document)
 }
 
-export function nameOf({ name }: Table, { id, owner_id: owner }: Row): string {
+export function recordLabel({ name }: Table, { id, owner_id: owner }: Row): string {
   return `${name.replace('_', ' ')} ${id}${owner === undefined ? '' : ` of account ${owner}`}`
 }

@@ -1,21 +1,29 @@
 import { createHash } from 'node:crypto'
 import { rmSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { exportArchive } from '../archive/export.ts'
-import { snapshotOfRecords } from '../archive/unfinished-import.ts'
 import { createDatabaseFile, open, type Store, StoreError } from '../store/index.ts'
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { encryptFile } from './encryption.ts'
-import { publish, removeDatabase, removeLoneDigest, UNFINISHED, withFileLock, withWorkFolder } from './files.ts'
-import { seal, writeManifest } from './manifest.ts'
+import {
+  noteFileOf,
+  publish,
+  removeDatabase,
+  removeLoneDigest,
+  UNFINISHED,
+  withFileLock,
+  withWorkFolder,
+  workFoldersOf,
+} from './files.ts'
+import { writeFileDigest, writeManifest } from './manifest.ts'
 import { readTables, removeAllRows } from './tables.ts'
 
 export interface BackupOptions extends Watching {
   /** The age recipients who can decrypt it; it is not encrypted if there are none. */
   readonly recipients?: readonly string[]
-  /** Unencrypted temporary files are written beside this database, which has the same content, and not beside the backup. */
+  /** Beside it is the work folder: an unencrypted copy must not be written beside an encrypted backup. */
   readonly databaseUrl: string
   /** Called with the finished file before it gets its name. */
   readonly beforePublished?: (unfinished: string) => Promise<void>
@@ -31,31 +39,27 @@ export interface BackupReport {
  * record is damaged.
  */
 export async function writeBackup(store: Store, path: string, options: BackupOptions): Promise<BackupReport> {
-  const { recipients = [], beforePublished } = options
+  const { recipients = [], beforePublished, databaseUrl, signal } = options
   const unfinished = `${path}${UNFINISHED}`
-  return withFileLock(path, async () => {
-    removeDatabase(unfinished)
-    try {
-      let madeAt: number
-      if (recipients.length === 0) madeAt = await fillBackup(store, unfinished, options)
-      else {
-        const { databaseUrl, signal } = options
-        madeAt = await withWorkFolder({ databaseUrl, purpose: `backup ${resolve(path)}` }, async folder => {
-          const plain = join(folder, 'backup.db')
-          const moment = await fillBackup(store, plain, options)
-          await encryptFile(plain, unfinished, recipients, signal)
-          return moment
-        })
-      }
-      const { size: bytes } = statSync(unfinished)
-      await beforePublished?.(unfinished)
-      publish(unfinished, path)
-      return { bytes, madeAt }
-    } catch (error) {
+  return withWorkFolder(workFoldersOf(databaseUrl), async folder => {
+    noteFileOf(folder, path)
+    return withFileLock(path, async () => {
       removeDatabase(unfinished)
-      if (beforePublished !== undefined) removeLoneDigest(path)
-      throw error
-    }
+      try {
+        const isPlain = recipients.length === 0
+        const plain = isPlain ? unfinished : join(folder, 'backup.db')
+        const madeAt = await fillBackup(store, plain, options)
+        if (!isPlain) await encryptFile(plain, unfinished, recipients, signal)
+        const { size: bytes } = statSync(unfinished)
+        await beforePublished?.(unfinished)
+        publish(unfinished, path)
+        return { bytes, madeAt }
+      } catch (error) {
+        removeDatabase(unfinished)
+        if (beforePublished !== undefined) removeLoneDigest(path)
+        throw error
+      }
+    })
   })
 }
 
@@ -69,7 +73,7 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
     let placeholder: string
     try {
       const tables = await readTables()
-      const copied = await snapshotOfRecords(store, from =>
+      const copied = await store.snapshot(from =>
         copy.db.connection().execute(to =>
           copy.locked(to, async () => {
             madeAt = Date.now()
@@ -91,7 +95,7 @@ export async function fillBackup(store: Store, path: string, watching: Watching)
     } finally {
       await copy.close()
     }
-    await seal(path, placeholder)
+    await writeFileDigest(path, placeholder)
     return madeAt
   } catch (error) {
     rmSync(path, { force: true })

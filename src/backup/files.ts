@@ -1,15 +1,18 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
   createReadStream,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   readSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeSync,
 } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
@@ -137,7 +140,7 @@ export function readDigest(path: string): string | undefined {
 export const UNFINISHED = '.unfinished'
 
 /** What the name of the lock file adds to the name of the file that is written. */
-export const LOCK = '.lock'
+const LOCK = '.lock'
 
 /** Removes a database with what the engine may have left beside it. */
 export function removeDatabase(path: string) {
@@ -159,59 +162,100 @@ export async function withFileLock<Result>(name: string, work: () => Promise<Res
 }
 
 /**
- * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes the folder. It is in
- * `parent`, else beside an SQLite database, which holds the same records, else in the folder of temporary files. What
- * killed processes left there, whatever their purpose, is removed first.
+ * Runs work with a folder for what must not stay on the disk, such as decrypted copies, and removes the folder. Its lock says
+ * that it is in use; what killed processes left in `parent` is removed first.
  */
 export async function withWorkFolder<Result>(
-  { databaseUrl, parent = parentOf(databaseUrl), purpose }: WorkFolder,
+  parent: string,
   work: (folder: string) => Promise<Result>,
 ): Promise<Result> {
   makeFolders(parent)
   await removeLeftWorkFolders(parent)
-  const folder = join(resolve(parent), `.lockstep-${hash('sha256', purpose).slice(0, 16)}`)
-  return withFileLock(folder, async () => {
-    const remove = () => rmSync(folder, { recursive: true, force: true })
-    remove()
+  const { folder, release } = lockWorkFolder(parent)
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  // The process may exit before the work ends, for example when nobody reads its output any more.
+  process.once('exit', remove)
+  try {
     mkdirSync(folder, { mode: 0o700 })
-    // The process may exit before the work ends, for example when nobody reads its output any more.
-    process.once('exit', remove)
-    try {
-      return await work(folder)
-    } finally {
-      process.off('exit', remove)
-      remove()
-    }
-  })
+    return await work(folder)
+  } finally {
+    process.off('exit', remove)
+    remove()
+    await release()
+  }
 }
 
-/** Backups are named by their time, so the purpose of a killed process may never come again. */
-async function removeLeftWorkFolders(parent: string) {
-  for (const name of readdirSync(parent).filter(one => WORK_FOLDER.test(one))) {
-    const folder = join(resolve(parent), name)
+function lockWorkFolder(parent: string) {
+  for (;;) {
+    const folder = join(resolve(parent), `.lockstep-${randomBytes(8).toString('hex')}`)
+    const release = lockFile(`${folder}${LOCK}`)
+    // Another process may have taken the new lock for one that a killed process left.
+    if (release !== undefined) return { folder, release }
+  }
+}
+
+/** Notes in a work folder which file its process writes elsewhere. A link fits where the disk is full. */
+export function noteFileOf(folder: string, path: string) {
+  symlinkSync(resolve(path), join(folder, FILE_NOTE))
+}
+
+const FILE_NOTE = 'writes'
+
+/** Removes what a killed process left of a file that it was writing, unless another process is writing it. */
+export async function removeUnfinishedFile(path: string): Promise<void> {
+  const release = lockFile(`${path}${LOCK}`)
+  if (release === undefined) return
+  try {
+    removeDatabase(`${path}${UNFINISHED}`)
+    rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
+    removeLoneDigest(path)
+  } finally {
+    await release()
+  }
+}
+
+/**
+ * Removes the work folders that no process has locked, and the unfinished files that they name. Those that this user may not
+ * remove stay.
+ */
+export async function removeLeftWorkFolders(parent: string): Promise<void> {
+  for (const folder of leftIn(parent)) {
     try {
       const release = lockFile(`${folder}${LOCK}`)
       if (release === undefined) continue
       try {
-        rmSync(folder, { recursive: true, force: true })
+        const note = join(folder, FILE_NOTE)
+        if (lstatSync(note, { throwIfNoEntry: false }) !== undefined) await removeUnfinishedFile(readlinkSync(note))
       } finally {
+        rmSync(folder, { recursive: true, force: true })
         await release()
       }
     } catch {
-      // In the folder of temporary files there may be those of other users.
+      // A file system may be read-only by now.
     }
   }
 }
 
-const WORK_FOLDER = /^\.lockstep-[0-9a-f]{16}$/
-
-interface WorkFolder {
-  readonly databaseUrl?: string
-  readonly parent?: string
-  /** Only one process at a time works for a purpose. */
-  readonly purpose: string
+/** In the folder of temporary files there may be those of other users, or what looks like them. */
+function leftIn(parent: string): string[] {
+  try {
+    const names = new Set(readdirSync(parent).flatMap(name => WORK_FOLDER.exec(name)?.[0] ?? []))
+    return [...names]
+      .map(name => join(resolve(parent), name))
+      .filter(folder => isOwn(folder) && isOwn(`${folder}${LOCK}`))
+  } catch {
+    return []
+  }
 }
 
-function parentOf(databaseUrl: string | undefined): string {
-  return databaseUrl?.startsWith('sqlite:') === true ? dirname(databaseUrl.slice('sqlite:'.length)) : tmpdir()
+const WORK_FOLDER = /^\.lockstep-[0-9a-f]{16}(?=$|\.lock$)/
+
+function isOwn(path: string): boolean {
+  const user = process.getuid?.()
+  return [user, undefined].includes(lstatSync(path, { throwIfNoEntry: false })?.uid)
+}
+
+/** Where work folders are: beside an SQLite database, which holds the same records, else in the folder of temporary files. */
+export function workFoldersOf(databaseUrl: string): string {
+  return databaseUrl.startsWith('sqlite:') ? dirname(databaseUrl.slice('sqlite:'.length)) : tmpdir()
 }

@@ -21,7 +21,7 @@ export interface Manifest {
   readonly fileSha256: string
 }
 
-/** Writes the manifest with random digits in place of the digest of the file, which `seal` replaces. Returns these digits. */
+/** Writes the manifest with random digits in place of the digest of the file, which `writeFileDigest` replaces. Returns these digits. */
 export async function writeManifest(db: Kysely<Tables>, manifest: Omit<Manifest, 'fileSha256'>): Promise<string> {
   const placeholder = randomBytes(32).toString('hex')
   await sql`create table backup (name text primary key, value text not null) strict`.execute(db)
@@ -34,18 +34,18 @@ export async function writeManifest(db: Kysely<Tables>, manifest: Omit<Manifest,
 }
 
 /** Writes the digest of a closed file into it. */
-export async function seal(path: string, placeholder: string) {
+export async function writeFileDigest(path: string, placeholder: string) {
   const { digest, position } = await sha256Without(path, placeholder)
   overwrite(path, position, digest)
 }
 
-/** Throws BackupFileError if the file has changed since it was sealed. */
-export async function checkSeal(path: string, { fileSha256 }: Manifest) {
+/** Throws BackupFileError if the file has changed since its digest was written. */
+export async function checkFileDigest(path: string, { fileSha256 }: Manifest) {
   const { digest, position } = await sha256Without(path, fileSha256)
   if (position === -1 || digest !== fileSha256) throw new BackupFileError(`${path} was changed or is damaged`)
 }
 
-/** The manifest; undefined in a copy that an earlier version made. Throws BackupFileError. */
+/** The manifest; undefined in a plain copy of a database. Throws BackupFileError. */
 export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undefined> {
   const { rows: tables } = await sql`select 1 from sqlite_schema where type = 'table' and name = 'backup'`.execute(db)
   if (tables.length === 0) return undefined

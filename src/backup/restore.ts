@@ -1,7 +1,10 @@
 import { sql } from '../vendor/kysely.js'
 import type { Kysely } from 'kysely'
+import { OPERATOR } from '../accounts/events.ts'
+import { isOpenAccess } from '../accounts/ends.ts'
+import { forgetBrowsers } from '../accounts/known-browsers.ts'
+import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
 import { recordSteps } from '../archive/schema-steps.ts'
-import { isDistributed } from '../store/distributed.ts'
 import { type Store, StoreError } from '../store/index.ts'
 import { migrateWithin } from '../store/migrations.ts'
 import type { Tables } from '../store/tables.ts'
@@ -12,7 +15,7 @@ import type { VerifiedBackup } from './verify.ts'
 export interface RestoreOptions extends Watching {
   /** Replaces the rows of a database that is not empty. */
   readonly force?: boolean
-  readonly revokeTokens?: boolean
+  readonly revokeKeys?: boolean
   /** Whether people stay signed in. */
   readonly keepSessions?: boolean
 }
@@ -20,8 +23,9 @@ export interface RestoreOptions extends Watching {
 export interface RestoreReport {
   /** Of all tables. */
   readonly rows: number
-  readonly tokens: number
-  readonly links: number
+  readonly keys: number
+  /** How many pairs of accounts have access that is open. */
+  readonly access: number
 }
 
 /** Writes all rows of a backup into a database that only this process has open, in one transaction. Throws StoreError. */
@@ -34,7 +38,6 @@ export async function restoreBackup(
   const now = Date.now()
   return target.db.connection().execute(db =>
     target.locked(db, async () => {
-      if (engine === 'postgres') await requireWhole(db)
       await migrateWithin(db, engine, now, recordSteps)
       const tables = await readTables()
       if (options.force !== true) await requireEmpty(db, tables)
@@ -42,20 +45,15 @@ export async function restoreBackup(
       const { rows } = await backup.store.snapshot(from =>
         copyRows(tables, { db: from, engine: backup.store.engine }, { db, engine }, options),
       )
-      if (options.keepSessions !== true) await db.deleteFrom('browser_session').execute()
-      if (options.revokeTokens === true) await revokeAll(db, now)
-      const valid = { tokens: await countValidTokens(db, now), links: await countLinks(db, now) }
+      if (options.keepSessions !== true) {
+        await db.deleteFrom('browser_session').execute()
+        await forgetBrowsers(db)
+      }
+      if (options.revokeKeys === true) await revokeKeys(db, {}, now, OPERATOR)
+      const valid = { keys: await countValidKeys(db, now), access: await countAccess(db, now) }
       await target.requireAlone()
       return { rows: Object.values(rows).reduce((sum, count) => sum + count, 0), ...valid }
     }),
-  )
-}
-
-/** Refuses tables that are distributed: one transaction cannot empty and fill all of them. */
-async function requireWhole(db: Kysely<Tables>) {
-  if (!(await isDistributed(text => sql.raw(text).execute(db)))) return
-  throw new StoreError(
-    'the tables of the database are distributed: name one whose tables are not, and distribute them afterwards',
   )
 }
 
@@ -67,18 +65,8 @@ async function requireEmpty(db: Kysely<Tables>, tables: readonly Table[]) {
   }
 }
 
-async function revokeAll(db: Kysely<Tables>, now: number) {
-  await db.updateTable('token').set({ revoked_at: now }).where('revoked_at', 'is', null).execute()
-}
-
-async function countValidTokens(db: Kysely<Tables>, now: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count from token
-    where revoked_at is null and (expires_at is null or expires_at > ${now})`.execute(db)
-  return Number(rows[0]?.count)
-}
-
-async function countLinks(db: Kysely<Tables>, now: number): Promise<number> {
+async function countAccess(db: Kysely<Tables>, now: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from partnership
-    where ended_at is null and (expires_at is null or expires_at > ${now})`.execute(db)
+    where ${isOpenAccess(sql`${now}`)}`.execute(db)
   return Number(rows[0]?.count)
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kinds } from '../archive/kinds.ts'
-import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { isDamaged, nameOf } from './copy.ts'
+import { isDamaged, recordLabel } from './copy.ts'
 import { readRows, readTables } from './tables.ts'
 
 /** A stored record does not match its hash. */
@@ -11,20 +10,35 @@ class DamagedRecordError extends Error {
 }
 
 /**
- * Compares every record with its hash, slowly, once a day, until the signal is aborted: a disk does not
- * report bytes that it changed. Never rejects.
+ * Compares every record with its hash, slowly, once a day, until the signal is aborted: a disk does not report bytes that it
+ * changed. Of all processes that share the database, one does it. Never rejects.
  */
 export async function watchForDamage(store: Store, report: (error: unknown) => void, signal: AbortSignal) {
   while (!signal.aborted) {
-    const startedAt = performance.now()
     try {
-      await compareAll(store, report, signal)
+      if (await claimDay(store, Date.now())) await compareAll(store, report, signal)
     } catch (error) {
       if (!signal.aborted) report(error)
     }
-    await pause(DAY_MS - (performance.now() - startedAt), signal)
+    await pause(HOUR_MS, signal)
   }
 }
+
+/** Whether no process has begun to compare the records on this day; then this one does. */
+async function claimDay({ db, engine }: Store, now: number): Promise<boolean> {
+  const name = `${COMPARED_NOTE} ${new Date(now).toISOString().slice(0, 10)}`
+  const note = db.insertInto('note').values({ name, value: '' })
+  const { numInsertedOrUpdatedRows } = await note.onConflict(conflict => conflict.doNothing()).executeTakeFirstOrThrow()
+  if (numInsertedOrUpdatedRows === 0n) return false
+  // On PostgreSQL the role of the service may only add notes: a short one stays for each day.
+  if (engine === 'sqlite') {
+    await db.deleteFrom('note').where('name', 'like', `${COMPARED_NOTE} %`).where('name', '!=', name).execute()
+  }
+  return true
+}
+
+const COMPARED_NOTE = 'records compared on'
+const HOUR_MS = 3_600_000
 
 async function compareAll(store: Store, report: (error: unknown) => void, signal: AbortSignal) {
   const tables = await readTables()
@@ -34,7 +48,7 @@ async function compareAll(store: Store, report: (error: unknown) => void, signal
     for await (const rows of readRows(store.reads, table, ROWS_AT_ONCE)) {
       if (signal.aborted) return
       for (const row of rows) {
-        if (isDamaged(row)) report(new DamagedRecordError(`${nameOf(table, row)} does not match its hash`))
+        if (isDamaged(row)) report(new DamagedRecordError(`${recordLabel(table, row)} does not match its hash`))
       }
       await pause(PAUSE_MS, signal)
     }

@@ -14,7 +14,7 @@ export interface Table {
 
 export type Row = Readonly<Record<string, string | number | null>>
 
-/** All tables of the current schema except `migration` and `import_part`, each after those that it refers to. */
+/** All tables of the current schema except `migration`, each after those that it refers to. */
 export async function readTables(): Promise<readonly Table[]> {
   const empty = await open('sqlite::memory:', { busyTimeoutMs: 0 })
   try {
@@ -94,9 +94,7 @@ export async function setLastNumber(db: Kysely<Tables>, engine: Engine, { name }
 
 async function tablesOf(db: Kysely<Tables>): Promise<readonly Table[]> {
   const { rows } = await sql<{ name: string; sql: string }>`select name, sql from sqlite_schema
-    where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name not in ('migration', 'import_part') order by rowid`.execute(
-    db,
-  )
+    where type = 'table' and name not like 'sqlite\\_%' escape '\\' and name <> 'migration' order by rowid`.execute(db)
   const tables: Table[] = []
   const add = async ({ name, sql: text }: { name: string; sql: string }) => {
     if (tables.some(table => table.name === name)) return

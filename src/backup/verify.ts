@@ -5,7 +5,7 @@ import { InvalidError } from '../archive/faults.ts'
 import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'
 import { Notes } from '../archive/notes.ts'
-import { parseLine, readRow, recordOf, writeLine } from '../archive/records.ts'
+import { parseLine, readRow, archiveRecord, writeLine } from '../archive/records.ts'
 import { recordSteps } from '../archive/schema-steps.ts'
 import { open, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
 import { currentVersion, migrate, SchemaError, schemaVersion } from '../store/migrations.ts'
@@ -13,14 +13,14 @@ import { isDamaged, type Watching } from './copy.ts'
 import { decryptFile, isEncryptedFile } from './encryption.ts'
 import { BackupFileError, MissingIdentityError } from './errors.ts'
 import { digestFile, readDigest, removeDatabase, sha256Of, startOf } from './files.ts'
-import { checkSeal, type Manifest, readManifest } from './manifest.ts'
+import { checkFileDigest, type Manifest, readManifest } from './manifest.ts'
 import { countRows, readRows, readTables } from './tables.ts'
 
 /** A backup that passed all checks. */
 export interface VerifiedBackup {
   /** Its tables, in the current schema. */
   readonly store: Store
-  /** Undefined for a copy that an earlier version made. */
+  /** Undefined for a plain copy. */
   readonly manifest: Manifest | undefined
   readonly accounts: number
   readonly records: number
@@ -31,6 +31,8 @@ export interface VerifyOptions extends Watching {
   readonly identities?: readonly string[] | undefined
   /** Where a decrypted copy may be written. */
   readonly workFolder: string
+  /** Whether the file may be a plain copy of a database, which has no manifest. */
+  readonly plainCopy?: boolean | undefined
 }
 
 /** Opens a backup after everything in it was checked. Throws BackupFileError and MissingIdentityError. */
@@ -42,8 +44,8 @@ export async function openVerified(path: string, options: VerifyOptions): Promis
   try {
     store = await open(`sqlite:${plain}`, { busyTimeoutMs: 0, readOnly: true, schema: 'any' })
     const manifest = await readManifest(store.db)
-    if (manifest === undefined) await checkCopy(store, plain)
-    else await checkSeal(plain, manifest)
+    if (manifest === undefined) await checkCopy(store, plain, options.plainCopy)
+    else await checkFileDigest(plain, manifest)
     const schema = await schemaVersion(store)
     if (manifest !== undefined) await checkCounts(store, manifest)
     if (schema < currentVersion) {
@@ -77,15 +79,18 @@ async function decrypted(path: string, { identities, workFolder, signal }: Verif
   return plain
 }
 
-/** Copies of earlier versions hold no digest: what can be checked is their structure, and each record. */
-async function checkCopy(store: Store, path: string) {
+/** A plain copy has no digest: what can be checked is its structure, and each record. */
+async function checkCopy(store: Store, path: string, isAllowed = false) {
   if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
     throw new BackupFileError(`${path} is a database in use, not a backup: make one with \`lockstep backup\``)
   }
+  if ((await schemaVersion(store)) === 0) throw new BackupFileError(`${path} is not a backup`)
+  if (!isAllowed) throw new BackupFileError(`${path} ${NO_MANIFEST}`)
   const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(store.db)
   if (rows.length !== 1 || rows[0]?.integrity_check !== 'ok') throw new BackupFileError(`${path} is damaged`)
-  if ((await schemaVersion(store)) === 0) throw new BackupFileError(`${path} is not a backup`)
 }
+
+const NO_MANIFEST = `has no manifest of a backup: it may be a database file that lacks what was written last, because its -wal file was not copied with it, and nothing in it shows that. If it is complete, or was written by the command \`backup\` of a version that had no \`restore\`, add --plain-copy.`
 
 async function checkCounts({ db }: Store, manifest: Manifest) {
   for (const [table, count] of Object.entries(manifest.rows)) {
@@ -134,7 +139,7 @@ async function checkRecords({ db }: Store, { signal, progress }: Watching) {
 function damageOf(kind: Kind, row: Readonly<Record<string, string | number | null>>): string | undefined {
   try {
     const text = writeLine(kind, row)
-    const read = readRow(recordOf(parseLine({ number: 1, text, fault: undefined })), new Notes())
+    const read = readRow(archiveRecord(parseLine({ number: 1, text, fault: undefined })), new Notes())
     const differing = kind.columns.find(column => column !== 'extra' && (read[column] ?? null) !== row[column])
     return differing === undefined ? undefined : `its column ${differing} does not follow from its content`
   } catch (error) {

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AccountFacts, addAccount, findAccount, listAccounts, setTier } from '../accounts/accounts.ts'
+import { allEvents, eventText } from '../accounts/events.ts'
 import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
 import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
-import { formatOptionalTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { parseUntil } from './instants.ts'
 import {
   askPassword,
@@ -37,6 +38,7 @@ export function addAccountCommands(program: Command) {
   addSetTierCommand(account)
   addSetPasswordCommand(account)
   addInviteCommand(account)
+  addEventsCommand(account)
   addRemoveCommand(account)
 }
 
@@ -50,7 +52,7 @@ function addAddCommand(account: Command) {
   withOptions(
     account.command('add'),
     new Option('--username <name>', 'name of the account').makeOptionMandatory(),
-    new Option('--id <id>', 'identifier; the next free one if not given').argParser(parseAccountId),
+    new Option('--id <id>', 'id (default: the next free one)').argParser(parseAccountId),
     new Option('--tier <tier>', 'subscription tier').choices([...tiers, 'none']).default('ultra'),
     databaseOption(),
     jsonOption(),
@@ -111,7 +113,7 @@ function addInviteCommand(account: Command) {
       `Prints a link with which the account chooses a password or a passkey, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
     )
     .action(async (flags: StoreOptions & { account: string }) => {
-      const config = readConfig(process.env)
+      const config = readConfig(process.env, ['publicUrl', 'port'])
       const secret = await withStore(flags, async store => {
         const { id } = await findAccount(store, flags.account)
         return createInvitation(store, id, Date.now())
@@ -124,6 +126,41 @@ function addInviteCommand(account: Command) {
       )
       if (config.publicUrl === '')
         say(`It works on this machine: set ${settings.publicUrl.env} for a link that works elsewhere.`)
+    })
+}
+
+function addEventsCommand(account: Command) {
+  withOptions(account.command('events'), accountOption(), databaseOption(), jsonOption())
+    .description(
+      'Lists what concerned the safety of an account in the last year, the newest first: sign-ins, API keys, access, exports.',
+    )
+    .action(async (flags: StoreOptions & { account: string; json?: boolean }) => {
+      const events = await withStore(flags, async store => {
+        const { id } = await findAccount(store, flags.account)
+        return Array.fromAsync(allEvents(store, id))
+      })
+      printRows(
+        events.map(event => ({
+          at: formatTimestamp(event.at),
+          kind: event.kind,
+          event: eventText(event),
+          about: event.subject === '' ? null : event.subject,
+          by: event.actor === '' ? null : event.actor,
+          network: event.network === '' ? null : event.network,
+          browser: event.browser === '' ? null : event.browser,
+          count: event.times,
+        })),
+        {
+          at: row => row.at,
+          event: row => row.event,
+          about: row => row.about,
+          by: row => row.by,
+          network: row => row.network,
+          browser: row => row.browser,
+          count: row => row.count,
+        },
+        flags.json,
+      )
     })
 }
 

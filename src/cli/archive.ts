@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
+import { OPERATOR, recordEvent } from '../accounts/events.ts'
 import { writeOperatorExport } from '../accounts/read-log.ts'
 import { exportArchive } from '../archive/export.ts'
 import {
@@ -16,12 +17,16 @@ import {
   type OnError,
 } from '../archive/import.ts'
 import { decryptIfEncrypted, encryptWritten } from '../backup/encryption.ts'
-import type { SetAsideReport } from '../archive/report.ts'
+import type { RejectedReport } from '../archive/report.ts'
+import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
+import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
 import { startBar } from './progress.ts'
 import {
+  COMMAND_BUSY_TIMEOUT_MS,
   databaseOption,
+  errorCode,
   interruption,
   jsonOption,
   print,
@@ -31,7 +36,6 @@ import {
   UsageError,
   withOptions,
   withStore,
-  writeToStdout,
 } from './terminal.ts'
 
 export function addArchiveCommands(program: Command) {
@@ -40,7 +44,7 @@ export function addArchiveCommands(program: Command) {
     new Option('--on-conflict <what>', 'what to do with a record that is stored with other content')
       .choices(conflictChoices)
       .default('fail'),
-    new Option('--on-error <what>', 'what to do with an invalid line: store nothing, or set it aside')
+    new Option('--on-error <what>', 'what to do with an invalid line: store nothing, or reject it and store the others')
       .choices(errorChoices)
       .default('fail'),
     new Option('--tiers', 'also update the tier of stored accounts'),
@@ -50,19 +54,20 @@ export function addArchiveCommands(program: Command) {
   )
     .summary('read records from archives')
     .description(
-      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are set aside (see rejected) and the others are stored.',
+      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are rejected (see rejected) and the others are stored.',
     )
     .action(importFiles)
 
   withOptions(
     program.command('export'),
     new Option('--account <id|username>', 'only this account and its own records'),
+    new Option('--out <file>', 'the file to write; - is stdout').default(STDOUT),
     recipientOption(),
     databaseOption(),
   )
     .summary('write all records as an archive')
     .description(
-      'Writes records as an archive to stdout. It has no API keys and no passwords, so it is not a backup (see backup).',
+      'Writes records as an archive, which another Lockstep can read. It has no API keys and no passwords, so it is not a backup (see backup).',
     )
     .action(exportRecords)
 }
@@ -83,6 +88,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
   await withStore(
     flags,
     async store => {
+      let isFirst = false
       for (const [index, file] of files.entries()) {
         await using source = await openArchive(file, signal)
         const bar = startBar(file, source.size)
@@ -94,9 +100,11 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
             tiers: flags.tiers === true,
             signal,
             progress: bytes => bar?.show(bytes),
+            onWait: what => say(`${what}; giving up after ${COMMAND_BUSY_TIMEOUT_MS / 60_000} minute`),
           })
           bar?.end('stored')
           printReport(file, report, flags.json)
+          isFirst ||= hasNewAccounts(report)
           if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
         } catch (error) {
           bar?.end('not stored')
@@ -105,6 +113,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
           throw error
         }
       }
+      if (isFirst && flags.json !== true) await sayNextSteps(store, flags)
     },
     { create: true, bulk: true },
   )
@@ -112,6 +121,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
 
 interface ExportFlags extends StoreOptions {
   readonly account?: string
+  readonly out: string
   readonly recipient?: readonly string[]
 }
 
@@ -120,11 +130,16 @@ async function exportRecords(flags: ExportFlags) {
   warnOfOneRecipient(recipients)
   await withStore(flags, async store => {
     const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
-    if (account !== undefined) await writeOperatorExport(store, account.id, Date.now())
-    if (recipients === undefined) return exportArchive(store, writeToStdout, account?.id)
-    for await (const chunk of encryptWritten(write => exportArchive(store, write, account?.id), recipients)) {
-      await writeToStdout(chunk)
+    if (account !== undefined) {
+      const now = Date.now()
+      await writeOperatorExport(store, account.id, now)
+      await recordEvent(store.db, { accountId: account.id, kind: 'exported', now, actor: OPERATOR })
     }
+    await writeArchive(flags.out, async write => {
+      if (recipients === undefined) return exportArchive(store, write, account?.id)
+      const chunks = encryptWritten(plain => exportArchive(store, plain, account?.id), recipients)
+      for await (const chunk of chunks) await write(chunk)
+    })
   })
 }
 
@@ -137,7 +152,7 @@ function checkNames(files: readonly string[]) {
       accessSync(file, constants.R_OK)
     } catch (error) {
       if (error instanceof UsageError) throw error
-      throw new UsageError(`${file} cannot be read (${codeOf(error)}): nothing was stored`)
+      throw new UsageError(`${file} cannot be read (${errorCode(error) ?? 'unknown error'}): nothing was stored`)
     }
   }
 }
@@ -172,7 +187,7 @@ const STDIN = '-'
 const CHUNK_BYTES = 256 * 1024
 
 function printReport(file: string, report: ImportReport, json: boolean | undefined) {
-  if (!report.hasEnd) say(`${file}: has no line that ends it, so it may have been cut short`)
+  if (!report.hasEnd) say(`${file}: has no end line, so it may be truncated`)
   if (json === true) return print(JSON.stringify({ file, ...report }))
   printRows(
     report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),
@@ -196,12 +211,12 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
     say(`access of account ${partnerId} to the records of account ${ownerId}: ended by its owner, left unchanged`)
   }
   for (const line of deviationLines(report)) say(line)
-  if (report.setAside !== undefined) saySetAside(report.setAside)
+  if (report.setAside !== undefined) sayRejected(report.setAside)
 }
 
-function saySetAside({ count, notKept, rows }: SetAsideReport) {
-  for (const { line, reason } of rows) say(`line ${line}: ${reason}: set aside`)
-  if (count > rows.length) say(`${count} lines in all are set aside`)
+function sayRejected({ count, notKept, rows }: RejectedReport) {
+  for (const { line, reason } of rows) say(`line ${line}: ${reason}: rejected`)
+  if (count > rows.length) say(`${count} lines in all are rejected`)
   if (notKept > 0)
     say(`${notKept} of them are counted but not kept: they are too long, too many, or of an account that was removed`)
   if (count > 0) say('See them with `lockstep rejected list`.')
@@ -211,8 +226,4 @@ function sayErrors(file: string, { errors, count }: ImportError, untouched: read
   for (const { line, reason } of errors) say(`${file}: line ${line}: ${reason}`)
   if (count > errors.length) say(`${file}: ${count - errors.length} more errors`)
   if (untouched.length > 0) say(`not read: ${untouched.join(', ')}`)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
 }

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { checkDigest, openVerified } from '../backup/verify.ts'
+import { checkDigest, openVerified, type VerifiedBackup } from '../backup/verify.ts'
 import { writeBackup } from '../backup/create.ts'
 import { isEncryptedFile } from '../backup/encryption.ts'
 import { recordBackup, recordCheck } from '../backup/facts.ts'
@@ -11,7 +12,7 @@ import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
-import { type Store, StoreError } from '../store/index.ts'
+import { makeFolders, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { parseSpan } from './instants.ts'
 import { startRowProgress } from './row-progress.ts'
@@ -32,7 +33,10 @@ import {
 export function addBackupCommands(program: Command) {
   const command = withOptions(
     program.command('backup').argument('[file]', 'path of the backup; must not exist'),
-    new Option('--to <folder>', 'write a backup with its digest into this folder, named by its time'),
+    new Option(
+      '--to <folder>',
+      'write a backup with its digest into this folder, which is created if missing, named by its time',
+    ),
     recipientOption(),
     new Option(
       '--keep <rule>',
@@ -52,6 +56,7 @@ export function addBackupCommands(program: Command) {
   withOptions(
     command.command('check').argument('<file>', 'the backup'),
     identityOption(),
+    plainCopyOption(),
     new Option('--full', 'also restore it into a temporary database, and compare an export'),
     databaseOption(),
   )
@@ -62,9 +67,46 @@ export function addBackupCommands(program: Command) {
     .action(check)
 }
 
+export function plainCopyOption(): Option {
+  return new Option('--plain-copy', 'accept a copy of a database file, which may lack what was written last')
+}
+
+const PLAIN_COPY =
+  'It has no manifest: whether it is complete cannot be checked. A database file that was copied without its -wal file lacks what was written last.'
+
 /** Throws UsageError for a file that cannot be read. */
 export function requireFile(file: string) {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`there is no file ${file}`)
+}
+
+export interface VerifyFlags extends StoreOptions {
+  readonly identity?: string
+  readonly plainCopy?: boolean
+}
+
+/** Checks a backup, with progress, and runs work on it; `parent` is where decrypted copies may be written. */
+export async function withVerified(
+  file: string,
+  { plainCopy, ...flags }: VerifyFlags,
+  { parent, signal }: { readonly parent: string; readonly signal: AbortSignal },
+  work: (backup: VerifiedBackup, workFolder: string) => Promise<void>,
+) {
+  const identities = identitiesOf(flags)
+  const progress = startRowProgress('Checking')
+  try {
+    await withWorkFolder(parent, async workFolder => {
+      const backup = await openVerified(file, { identities, workFolder, plainCopy, signal, progress: progress?.show })
+      try {
+        progress?.end()
+        await work(backup, workFolder)
+        if (backup.manifest === undefined) say(PLAIN_COPY)
+      } finally {
+        await backup.close()
+      }
+    })
+  } finally {
+    progress?.end()
+  }
 }
 
 interface BackupFlags extends StoreOptions {
@@ -84,9 +126,10 @@ async function backup(file: string | undefined, flags: BackupFlags) {
     return
   }
   const { to: folder = '' } = flags
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new UsageError(`there is no folder ${folder}: create it first`)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new UsageError(`${folder} is a file: name a folder`)
   }
+  makeFolders(folder)
   if (flags.every === undefined) await backUpToFolder(folder, flags, stop)
   else await repeat(flags.every, stop, () => backUpToFolder(folder, flags, stop))
 }
@@ -165,40 +208,26 @@ async function repeat(everyMs: number, { signal, isInterrupted }: StopSignals, w
   if (isInterrupted()) throw new InterruptedError('interrupted')
 }
 
-interface CheckFlags extends StoreOptions {
-  readonly identity?: string
+interface CheckFlags extends VerifyFlags {
   readonly full?: boolean
 }
 
 async function check(file: string, flags: CheckFlags) {
   requireFile(file)
-  const identities = identitiesOf(flags)
   const { signal } = stopSignals('interrupted')
-  if (isEncryptedFile(file) && identities === undefined && flags.full !== true) {
+  if (isEncryptedFile(file) && flags.identity === undefined && flags.full !== true) {
     if (!(await checkDigest(file, signal))) {
       throw new MissingIdentityError(`${file} is encrypted and no digest is beside it: name a file with --identity`)
     }
     print(`${file} matches its digest. It is encrypted, so nothing more was checked: name a file with --identity.`)
     return
   }
-  const progress = startRowProgress('Checking')
-  try {
-    await withWorkFolder({ purpose: `check ${resolve(file)}` }, async workFolder => {
-      const backup = await openVerified(file, { identities, workFolder, signal, progress: progress?.show })
-      try {
-        if (flags.full === true) await restoreFully(backup, join(workFolder, 'restored.db'), { signal })
-        progress?.end()
-        const { manifest, accounts, records } = backup
-        const origin = manifest === undefined ? 'made by an earlier version' : `of ${manifest.madeAt}`
-        print(`${file} is intact: ${origin}, ${accounts} accounts, ${records} records`)
-        if (manifest === undefined) say('It holds no digest: only its structure and its records could be checked.')
-      } finally {
-        await backup.close()
-      }
-    })
-  } finally {
-    progress?.end()
-  }
+  await withVerified(file, flags, { parent: tmpdir(), signal }, async (backup, workFolder) => {
+    if (flags.full === true) await restoreFully(backup, join(workFolder, 'restored.db'), { signal })
+    const { manifest, accounts, records } = backup
+    const origin = manifest === undefined ? 'a plain copy' : `of ${manifest.madeAt}`
+    print(`${file} is intact: ${origin}, ${accounts} accounts, ${records} records`)
+  })
   await noteCheck(flags)
 }
 

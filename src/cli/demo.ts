@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
+import { OPERATOR } from '../accounts/events.ts'
 import { setPassword } from '../accounts/passwords.ts'
-import { createToken } from '../accounts/tokens.ts'
+import { createKey, isActive, listKeys, replaceKey } from '../accounts/api-keys.ts'
 import { importArchive } from '../archive/import.ts'
 import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
@@ -32,7 +33,7 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
     await store.close()
     throw error
   }
-  const token = await demoToken(store)
+  const key = await demoKey(store)
   const service = await runService(
     store,
     {
@@ -40,7 +41,7 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
       host: '127.0.0.1',
       port: flags.port ?? config.port,
       // Log lines would hide the commands to try.
-      accessLog: process.env[settings.accessLog.env] === 'on',
+      accessLog: config.accessLog && (process.env[settings.accessLog.env] ?? '') !== '',
       allowedHosts: ['localhost', '127.0.0.1', '[::1]'],
       // The settings of another service must not change links and cookies of this one.
       publicUrl: '',
@@ -50,10 +51,10 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
   print(`Lockstep with sample data: ${service.url}
 API reference:             ${service.url}/docs
 Sign-in:                   ${DEMO_USERS.join(' or ')} / ${DEMO_PASSWORD}
-API key:                   ${token}
+API key:                   ${key}
 
 Try:
-  curl -H 'Authorization: Bearer ${token}' '${service.url}/api/v1/lkbx/templates?limit=1'
+  curl -H 'Authorization: Bearer ${key}' '${service.url}/api/v1/lkbx/templates?limit=1'
 
 The API key works for a day. Your own records: see ${OWN_RECORDS}.`)
 }
@@ -63,7 +64,7 @@ const DEMO_DATABASE = 'sqlite:./data/demo.db'
 const DEMO_USERS = ['alex', 'robin'] as const
 const DEMO_USER = DEMO_USERS[0]
 const DEMO_PASSWORD = 'sample data only'
-const DEMO_TOKEN = 'Demo'
+const DEMO_KEY = 'Demo'
 const SAMPLE = 'sample'
 const OWN_RECORDS = 'docs/your-own-history.md to copy them from another server, or docs/archive.md to import them'
 
@@ -98,11 +99,14 @@ async function recordSample(store: Store, value: string) {
     .execute()
 }
 
-/** Creates an API key for the sample account. Keys of earlier starts keep working. */
-async function demoToken(store: Store): Promise<string> {
+/** An API key for the sample account, in place of the last start's, which keeps working for its day. */
+async function demoKey(store: Store): Promise<string> {
   const now = Date.now()
   const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
     throw error instanceof RefusedError ? new UsageError('the sample is damaged: create it again with --reset') : error
   })
-  return createToken(store, { accountId: id, name: DEMO_TOKEN, scopes: defaultScopes, expiresAt: now + DAY_MS }, now)
+  const last = (await listKeys(store, id)).findLast(key => key.name === DEMO_KEY && isActive(key, now))
+  return last === undefined
+    ? createKey(store, { accountId: id, name: DEMO_KEY, scopes: defaultScopes, expiresAt: now + DAY_MS }, now)
+    : replaceKey(store, { accountId: id, id: last.id }, now, OPERATOR)
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { checkRecipient, readIdentities } from '../backup/encryption.ts'
-import { say, UsageError } from './terminal.ts'
+import { errorCode, say, UsageError } from './terminal.ts'
 
 /** The options of commands that write and read encrypted files. */
 
@@ -21,7 +21,8 @@ export function identitiesOf({ identity }: { readonly identity?: string }): read
     return readIdentities(identity)
   } catch (error) {
     // The message of the package could hold a part of the file.
-    const reason = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    const code = errorCode(error)
+    const reason = code === undefined ? '' : ` (${code})`
     throw new UsageError(`--identity: ${identity} is not a file with age identities that can be read${reason}`)
   }
 }

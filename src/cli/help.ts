@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { UsageError } from './terminal.ts'
 
-/** `help token create` shows the help of that command; the help command of commander reads one word only. */
+/** `help key create` shows the help of that command; the help command of commander reads one word only. */
 export function addHelpCommand(program: Command) {
   program
     .helpCommand(false)
@@ -12,7 +12,7 @@ export function addHelpCommand(program: Command) {
     .action((words: readonly string[]) => {
       let command = program
       for (const word of words) {
-        const next = command.commands.find(known => known.name() === word)
+        const next = command.commands.find(known => known.name() === word || known.aliases().includes(word))
         if (next === undefined) throw new UsageError(`there is no command ${words.join(' ')}: see lockstep --help`)
         command = next
       }

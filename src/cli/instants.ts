@@ -13,7 +13,7 @@ export function parseUntil(text: string): number {
 }
 
 /**
- * The end of a token: a span, `never`, or an instant as for a tier. Returns a function from the current time to the end,
+ * The end of an API key: a span, `never`, or an instant as for a tier. Returns a function from the current time to the end,
  * null for never; it throws UsageError if the span ends beyond the last instant.
  */
 export function parseExpiry(text: string): (now: number) => number | null {

@@ -1,16 +1,17 @@
 import closeWithGrace from 'close-with-grace'
 import { InvalidArgumentError, Option } from 'commander'
 import { eraseDeleted } from '../accounts/removal.ts'
-import { watchForKilledImports } from '../archive/unfinished-import.ts'
 import { watchForDamage } from '../backup/scrub.ts'
 import { type Config, settings } from '../config.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
+import type { SocketsOfWorkers } from '../http/listeners.ts'
 import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import type { Service } from '../http/server.ts'
 import type { Store } from '../store/index.ts'
 import type { FullServiceOptions } from './service.ts'
-import { sourceOf, UsageError } from './terminal.ts'
+import { storedValues } from './stored-values.ts'
+import { errorCode, sourceOf, UsageError } from './terminal.ts'
 import { isWorker, onRetirement } from './workers.ts'
 
 interface RunOptions {
@@ -27,7 +28,8 @@ export async function runService(
 ): Promise<Service> {
   const log = makeLog(writeToStderr, config.accessLog)
   const metrics = config.metricsPort === undefined ? undefined : (await loadMetrics()).makeMetrics()
-  metrics?.watchIntake(store)
+  metrics?.watch(storedValues(store))
+  metrics?.watchPrimary(store, config.primaryGrace)
   let listener: MetricsListener | undefined
   let service: Service
   try {
@@ -43,10 +45,11 @@ export async function runService(
   const closing = new AbortController()
   const report = (error: unknown) => log.failure(error, undefined)
   const background = Promise.all([
+    // Opens a connection for reads: if the server has no room for it, the log says so at the start. /readyz tells all else.
+    store.health().catch(() => {}),
     // An earlier run may have been stopped before it erased what it had deleted.
     eraseDeleted(store).catch(report),
     watchForDamage(store, report, closing.signal),
-    watchForKilledImports(store, report, closing.signal),
   ])
   const stop = async () => {
     closing.abort()
@@ -88,13 +91,14 @@ export const loadMetrics = () => import('../http/metrics.ts')
 /** Serves metrics if there is a port for them. Throws UsageError if it cannot be bound. */
 export async function listenForMetrics(
   make: () => Pick<Metrics, 'text'> | Promise<Pick<Metrics, 'text'>>,
-  { metricsHost, metricsPort }: Config,
+  config: Config,
 ): Promise<MetricsListener | undefined> {
+  const { metricsHost, metricsPort } = config
   if (metricsPort === undefined) return undefined
   const metrics = await make()
   const { serveMetrics } = await loadMetrics()
   try {
-    return await serveMetrics(metrics, metricsHost, metricsPort)
+    return await serveMetrics(metrics, config)
   } catch (error) {
     const { metricsHost: host, metricsPort: port } = settings
     throw cannotListen(error, metricsHost, metricsPort, `choose others for metrics with ${host.env} and ${port.env}`)
@@ -123,23 +127,31 @@ async function listen(options: FullServiceOptions, ports: number): Promise<Servi
   try {
     return await startService(options)
   } catch (error) {
-    if (codeOf(error) === 'EADDRINUSE' && ports > 1) {
+    if (errorCode(error) === 'EADDRINUSE' && ports > 1) {
       return listen({ ...options, config: { ...config, port: config.port + 1 } }, ports - 1)
     }
-    throw cannotListen(error, config.host, config.port, 'choose others with --host and --port')
+    throw cannotListen(error, config.host, config.port, OTHER_ADDRESS)
   }
 }
 
+/** Binds the sockets of workers. Throws UsageError if that is not possible. */
+export async function bindForWorkers({ host, port }: Pick<Config, 'host' | 'port'>): Promise<SocketsOfWorkers> {
+  const listeners = await import('../http/listeners.ts')
+  try {
+    return await listeners.bindForWorkers({ host, port })
+  } catch (error) {
+    throw cannotListen(error, host, port, OTHER_ADDRESS)
+  }
+}
+
+const OTHER_ADDRESS = 'choose others with --host and --port'
+
 function cannotListen(error: unknown, host: string, port: number, instead: string): unknown {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code === undefined) return error
   return new UsageError(
     code === 'EADDRINUSE'
       ? `port ${port} on ${host} is taken: ${instead}`
       : `cannot listen on ${host}, port ${port} (${code}): ${instead}`,
   )
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

@@ -4,7 +4,7 @@ import { readConfig, settings } from '../config.ts'
 import { UsageError, withOptions } from './terminal.ts'
 
 export function addMcpCommand(program: Command) {
-  withOptions(program.command('mcp'), new Option('--texts', 'show names and texts, too, marked as data'))
+  withOptions(program.command('mcp'), new Option('--texts', 'include names and texts, marked as data'))
     .summary('let an assistant read a running service')
     .description(
       `Lets an assistant read a running service: a server of the Model Context Protocol on stdin and stdout, for the service at ${settings.url.env} with the API key ${settings.token.env}.`,

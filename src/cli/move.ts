@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { fillBackup } from '../backup/create.ts'
-import { withWorkFolder } from '../backup/files.ts'
+import { withWorkFolder, workFoldersOf } from '../backup/files.ts'
 import { openVerified } from '../backup/verify.ts'
 import { writeTo } from './restore.ts'
 import { startRowProgress } from './row-progress.ts'
@@ -24,20 +24,20 @@ export function addMoveCommand(program: Command) {
   )
     .summary('copy everything into another database, also of the other engine')
     .description(
-      'Copies everything (records, accounts, access, API keys, sign-ins) into another database, in one transaction. No other process may have either open; the source stays as it is.',
+      'Copies everything (records, accounts, access, API keys, browser sessions, logs) into another database, in one transaction. No other process may have either open; the source stays as it is.',
     )
     .action(move)
 }
 
 async function move(flags: StoreOptions & { readonly to: string }) {
   const source = databaseUrlOf(flags)
-  if (source === flags.to) throw new UsageError('--to names the database that is to be moved: name another one')
+  if (source === flags.to) throw new UsageError('--to is the database that you are moving from: give another one')
   const { signal } = stopSignals('interrupted: nothing was moved')
   const progress = startRowProgress('Reading')
   await withStore(
     flags,
     store =>
-      withWorkFolder({ databaseUrl: source, purpose: `move ${source}` }, async workFolder => {
+      withWorkFolder(workFoldersOf(source), async workFolder => {
         const file = join(workFolder, 'backup.db')
         await fillBackup(store, file, { signal, progress: progress?.show })
         progress?.end()

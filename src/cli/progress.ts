@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { escapeControls } from '../contract/control-characters.ts'
 
 /** A progress bar for one file. */
 export interface Bar {
@@ -40,7 +41,7 @@ export function startBar(file: string, size: number | undefined): Bar | undefine
 export function overwriteLine(line: string) {
   const { stderr } = process
   // A line that wraps could not be overwritten. Some terminals do not report their width.
-  stderr.write(`\r\u001b[K${line.slice(0, (stderr.columns || 80) - 1)}`)
+  stderr.write(`\r\u001b[K${escapeControls(line).slice(0, (stderr.columns || 80) - 1)}`)
 }
 
 const WIDTH = 30

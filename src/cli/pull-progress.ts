@@ -15,7 +15,7 @@ export function startPullProgress(): { show(progress: PullProgress): void; end()
       }
       const seconds = (performance.now() - startedAt) / 1000
       const pace = seconds < 1 ? 0 : rows / seconds
-      const left = expected === undefined || pace === 0 ? undefined : Math.max(0, expected - rows) / pace
+      const left = expected === undefined || expected <= rows || pace === 0 ? undefined : (expected - rows) / pace
       const line = [
         `${title}: ${rows} rows`,
         ...(pace === 0 ? [] : [`${Math.round(pace)} a second`]),

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { open as openFile, rename } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
@@ -9,17 +8,19 @@ import { eraseDeleted } from '../accounts/removal.ts'
 import { exportArchive } from '../archive/export.ts'
 import { withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
-import { AddressError, parseAddress, parseToken } from '../pull/address.ts'
+import { AddressError, parseAddress, parseKey } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
 import { findPrunable, prune } from '../pull/prune.ts'
 import type { PullReport } from '../pull/report.ts'
 import { pullRepeatedly } from '../pull/repeat.ts'
 import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
-import { pullStatus } from '../pull/status.ts'
-import type { Store } from '../store/index.ts'
+import { listSources, pullStatus } from '../pull/status.ts'
+import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
+import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
+import { overwriteLine } from './progress.ts'
 import { startPullProgress } from './pull-progress.ts'
 import {
   requireConfirmation,
@@ -35,14 +36,16 @@ import {
   UsageError,
   withOptions,
   withStore,
-  writeToStdout,
 } from './terminal.ts'
 
 export function addPullCommands(program: Command) {
   const command = withOptions(
     program.command('pull'),
-    new Option('--from <url>', `the server to read from (${settings.sourceUrl.env})`),
-    new Option('--account <id|username>', 'the account here that the records belong to'),
+    new Option('--from <url>', `the server to read from (${settings.sourceUrl.env}, else the only one known)`),
+    new Option(
+      '--account <id|username>',
+      `the account here that the records belong to (${settings.sourceAccount.env})`,
+    ),
     new Option('--partners', 'also pull records of others that the API key may read'),
     new Option('--full', 'read all lists to their end, and every record again'),
     new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
@@ -88,14 +91,24 @@ interface PullFlags extends StoreOptions {
   readonly json?: boolean
 }
 
-async function pull(flags: PullFlags) {
-  const config = readConfig(process.env)
+const SETTINGS = ['databaseUrl', 'sourceUrl', 'sourceAccount', 'sourceToken', 'sourceTokenFile', 'pullRate'] as const
+type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
+
+async function pull(given: PullFlags) {
+  const config = readConfig(process.env, SETTINGS)
+  const key = sourceKey(config)
+  const flags = await withSource(given, config)
   const address = sourceAddress(flags, config)
-  const token = sourceToken(config)
-  if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('--out and --every exclude each other')
-  if (flags.out === '-' && flags.json === true) throw new UsageError('--out - and --json exclude each other')
+  if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('use either --out or --every')
+  if (flags.out === STDOUT && flags.json === true)
+    throw new UsageError('use either --out - or --json: both write to stdout')
   const stop = stopSignals(INTERRUPTED)
-  const source = new Source({ address, token, rate: config.pullRate, clock: systemClock, stop: stop.signal })
+  const onFailure = (failure: string, waitMs: number) => {
+    // A line with the progress may stand there.
+    if (process.stderr.isTTY) overwriteLine('')
+    say(`${failure}; trying again ${waitMs === 0 ? 'now' : `in ${waitMs / 1000} s`}`)
+  }
+  const source = new Source({ address, key, rate: config.pullRate, clock: systemClock, stop: stop.signal, onFailure })
   try {
     if (flags.out !== undefined) await pullToFile(source, flags, flags.out)
     else await pullIntoStore(source, flags, config)
@@ -108,63 +121,51 @@ async function pull(flags: PullFlags) {
 
 const INTERRUPTED = 'interrupted: what was read is stored, and the next pull continues'
 
-async function pullIntoStore(source: Source, flags: PullFlags, config: Config) {
+async function pullIntoStore(source: Source, flags: PullFlags, config: PullConfig) {
   const url = flags.database ?? config.databaseUrl
   const storeRound = async () => {
     // Asked first, so that no database is created if the source does not respond.
-    if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) await findIdentity(source)
+    if (isMissingFile(url)) await findIdentity(source)
     return withStore(flags, store => round({ store, source, ...flags }), { create: true })
   }
   if (flags.every === undefined) {
     const report = await storeRound()
     printReport(report, flags.json)
-    if (report.setAside.newCount > 0) process.exitCode = SET_ASIDE
+    if (flags.json !== true && hasNewAccounts(report))
+      await withStore(flags, store => sayNextSteps(store, flags, report.accountId))
+    if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
     return
   }
   await pullRepeatedly({
     every: flags.every,
     source,
     round: storeRound,
-    onReport: report => printReport(report, flags.json, true),
+    onReport: report => printRound(report, flags.json),
     onFailure: (error, waitMs) => say(`lockstep: ${error.message}; trying again in ${Math.round(waitMs / 1000)} s`),
   })
 }
 
-/** The pull is complete, but new rows were set aside. */
-const SET_ASIDE = 1
+/** The pull is complete, but new rows were rejected. */
+const ROWS_REJECTED = 1
 
 /** Pulls into a temporary database, so that the archive has each record once and in order. */
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
-  const isStdout = out === '-'
-  const parent = isStdout ? tmpdir() : dirname(resolve(out))
+  const parent = out === STDOUT ? tmpdir() : dirname(resolve(out))
   if (!existsSync(parent)) throw new UsageError(`there is no folder ${parent}`)
-  const purpose = `pull ${isStdout ? `${source.address} in ${process.cwd()}` : resolve(out)}`
-  await withWorkFolder({ parent, purpose }, async folder => {
+  await withWorkFolder(parent, async folder => {
     const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000 })
     let report: PullReport
     try {
       report = await round({ store, source, ...flags, full: true })
       const account = flags.partners === true ? undefined : report.accountId
-      if (isStdout) await exportArchive(store, writeToStdout, account)
-      else await exportToFile(store, join(folder, 'archive'), account)
+      await writeArchive(out, write => exportArchive(store, write, account))
     } finally {
       await store.close()
     }
-    if (!isStdout) await rename(join(folder, 'archive'), out)
     if (flags.json === true) print(JSON.stringify(report))
     else for (const line of summaryOf(report)) say(line)
-    if (report.setAside.newCount > 0) process.exitCode = SET_ASIDE
+    if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
   })
-}
-
-async function exportToFile(store: Store, path: string, account: number | undefined) {
-  const file = await openFile(path, 'wx', 0o600)
-  try {
-    await exportArchive(store, async text => void (await file.write(text)), account)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }
 
 async function round(options: RoundOptions): Promise<PullReport> {
@@ -176,18 +177,43 @@ async function round(options: RoundOptions): Promise<PullReport> {
   }
 }
 
-function sourceAddress({ from }: PullFlags, { sourceUrl }: Config): string {
+/**
+ * The options with the account that a setting names and, if neither option nor setting names a server, with the only known source.
+ * Throws UsageError if there is none, or more than one.
+ */
+async function withSource(given: PullFlags, { databaseUrl, sourceUrl, sourceAccount }: PullConfig): Promise<PullFlags> {
+  const flags = given.account === undefined && sourceAccount !== '' ? { ...given, account: sourceAccount } : given
+  const isNew = isMissingFile(flags.database ?? databaseUrl)
+  if (flags.from !== undefined || sourceUrl !== '' || isNew) return flags
+  const { account } = flags
+  const sources = (await withStore(flags, listSources, { create: true })).filter(
+    ({ accountId, username }) => account === undefined || account === username || account === String(accountId),
+  )
+  const [source, ...others] = sources
+  if (source === undefined) return flags
+  if (others.length === 0) return { ...flags, from: source.origin, account: String(source.accountId) }
+  const choices = sources.map(
+    ({ origin, accountId, username }) => `  --from ${origin} --account ${accountId} (${username})`,
+  )
+  throw new UsageError(`there are several sources; say which one:\n${choices.join('\n')}`)
+}
+
+function isMissingFile(databaseUrl: string): boolean {
+  return databaseUrl.startsWith('sqlite:') && !existsSync(databaseUrl.slice('sqlite:'.length))
+}
+
+function sourceAddress({ from }: PullFlags, { sourceUrl }: PullConfig): string {
   const text = from ?? sourceUrl
   if (text === '') throw new UsageError(`the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
   return orUsageError(from === undefined ? settings.sourceUrl.env : '--from', () => parseAddress(text))
 }
 
-function sourceToken({ sourceToken: token, sourceTokenFile: file }: Config): string {
-  if (token !== '') return orUsageError(settings.sourceToken.env, () => parseToken(token))
+function sourceKey({ sourceToken: key, sourceTokenFile: file }: PullConfig): string {
+  if (key !== '') return orUsageError(settings.sourceToken.env, () => parseKey(key))
   const name = settings.sourceTokenFile.env
   if (file === '')
     throw new UsageError(`the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)
-  return orUsageError(name, () => parseToken(secretIn(name, file)))
+  return orUsageError(name, () => parseKey(secretIn(name, file)))
 }
 
 function secretIn(name: string, file: string): string {
@@ -206,21 +232,29 @@ function orUsageError<Value>(name: string, parse: () => Value): Value {
   }
 }
 
-function printReport(report: PullReport, json: boolean | undefined, isRepeated = false) {
+/** One line for a round that changed something, none for another. */
+function printRound(report: PullReport, json: boolean | undefined) {
   if (json === true) return print(JSON.stringify(report))
-  const changed = report.kinds.filter(
-    ({ added, replaced, skipped, setAside }) => added + replaced + skipped + setAside > 0,
-  )
-  if (isRepeated && changed.length === 0) return
+  const changes = report.kinds.flatMap(({ kind, added, replaced, setAside }) => {
+    const counts = Object.entries({ added, replaced, rejected: setAside }).filter(([, count]) => count > 0)
+    return counts.length === 0 ? [] : [`${kind} ${counts.map(([name, count]) => `${count} ${name}`).join(', ')}`]
+  })
+  if (report.gone > 0) changes.push(`${report.gone} gone at the source`)
+  if (changes.length > 0) print(`${new Date().toISOString()} ${report.username}: ${changes.join('; ')}`)
+}
+
+function printReport(report: PullReport, json: boolean | undefined) {
+  if (json === true) return print(JSON.stringify(report))
   printRows(
-    isRepeated ? changed : report.kinds,
+    report.kinds,
     {
       kind: row => row.kind,
       added: row => row.added,
       replaced: row => row.replaced,
       unchanged: row => row.unchanged,
       skipped: row => row.skipped,
-      'set aside': row => row.setAside,
+      rejected: row => row.setAside,
+      'of others': row => row.ofOthers,
     },
     false,
   )
@@ -234,8 +268,8 @@ function summaryOf(report: PullReport): string[] {
     ...notes,
     ...missingLists.map(title => `the source has no list of ${title}: skipped`),
     ...deviationLines(report),
-    ...setAside.rows.map(({ kind, id, reason }) => `set aside: ${kind}${id === undefined ? '' : ` ${id}`}: ${reason}`),
-    ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows in all are set aside`] : []),
+    ...setAside.rows.map(({ kind, id, reason }) => `rejected: ${kind}${id === undefined ? '' : ` ${id}`}: ${reason}`),
+    ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows in all are rejected`] : []),
     ...(gone > 0 ? [`${gone} rows are gone at the source; they are kept (see pull prune)`] : []),
   ]
 }
@@ -247,7 +281,7 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
     if (sources.length === 0) say('nothing was pulled yet')
     for (const { accountId, username, origin, completedAt, rows, gone, setAside } of sources) {
       print(`account ${accountId} (${username}) from ${origin}`)
-      print(`last complete pull: ${completedAt ?? 'none yet'}; set aside: ${setAside}`)
+      print(`last complete pull: ${completedAt ?? 'none yet'}; rejected: ${setAside}`)
       printRows(
         Object.entries(rows).map(([kind, count]) => ({ kind, count, gone: gone[kind] ?? 0 })),
         { kind: row => row.kind, rows: row => row.count, gone: row => row.gone },

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { RefusedError } from '../accounts/errors.ts'
-import { retrySetAside } from '../archive/retry.ts'
-import { findSetAside, listSetAside } from '../archive/set-aside.ts'
+import { retryRejected } from '../archive/retry-rejected.ts'
+import { findRejected, listRejected } from '../archive/rejected-rows.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import {
   databaseOption,
@@ -12,6 +12,7 @@ import {
   type StoreOptions,
   withOptions,
   withStore,
+  writeToStdout,
 } from './terminal.ts'
 
 interface Flags extends StoreOptions {
@@ -22,10 +23,10 @@ export function addRejectedCommands(program: Command) {
   const rejected = program
     .command('rejected')
     .summary('see rows that could not be stored, and try them again')
-    .description('Rows of imports and pulls that could not be stored as records and were set aside.')
+    .description('Rows of imports and pulls that could not be stored as records.')
 
   withOptions(rejected.command('list'), databaseOption(), jsonOption())
-    .description('Lists what is set aside, and why.')
+    .description('Lists rejected rows, and why they were rejected.')
     .action(list)
 
   withOptions(
@@ -33,16 +34,16 @@ export function addRejectedCommands(program: Command) {
     databaseOption(),
     jsonOption(),
   )
-    .description('Prints a row that is set aside, as it was received.')
+    .description('Prints a rejected row as it was received.')
     .action(show)
 
   withOptions(rejected.command('retry'), databaseOption(), jsonOption())
-    .description('Tries again to store what is set aside. Records that are stored with other content stay as they are.')
+    .description('Tries again to store rejected rows. Records that are stored with other content stay as they are.')
     .action(retry)
 }
 
 async function list(flags: Flags) {
-  const rows = await withStore(flags, listSetAside)
+  const rows = await withStore(flags, listRejected)
   printRows(
     rows.map(row => ({
       id: row.id,
@@ -67,16 +68,16 @@ async function list(flags: Flags) {
 }
 
 async function show(id: number, flags: Flags) {
-  const row = await withStore(flags, store => findSetAside(store, id))
+  const row = await withStore(flags, store => findRejected(store, id))
   if (row === undefined) throw new RefusedError('there is no such row: see `lockstep rejected list`')
   const { raw, encoding, reason } = row
   if (flags.json === true) return print(JSON.stringify({ id, reason, encoding, raw }))
   say(encoding === 'utf-8' ? reason : `${reason} (shown in base64)`)
-  print(raw)
+  await writeToStdout(`${raw}\n`)
 }
 
 async function retry(flags: Flags) {
-  const report = await withStore(flags, retrySetAside)
+  const report = await withStore(flags, retryRejected)
   if (flags.json === true) return print(JSON.stringify(report))
   print(`${report.stored} of ${report.tried} rows are stored now.`)
 }

@@ -1,11 +1,11 @@
 import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
-import { removeDatabase, withWorkFolder } from '../backup/files.ts'
-import { openVerified, type VerifiedBackup } from '../backup/verify.ts'
+import { removeDatabase, workFoldersOf } from '../backup/files.ts'
+import type { VerifiedBackup } from '../backup/verify.ts'
 import type { Store } from '../store/index.ts'
-import { requireFile } from './backup.ts'
-import { identitiesOf, identityOption } from './encryption.ts'
+import { plainCopyOption, requireFile, type VerifyFlags, withVerified } from './backup.ts'
+import { identityOption } from './encryption.ts'
 import { startRowProgress } from './row-progress.ts'
 import {
   databaseOption,
@@ -14,7 +14,6 @@ import {
   print,
   say,
   stopSignals,
-  type StoreOptions,
   UsageError,
   withOptions,
 } from './terminal.ts'
@@ -23,8 +22,11 @@ export function addRestoreCommand(program: Command) {
   withOptions(
     program.command('restore').argument('<file>', 'the backup'),
     identityOption(),
+    plainCopyOption(),
     new Option('--force', 'replace everything in a database that is not empty'),
-    new Option('--revoke-tokens', 'revoke all API keys of the backup'),
+    new Option('--revoke-keys', 'revoke all API keys of the backup'),
+    // The name of earlier versions.
+    new Option('--revoke-tokens').implies({ revokeKeys: true }).hideHelp(),
     databaseOption(),
   )
     .summary('write a backup into a database')
@@ -34,29 +36,20 @@ export function addRestoreCommand(program: Command) {
     .action(restore)
 }
 
-interface RestoreFlags extends StoreOptions {
-  readonly identity?: string
+interface RestoreFlags extends VerifyFlags {
   readonly force?: boolean
-  readonly revokeTokens?: boolean
+  readonly revokeKeys?: boolean
 }
 
 async function restore(file: string, flags: RestoreFlags) {
   requireFile(file)
-  const identities = identitiesOf(flags)
   const databaseUrl = databaseUrlOf(flags)
   refuseSameFile(file, databaseUrl)
   const { signal } = stopSignals('interrupted: the database is as before')
-  const progress = startRowProgress('Checking')
-  await withWorkFolder({ databaseUrl, purpose: `restore ${databaseUrl}` }, async workFolder => {
-    const backup = await openVerified(file, { identities, workFolder, signal, progress: progress?.show })
-    progress?.end()
-    try {
-      const { force = false, revokeTokens = false } = flags
-      const report = await writeTo(databaseUrl, backup, { force, revokeTokens, signal })
-      sayRestored(backup, report, revokeTokens)
-    } finally {
-      await backup.close()
-    }
+  await withVerified(file, flags, { parent: workFoldersOf(databaseUrl), signal }, async backup => {
+    const { force = false, revokeKeys = false } = flags
+    const report = await writeTo(databaseUrl, backup, { force, revokeKeys, signal })
+    sayRestored(backup, report, revokeKeys)
   })
 }
 
@@ -94,13 +87,13 @@ function refuseSameFile(file: string, databaseUrl: string) {
   }
 }
 
-function sayRestored({ manifest }: VerifiedBackup, { rows, tokens, links }: RestoreReport, isRevoked: boolean) {
+function sayRestored({ manifest }: VerifiedBackup, { rows, keys, access }: RestoreReport, isRevoked: boolean) {
   const moment = manifest === undefined ? 'the time of the backup' : manifest.madeAt
   print(`restored ${rows} rows, as of ${moment}`)
   say(
     isRevoked
-      ? `All API keys are revoked. ${links} links are valid again, as they were then.`
-      : `${tokens} API keys and ${links} links are valid again, as they were then (--revoke-tokens revokes the API keys).`,
+      ? `All API keys are revoked. ${access} grants of access are valid again, as they were then.`
+      : `${keys} API keys and ${access} grants of access are valid again, as they were then (--revoke-keys revokes the API keys).`,
   )
   say('Everybody has to sign in again.')
 }

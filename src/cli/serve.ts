@@ -1,14 +1,24 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { recordSteps } from '../archive/schema-steps.ts'
-import { retrySetAside } from '../archive/retry.ts'
+import { retryRejected } from '../archive/retry-rejected.ts'
+import { FIRST_ACCOUNT_PATH, makeFirstAccountLink } from '../accounts/first-account.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
-import { readConfig, settings } from '../config.ts'
+import { type Config, readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
+import type { SocketsOfWorkers } from '../http/listeners.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
-import { listenForMetrics, loadMetrics, maxStopMs, portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
+import {
+  bindForWorkers,
+  listenForMetrics,
+  loadMetrics,
+  maxStopMs,
+  portOption,
+  runService,
+  SERVER_BUSY_TIMEOUT_MS,
+} from './listen.ts'
 import {
   databaseOption,
   openStore,
@@ -16,7 +26,6 @@ import {
   say,
   sourceOf,
   type StoreOptions,
-  undoImport,
   withOptions,
   withStore,
 } from './terminal.ts'
@@ -54,9 +63,8 @@ export function addServeCommands(program: Command) {
           const steps = await migrate(store, Date.now(), recordSteps)
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
-          await undoImport(store)
-          const { tried, stored } = await retrySetAside(store)
-          if (tried > 0) print(`${stored} of ${tried} rows that were set aside are stored now`)
+          const { tried, stored } = await retryRejected(store)
+          if (tried > 0) print(`${stored} of ${tried} rejected rows are stored now`)
         },
         { create: true, schema: 'any' },
       )
@@ -69,6 +77,8 @@ async function serve(flags: ServeFlags) {
   // Read at the start, because a mistake would otherwise show only when somebody signs in.
   readOidcSettings(config)
   const mayMigrate = flags.migrate !== false
+  const log = makeLog(writeToStderr, false)
+  const report = (problem: unknown) => log.failure(problem, undefined)
   const openServed = () =>
     openStore(flags.database ?? config.databaseUrl, {
       busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,
@@ -77,6 +87,7 @@ async function serve(flags: ServeFlags) {
       readUrls: config.databaseReadUrls,
       create: mayMigrate,
       schema: mayMigrate ? 'migrate' : 'current',
+      onProblem: report,
     })
   if (isWorker) {
     await endingOnFailure(async () => runService(await openServed(), config))
@@ -85,30 +96,35 @@ async function serve(flags: ServeFlags) {
   const store = await openServed()
   if (flags.workers === undefined) {
     const { url } = await runService(store, config)
-    await welcome(store, url, flags)
+    await welcome(store, url, { flags, config })
     return
   }
-  const log = makeLog(writeToStderr, false)
+  const bind = (port = config.port) => bindForWorkers({ host: config.host, port })
+  let sockets: SocketsOfWorkers
   // Before the workers start, because an error later would leave them running.
   try {
+    sockets = await bind()
     await listenForMetrics(async () => (await loadMetrics()).makeClusterMetrics(), config)
   } catch (error) {
     await store.close()
     throw error
   }
-  const address = await supervise({
-    count: flags.workers,
-    maxStopMs: maxStopMs(config),
-    logFailure: error => log.failure(error, undefined),
-  })
+  await supervise({ count: flags.workers, sockets, bind, maxStopMs: maxStopMs(config), logFailure: report })
   const { urlOf } = await import('../http/server.ts')
-  await welcome(store, urlOf(config.host, address.port), flags)
+  await welcome(store, urlOf(config.host, sockets.port), { flags, config })
   await store.close()
 }
 
-async function welcome(store: Store, url: string, { database }: ServeFlags) {
+async function welcome(store: Store, url: string, { flags, config }: { flags: ServeFlags; config: Config }) {
   print(`Listening on ${url}`)
-  if (!(await hasAccounts(store))) say(firstSteps(database))
+  if (await hasAccounts(store)) return
+  const secret = await makeFirstAccountLink(store, Date.now())
+  const origin = config.publicUrl === '' ? url : config.publicUrl
+  if (secret !== undefined)
+    say(
+      `\nThere are no accounts yet. Open this link within an hour to create the first one:\n  ${origin}${FIRST_ACCOUNT_PATH}${secret}`,
+    )
+  say(firstSteps(flags.database))
 }
 
 function workerCount(text: string): number {
@@ -121,14 +137,14 @@ const STATEMENT_TIMEOUT_MS = 4000
 function firstSteps(database: string | undefined): string {
   const where = database === undefined ? '' : ` --database '${database}'`
   return `
-There are no accounts yet. To copy your history from another server, with an API key of that server, run in another terminal:
+To copy your history from another server with a command, with an API key of that server, run in another terminal:
 ${firstPullCommands(where)
   .map(command => `  ${command}`)
   .join('\n')}
 To import an archive, which contains its accounts (replace alex by one of their names):
   ./lockstep import records.ndjson${where}
   ./lockstep account list${where}
-  ./lockstep token create --account alex --name 'First script'${where}
+  ./lockstep key create --account alex --name 'First script'${where}
 If the account has no tier, set one before you create the API key:
   ./lockstep account set-tier --account alex --tier ultra${where}
 If the archive has no line of kind account, add the account before the import, with the id that the records name as owner:

@@ -1,8 +1,9 @@
+import { makeEventCounter } from '../accounts/event-counter.ts'
 import { makeReadLog } from '../accounts/read-log.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 
-export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'reads'> {
+export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'reads' | 'events'> {
   /** The account that is filled in on the sign-in page, if all data is a sample. */
   readonly sample?: SampleAccount | undefined
 }
@@ -11,14 +12,15 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'read
 export async function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
   const reads = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
+  const events = makeEventCounter(store, error => log.failure(error, undefined))
   const background = new Set<Promise<void>>()
   const inBackground = (work: Promise<void>) => {
     background.add(work)
     void work.finally(() => background.delete(work))
   }
   const pages = async () =>
-    (await import('../dashboard/app.ts')).makePages({ store, config, log, reads, inBackground, sample })
-  const service = await startServer({ ...options, reads, pages })
+    (await import('../dashboard/app.ts')).makePageHandler({ store, config, log, reads, events, inBackground, sample })
+  const service = await startServer({ ...options, reads, events, pages })
   return {
     ...service,
     async close() {

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
+import { eraseDeleted } from '../accounts/removal.ts'
 import { recordSteps } from '../archive/schema-steps.ts'
-import { undoUnfinishedImport } from '../archive/unfinished-import.ts'
+import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { readConfig, settings } from '../config.ts'
+import { escapeControls } from '../contract/control-characters.ts'
 import { open, type OpenOptions, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
 
 /** What all commands share: opening the store, printing and asking. */
@@ -28,6 +31,9 @@ export function jsonOption(): Option {
   return new Option('--json', 'print JSON instead of a table')
 }
 
+/** A command runs once and alone, so it can wait for longer than a server may. */
+export const COMMAND_BUSY_TIMEOUT_MS = 60_000
+
 export interface StoreOptions {
   readonly database?: string
 }
@@ -39,60 +45,59 @@ export async function withStore<Result>(
   options: Partial<OpenOptions> = {},
 ): Promise<Result> {
   const store = await openStore(databaseUrlOf(flags), {
-    // A command runs once and alone, so it can wait for longer than a server may.
-    busyTimeoutMs: 60_000,
+    busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS,
     create: false,
     schema: options.create === true ? 'migrate' : 'current',
     ...options,
   })
   try {
+    if (store.erase !== undefined && options.exclusive !== true && options.schema !== 'any') await eraseLeft(store)
     return await work(store)
   } finally {
     await store.close()
   }
 }
 
-/** The database that the options or the settings name. */
-export function databaseUrlOf({ database }: StoreOptions): string {
-  return database ?? readConfig(process.env).databaseUrl
+/** Erases what a killed command has deleted but not erased. If that is not possible now, says so. */
+async function eraseLeft(store: Store) {
+  try {
+    await eraseDeleted(store)
+  } catch (error) {
+    if (!(error instanceof StoreError || error instanceof StoreUnavailableError)) throw error
+    say(error.message)
+  }
 }
 
-/** Opens a store. Throws StoreError that says what to do. */
+/** The database that the options or the settings name. */
+export function databaseUrlOf({ database }: StoreOptions): string {
+  return database ?? readConfig(process.env, ['databaseUrl']).databaseUrl
+}
+
+/** Opens a store. Throws StoreError that says what to do. Unencrypted copies that killed commands left are removed first. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
+  for (const parent of new Set([workFoldersOf(url), tmpdir()])) await removeLeftWorkFolders(parent)
   try {
-    const store = await open(url, { recordSteps, ...options })
-    // An old schema may lack the tables for this; `migrate` does it later.
-    if (options.schema !== 'any') await undoImport(store)
-    return store
+    return await open(url, { recordSteps, ...options })
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
   }
 }
 
-/** Undoes an import that was killed. If that is not possible now, as on a full disk, says so: reads are still possible. */
-export async function undoImport(store: Store): Promise<void> {
-  try {
-    await undoUnfinishedImport(store)
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError)) throw error
-    say(`an incomplete import could not be undone: ${error.message}; the next command tries again`)
-  }
-}
-
 /** Writes data to stdout. */
 export function print(text: string) {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${escapeControls(text)}\n`)
 }
 
-/** Writes data to stdout, and waits while the reader is slow. */
-export async function writeToStdout(text: string | Uint8Array): Promise<void> {
-  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+/** Writes data to stdout, as it is unless that is a terminal, and waits while the reader is slow. */
+export async function writeToStdout(data: string | Uint8Array): Promise<void> {
+  const shown = process.stdout.isTTY && typeof data === 'string' ? escapeControls(data) : data
+  if (!process.stdout.write(shown)) await once(process.stdout, 'drain')
 }
 
 /** Writes everything else to stderr. */
 export function say(text: string) {
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${escapeControls(text)}\n`)
 }
 
 type Cell = string | number | null
@@ -104,7 +109,7 @@ export function printRows<Row extends object>(
   json: boolean | undefined,
 ) {
   if (json === true) return print(JSON.stringify(rows, null, 2))
-  const table = [Object.keys(columns), ...rows.map(row => Object.values(columns).map(cell => String(cell(row) ?? '–')))]
+  const table = [Object.keys(columns), ...rows.map(row => Object.values(columns).map(cell => cellText(cell(row))))]
   const widths = Object.keys(columns).map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
   for (const row of table)
     print(
@@ -115,6 +120,11 @@ export function printRows<Row extends object>(
     )
 }
 
+/** On one line, as wide as it is shown. */
+function cellText(cell: Cell): string {
+  return escapeControls(String(cell ?? '–')).replaceAll('\n', '\\n')
+}
+
 function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
@@ -122,7 +132,7 @@ function isInteractive(): boolean {
 /** Asks for confirmation of what cannot be undone. Throws UsageError if there is no terminal. */
 export async function requireConfirmation(flag: string, question: string): Promise<void> {
   if (!isInteractive()) throw new UsageError(`this cannot be undone: add ${flag} to go ahead without a question`)
-  const answer = await confirm({ message: question, initialValue: false, output: process.stderr })
+  const answer = await confirm({ message: escapeControls(question), initialValue: false, output: process.stderr })
   if (answer !== true) {
     cancel('Nothing was changed.', { output: process.stderr })
     throw new InterruptedError('nothing was changed')
@@ -179,6 +189,11 @@ export function withOptions(command: Command, ...options: Option[]): Command {
 /** Where the value of an option comes from if it is not given, for the help of that option. */
 export function sourceOf({ env, fallback }: { readonly env: string; readonly fallback: string }): string {
   return `${env}, else ${fallback}`
+}
+
+/** The code of an error of the system, such as ENOENT. */
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }
 
 const STORE_HINT = `(--database or ${settings.databaseUrl.env} set the location; serve, import, pull and account add create a new one)`

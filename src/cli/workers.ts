@@ -1,16 +1,16 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { say } from './terminal.ts'
-
-/** The address of all workers. */
-interface Listening {
-  readonly port: number
-}
 
 interface Supervision {
   /** How many workers to run. */
   readonly count: number
+  /** The sockets that the workers listen on. */
+  readonly sockets: SocketsOfWorkers
+  /** Binds them again, after they were closed. */
+  readonly bind: (port: number) => Promise<SocketsOfWorkers>
   /** How long a worker may take to stop. */
   readonly maxStopMs: number
   readonly logFailure: (error: unknown) => void
@@ -24,15 +24,15 @@ export const isWorker = cluster.isWorker
  * losing a request. SIGTERM and SIGINT stop them; a second signal kills them. Resolves when they listen; exits with the
  * exit code of the first worker if it cannot start.
  */
-export async function supervise({ count, maxStopMs, logFailure }: Supervision): Promise<Listening> {
+export async function supervise({ count, sockets, bind, maxStopMs, logFailure }: Supervision): Promise<void> {
+  const fork = makeFork(sockets, bind)
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
 
   const start = async () => {
     const started = performance.now()
-    const worker = cluster.fork()
-    await listening(worker)
+    const worker = await fork()
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // A worker that is being stopped was removed from the set before.
@@ -83,9 +83,6 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
     restarting = restarting.then(restart).catch(logFailure)
   })
 
-  const address = new Promise<Listening>(resolve => {
-    cluster.once('listening', (_worker, { port }) => resolve({ port }))
-  })
   try {
     await start()
   } catch (error) {
@@ -93,7 +90,26 @@ export async function supervise({ count, maxStopMs, logFailure }: Supervision): 
     process.exit(error instanceof WorkerStartError ? error.code : 1)
   }
   await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
-  return address
+}
+
+/** Returns what starts a worker and resolves with it when it listens. */
+function makeFork(sockets: SocketsOfWorkers, bind: Supervision['bind']): () => Promise<Worker> {
+  // Workers accept connections themselves: a supervisor passes a worker one in each turn of its event loop.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
+  let bound = Promise.resolve(sockets)
+  let areUsed = false
+  return async () => {
+    // Node closes the sockets with the last worker that used them.
+    if (areUsed && Object.keys(cluster.workers ?? {}).length === 0) {
+      areUsed = false
+      bound = bind(sockets.port)
+    }
+    const worker = cluster.fork((await bound).environment)
+    worker.once('exit', (_code, signal: string | null) => (areUsed ||= signal !== null))
+    await listening(worker)
+    areUsed = true
+    return worker
+  }
 }
 
 /** Resolves when the worker listens; rejects with WorkerStartError if it exits before. */

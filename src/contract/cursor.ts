@@ -9,7 +9,7 @@ export interface Position {
 
 /** The cursor of a row in a list (path and filters): a pure function of both. */
 export function encodeCursor(at: number, id: number, list: string): string {
-  return Buffer.from(`${at}.${id}.${seal(at, id, list)}`).toString('base64url')
+  return Buffer.from(`${at}.${id}.${cursorSeal(at, id, list)}`).toString('base64url')
 }
 
 /** The position in a cursor; undefined for text that `encodeCursor` never returns. `belongs` checks the list. */
@@ -23,12 +23,12 @@ export function decodeCursor(text: string): Position | undefined {
 }
 
 export function belongs(position: Position, list: string): boolean {
-  return position.seal === seal(position.at, position.id, list)
+  return position.seal === cursorSeal(position.at, position.id, list)
 }
 
 const FORM = /^(0|-?[1-9][0-9]*)\.(0|[1-9][0-9]*)\.([A-Za-z0-9_-]{16})$/
 
 // Not a secret: it detects cursors of other lists and damaged ones.
-function seal(at: number, id: number, list: string): string {
+function cursorSeal(at: number, id: number, list: string): string {
   return hash('sha256', `${at}.${id}.${list}`, 'base64url').slice(0, 16)
 }

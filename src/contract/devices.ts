@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { get, page } from './endpoint.ts'
+import { get, listEndpoint } from './endpoint.ts'
 import { Flag, Id, Integer, nullable, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { ownerOrCaller } from './parameters.ts'
 
@@ -7,10 +7,10 @@ const lastVisited = nullable(Timestamp('When the device last visited; null when 
 
 export type LockDevice = Static<typeof LockDevice>
 export const LockDevice = record('A lock device.', {
-  id: Id('Identifier of the device.'),
-  bubbleId: Text('Secondary identifier.'),
+  id: Id('Id of the device.'),
+  bubbleId: Text('Second id, as text.'),
   macAddress: Text('MAC address.'),
-  ownerId: Id('Identifier of the account that owns it.'),
+  ownerId: Id('Id of the account that owns it.'),
   locked: Flag('Whether the device is locked.'),
   hueShift: Integer('Hue shift; 0 when unknown.'),
   lastVisited,
@@ -18,21 +18,23 @@ export const LockDevice = record('A lock device.', {
 
 export type TrainingDevice = Static<typeof TrainingDevice>
 export const TrainingDevice = record('A training device.', {
-  id: Id('Identifier of the device.'),
-  bubbleId: Text('Secondary identifier.'),
-  ownerId: Id('Identifier of the account that owns it.'),
+  id: Id('Id of the device.'),
+  bubbleId: Text('Second id, as text.'),
+  ownerId: Id('Id of the account that owns it.'),
   macAddress: Text('MAC address.'),
   serialNumber: Integer('Serial number; 0 when unknown.'),
   softwareVersion: Text('Software version.'),
   lastVisited,
-  apiHits: Integer('API hits; 0 when unknown.'),
-  lastLogAt: whenKnown(nullable(Timestamp('Time of its last log. Absent when the source had none.'))),
+  apiHits: Integer('API hits of the device; 0 when unknown.'),
+  lastLogAt: whenKnown(
+    nullable(Timestamp('Time of its last log; null when unknown. Absent when the source had none.')),
+  ),
 })
 
 export const devices = {
-  listLockDevices: page('/api/v1/lkbx', {
+  listLockDevices: listEndpoint('/api/v1/lkbx', {
     summary: 'List lock devices',
-    description: 'The lock devices of the caller, or of `ownerId`, by identifier.',
+    description: 'The lock devices of the caller, or of `ownerId`, by id.',
     scope: 'lkbx:read',
     filters: ownerOrCaller,
     item: LockDevice,
@@ -43,9 +45,9 @@ export const devices = {
     resourceName: 'Lock device',
     data: LockDevice,
   }),
-  listTrainingDevices: page('/api/v1/dtt', {
+  listTrainingDevices: listEndpoint('/api/v1/dtt', {
     summary: 'List training devices',
-    description: 'The training devices of the caller, or of `ownerId`, by identifier.',
+    description: 'The training devices of the caller, or of `ownerId`, by id.',
     scope: 'dtt:read',
     filters: ownerOrCaller,
     item: TrainingDevice,

@@ -5,17 +5,17 @@ import type { FieldError } from './errors.ts'
 import type { ReadKind } from './reads.ts'
 import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
-/** What a token can be allowed to read. */
+/** What an API key can be allowed to read. */
 export const scopes = ['lkbx:read', 'dtt:read', 'status:read', 'shared:access'] as const
 export type Scope = (typeof scopes)[number]
 
 /** The scopes of the areas of records. Together they allow statistics, too. */
 export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
 
-/** The scopes of a token unless others are chosen: records of both areas, those of others included. */
+/** The scopes of an API key unless others are chosen: records of both areas, those of others included. */
 export const defaultScopes = [...areaScopes, 'shared:access'] as const satisfies Scope[]
 
-/** Whether a token with the scopes `granted` may use an endpoint that needs one of `needed`. */
+/** Whether an API key with the scopes `granted` may use an endpoint that needs one of `needed`. */
 export function hasScope(granted: readonly string[], needed: readonly Scope[]): boolean {
   if (needed.length === 0 || needed.some(scope => granted.includes(scope))) return true
   return needed.includes('status:read') && areaScopes.every(scope => granted.includes(scope))
@@ -30,9 +30,9 @@ export interface Endpoint<
   readonly path: Path
   readonly summary: string
   readonly description: string | undefined
-  /** Scopes of which a token needs one; empty if any token may use the endpoint. */
+  /** Scopes of which a key needs one; empty if any key may use the endpoint. */
   readonly scopes: readonly Scope[]
-  /** Whether the account of the token needs a subscription tier. */
+  /** Whether the account of the key needs a subscription tier. */
   readonly entitled: boolean
   /** Names the record in the text of a 404; undefined where the endpoint never sends one. */
   readonly resourceName: string | undefined
@@ -63,7 +63,7 @@ export type Data<E extends Endpoint> = Static<E['data']>
 interface Facts {
   readonly summary: string
   readonly description?: string
-  /** Scopes of which a token needs one; any token may use the endpoint if not given. */
+  /** Scopes of which a key needs one; any key may use the endpoint if not given. */
   readonly scope?: Scope | readonly Scope[]
   readonly entitled?: boolean
   readonly resourceName?: string
@@ -94,7 +94,7 @@ export function get<const Path extends string, Data extends TSchema, Query exten
  * An endpoint that returns a page of a list, by offset or by cursor. `filters` select rows, and a cursor is bound to
  * them; `options` change only which fields a row has.
  */
-export function page<
+export function listEndpoint<
   const Path extends string,
   Item extends TSchema,
   Filters extends Parameters = {},
@@ -102,7 +102,7 @@ export function page<
 >(
   path: Path,
   facts: Omit<Facts, 'resourceName'> & { readonly item: Item; readonly filters?: Filters; readonly options?: Options },
-): Page<Path, Item, Filters, Options> {
+): ListEndpoint<Path, Item, Filters, Options> {
   // An alias is stored under the name it stands for.
   const filters = Object.entries<Parameter>(facts.filters ?? {}).flatMap(([name, { aliasOf }]) =>
     aliasOf === undefined ? [name] : [],
@@ -134,7 +134,7 @@ export function page<
   }
 }
 
-export interface Page<
+export interface ListEndpoint<
   Path extends string = string,
   Item extends TSchema = TSchema,
   Filters extends Parameters = Parameters,
@@ -144,6 +144,10 @@ export interface Page<
   readonly item: Item
   /** Names the list that a cursor belongs to: the path and the filters. */
   readonly listOf: (values: object) => string
+}
+
+export function isListEndpoint(endpoint: Endpoint | ListEndpoint): endpoint is ListEndpoint {
+  return 'listOf' in endpoint
 }
 
 type PageSchema<Item extends TSchema> = ReturnType<
@@ -158,14 +162,10 @@ const offsets = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 type Paging = typeof paging
 const paging = {
-  limit: integer('The most records a page holds.', limits, limits.default),
-  offset: integer(
-    'How many records to skip before the page starts; none when neither it nor `cursor` is sent.',
-    offsets,
-    undefined,
-  ),
+  limit: integer('The most records in the response.', limits, limits.default),
+  offset: integer('Number of records to skip (default 0). Not together with `cursor`.', offsets, undefined),
   cursor: cursor(
-    'Reads the list without repeating or missing a record while others are added: send it empty first, then send each `nextCursor` until it is null. Cannot be combined with `offset`.',
+    'Reads a whole list: send it empty first, then each `nextCursor` until it is null. Returns every record once, even if records are added meanwhile.',
   ),
 }
 

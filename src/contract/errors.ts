@@ -13,28 +13,29 @@ export const errors = {
   unknown_parameter: {
     status: 400,
     text: 'The query has a parameter that is not known here',
-    meaning: 'The query has a name that this path does not know. Case counts.',
+    meaning: 'The query has a name that this path does not have. Case counts.',
   },
   repeated_parameter: {
     status: 400,
     text: 'A parameter is given more than once',
-    meaning: 'A name is given more than once, with equal values too.',
+    meaning: 'A name is given more than once, even with equal values.',
   },
   malformed_url: {
     status: 400,
     text: 'The URL is not well-formed',
-    meaning: 'Percent-encoding that is cut, not UTF-8 or NUL, or characters that a URL must encode.',
+    meaning: 'Invalid percent-encoding, or characters that a URL must encode.',
   },
   malformed_request: {
     status: 400,
     text: 'The request is not well-formed HTTP',
-    meaning: 'What the HTTP parser refuses. The connection closes.',
+    meaning:
+      'The request is not well-formed HTTP, or has a `Transfer-Encoding` other than `chunked`. The connection closes.',
   },
   host_invalid: {
     status: 400,
     text: 'The Host header is missing, repeated or not well-formed',
     meaning:
-      'No `Host` header, more than one, one that is not well-formed, or one at odds with the URL. The connection closes.',
+      'No `Host` header, more than one, one that is no host, or one at odds with the URL. The connection closes.',
   },
   body_not_allowed: {
     status: 400,
@@ -59,7 +60,7 @@ export const errors = {
   token_expired: {
     status: 401,
     text: 'Token has expired',
-    meaning: 'The API key is past its expiry.',
+    meaning: 'The API key has expired.',
   },
   subscription_required: {
     status: 403,
@@ -70,7 +71,7 @@ export const errors = {
   insufficient_scope: {
     status: 403,
     text: 'The token does not have the scope for this',
-    meaning: 'The API key was created without the scope that this path needs.',
+    meaning: 'The API key does not have the scope that this path needs.',
   },
   owner_not_accessible: {
     status: 403,
@@ -80,7 +81,7 @@ export const errors = {
   not_found: {
     status: 404,
     text: 'Not found',
-    meaning: 'The identifier is well-formed, and there is nothing that the caller can see under it.',
+    meaning: 'There is no record with this id that the caller may read.',
   },
   no_route: {
     status: 404,
@@ -115,13 +116,13 @@ export const errors = {
   misdirected_request: {
     status: 421,
     text: 'This service does not answer for that host',
-    meaning: 'The `Host` header names a host that this service is set not to answer for.',
+    meaning: 'The `Host` header names a host that is not in the setting `LOCKSTEP_ALLOWED_HOSTS`.',
   },
   rate_limited: {
     status: 429,
     text: 'Too many requests',
     meaning:
-      'The API key, or the address after failed attempts, has used up its limit. `Retry-After` says when to try again.',
+      'Too many requests with the API key, in a minute or at the same time, or too many failed attempts from the address. Send it again after `Retry-After`.',
   },
   headers_too_large: {
     status: 431,
@@ -132,13 +133,13 @@ export const errors = {
   internal_error: {
     status: 500,
     text: 'Internal server error',
-    meaning: 'Something failed here. The log has the cause under the `requestId`.',
+    meaning: 'A fault of the service. Its log has the cause under the `requestId`.',
   },
   unavailable: {
     status: 503,
     text: 'The service is not available right now',
     meaning:
-      'The store does not answer, or the service is overloaded or about to stop. `Retry-After` says when to try again.',
+      'The database does not respond, or the service is overloaded or stopping. Send it again after `Retry-After`.',
   },
 } as const satisfies Record<string, { status: number; text: string; meaning: string }>
 

@@ -1,4 +1,4 @@
-import type { Arguments, Data, Endpoint, Page } from './endpoint.ts'
+import type { Arguments, Data, Endpoint, ListEndpoint } from './endpoint.ts'
 import { devices } from './devices.ts'
 import { lockSessions } from './lock-sessions.ts'
 import { lockTemplates } from './lock-templates.ts'
@@ -33,4 +33,4 @@ export type Endpoints = {
   }
 }
 
-type Item<E> = E extends Page<string, infer Schema> ? Data<Endpoint<string, {}, Schema>> : never
+type Item<E> = E extends ListEndpoint<string, infer Schema> ? Data<Endpoint<string, {}, Schema>> : never

@@ -1,30 +1,30 @@
 import type { Static } from 'typebox'
 import * as Type from '../vendor/typebox.js'
-import { get, page } from './endpoint.ts'
+import { get, listEndpoint } from './endpoint.ts'
 import { Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { choice, from, ownerFilter, ownerOrCaller, text, to } from './parameters.ts'
 
 export type LockSegment = Static<typeof LockSegment>
 export const LockSegment = record('An event in the history of a lock session.', {
-  id: Integer('Identifier of the event.'),
+  id: Integer('Id of the event.'),
   type: OpenText('Kind of the event.', ['start', 'locked', 'break', 'unlocked']),
   createdAt: Timestamp('When it happened.'),
-  isLocked: Flag('Whether it is locked.'),
+  isLocked: Flag('Whether the lock was closed after it.'),
 })
 
 export const lockStates = ['pending', 'locked', 'break', 'completed', 'abandoned'] as const
 
 const session = {
-  id: Id('Identifier of the session.'),
-  bubbleId: Text('Secondary identifier.'),
-  publicId: Text('Public identifier.'),
-  ownerId: Id('Identifier of the account that owns it.'),
+  id: Id('Id of the session.'),
+  bubbleId: Text('Second id, as text.'),
+  publicId: Text('Public id, as text.'),
+  ownerId: Id('Id of the account that owns it.'),
   name: Text('Name of the session.'),
   lockState: OpenText('State of the lock.', lockStates),
-  duration: Integer('Duration in seconds.'),
+  duration: Integer('Length in seconds.'),
   startDate: Timestamp('When it started.'),
   isActive: Flag('Whether the session is active.'),
-  LockSegment: list('The events of the session, ordered by time, then identifier.', LockSegment),
+  LockSegment: list('The events of the session, ordered by time, then by id.', LockSegment),
   endDate: whenKnown(
     nullable(
       Timestamp(
@@ -41,7 +41,7 @@ export const LockSession = record('One period under lock, with its history.', se
 export const LockSessionWithTemplate = record('One period under lock, with its history.', {
   ...session,
   templateId: whenKnown(
-    nullable(Id('Identifier of the template it was started from; null when unknown. Present with `include=template`.')),
+    nullable(Id('Id of the lock template that it started from; null when unknown. Present with `include=template`.')),
   ),
 })
 
@@ -50,7 +50,7 @@ const include = choice('`template` adds `templateId` as the last field of each s
 const oneOrNull = Type.Union([LockSessionWithTemplate, Type.Null()])
 
 export const lockSessions = {
-  listLockSessions: page('/api/v1/lkbx/sessions', {
+  listLockSessions: listEndpoint('/api/v1/lkbx/sessions', {
     summary: 'List lock sessions',
     description: 'Every lock session the caller can read, with its events, newest `startDate` first.',
     scope: 'lkbx:read',

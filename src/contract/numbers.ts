@@ -2,7 +2,14 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** The mean, rounded half up as everywhere in the API; null without values. */
+/** The mean of integers, rounded half up as everywhere in the API; null without values. */
 export function mean(total: number, count: number): number | null {
-  return count === 0 ? null : Math.floor(total / count + 0.5)
+  return roundedRatio(total, count)
+}
+
+/** The quotient of two integers, rounded half up, divided by `scale`; null when divided by 0. */
+export function roundedRatio(numerator: number, denominator: number, scale = 1): number | null {
+  if (denominator === 0) return null
+  // In integers, because adding 0.5 to the quotient could round.
+  return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
 }

@@ -90,7 +90,7 @@ export const ownerFilter = ownerParameters(
 
 /** Names the one account that an endpoint is about. */
 export const ownerOrCaller = ownerParameters(
-  'The account: the caller, or an account that gave the caller access. The caller when not sent.',
+  'The account: the caller (the default), or an account that gave the caller access.',
 )
 
 export const id = (description: string): Parameter<number, number, undefined> => ({
@@ -176,7 +176,9 @@ const timeZone = (description: string): Parameter<string, string, undefined> => 
   parse: value => (isTimeZone(value) ? value : undefined),
 })
 
-export const zoneParameter = timeZone('The time zone of days and weeks: that of the caller when not sent.')
+export const zoneParameter = timeZone(
+  'The time zone of days and weeks. By default that of the caller in Settings, or UTC.',
+)
 
 /** Where a range of time starts, inclusive; a day stands for its start. */
 export const start = (description: string): Parameter<string, number, undefined> => ({

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from '../vendor/typebox.js'
-import { areaScopes, get, page, scopes } from './endpoint.ts'
+import { areaScopes, get, listEndpoint, scopes } from './endpoint.ts'
 import { Choice, Id, Integer, nullable, OpenText, record, Text, Timestamp } from './fields.ts'
 import { formatTimestamp } from './time.ts'
 
@@ -13,7 +13,7 @@ export function isTier(text: string | null): text is Tier {
 }
 
 const user = {
-  id: Id('Identifier of the account.'),
+  id: Id('Id of the account.'),
   username: Text('Name of the account: unique, and never all digits.'),
   accountType: Choice('Type of the account. Grants nothing here.', ['user', 'support', 'admin', 'superadmin']),
   subscriptionTier: nullable(OpenText('Subscription tier; null when there is none.', tiers)),
@@ -42,25 +42,25 @@ export function accountText(user: string, subscriptionEndsAt: number | null): st
 }
 
 export const Token = record('An API key, without its secret.', {
-  id: Id('Identifier of the key.'),
+  id: Id('Id of the key.'),
   name: Text('Name given to it.'),
   last4: Text('The last four characters of the key.'),
   scopes: Type.Array(Type.Enum([...scopes], { type: 'string' }), { description: 'What it may read.' }),
   createdAt: Timestamp('When it was created.'),
   expiresAt: nullable(Timestamp('When it stops working; null when it does not expire.')),
-  lastUsedAt: nullable(Timestamp('When it was last used, to the minute; null until its first use is recorded.')),
+  lastUsedAt: nullable(Timestamp('When it was last used, to the minute; null before its first use.')),
 })
 
 export const people = {
-  listUsers: page('/api/v1/users', {
+  listUsers: listEndpoint('/api/v1/users', {
     summary: 'List people',
-    description: 'The caller and everybody linked to the caller, in either direction, by identifier.',
+    description: 'The caller, and everybody who gave the caller access or received it, by id.',
     scope: areaScopes,
     item: User,
   }),
   getCurrentUser: get('/api/v1/users/me', {
     summary: 'Get the caller',
-    description: 'The caller, in the form of a person.',
+    description: 'The caller as a person. `/me` has the account and the API key in use.',
     scope: areaScopes,
     data: User,
   }),

@@ -1,4 +1,4 @@
-/** How somebody read: with a token, on a page of the dashboard, or by a command on the server. */
+/** How somebody read: with an API key, on a page of the dashboard, or by a command on the server. */
 export const readWays = ['token', 'dashboard', 'operator'] as const
 export type ReadWay = (typeof readWays)[number]
 

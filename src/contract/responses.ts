@@ -18,5 +18,21 @@ export const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const
 
-/** The most time from a request to its response. */
-export const RESPONSE_TIMEOUT_MS = 5000
+/** A response is due within five seconds, also where the timer is late because the process is busy. */
+export const RESPONSE_TIMEOUT_MS = 4500
+
+/** Whether an If-None-Match header holds the validator, compared weakly. Unquoted text never matches. */
+export function matchesEtag(header: string, etag: string): boolean {
+  if (header === etag || header.trim() === '*') return true
+  return etagsIn(header).includes(etag)
+}
+
+/** The validators in an If-None-Match header, with their quotes. */
+export function etagsIn(header: string): string[] {
+  // What most clients send.
+  if (ONE_TAG.test(header)) return [header]
+  return Array.from(header.matchAll(ENTITY_TAG), ([, opaque = '']) => opaque)
+}
+
+const ONE_TAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/
+const ENTITY_TAG = /(?:^|,)[ \t]*(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")(?=[ \t]*(?:,|$))/g

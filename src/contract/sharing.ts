@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import * as Type from '../vendor/typebox.js'
 import { areas } from './areas.ts'
-import { areaScopes, get, page } from './endpoint.ts'
+import { areaScopes, get, listEndpoint } from './endpoint.ts'
 import { Choice, Id, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'
 import { from, id, to } from './parameters.ts'
 import { readKinds, readWays } from './reads.ts'
@@ -24,7 +24,7 @@ export type GivenAccess = Static<typeof GivenAccess>
 export const GivenAccess = record("Access to the caller's records that the caller gave.", {
   accountId: nullable(
     Id(
-      'Identifier of the other account; null where access was given to a username and nobody has read yet, whether or not there is such an account.',
+      'Id of the other account; null until that account has read, so that it does not show whether the username exists.',
     ),
   ),
   ...access,
@@ -35,7 +35,7 @@ export const GivenAccess = record("Access to the caller's records that the calle
 
 export type ReceivedAccess = Static<typeof ReceivedAccess>
 export const ReceivedAccess = record('Access that the caller received.', {
-  accountId: Id('Identifier of the other account.'),
+  accountId: Id('Id of the other account.'),
   ...access,
 })
 
@@ -48,18 +48,16 @@ export type Read = Static<typeof Read>
 export const Read = record(
   "How often somebody read the caller's records in an hour, in one way. Where only the number of reads is known, only `id`, `hour` and `count` are not null.",
   {
-    id: Id('Identifier of the row.'),
+    id: Id('Id of the entry.'),
     hour: Timestamp('The start of the hour.'),
-    readerId: nullable(Id('Identifier of the account that read; null for the operator.')),
+    readerId: nullable(Id('Id of the account that read; null for the operator.')),
     reader: nullable(Text('Its name; `operator` for the operator, `removed account` once it is removed.')),
     via: nullable(
-      Choice('How: with a token, on a page of the dashboard, or by a command on the server.', [...readWays]),
+      Choice('How: with an API key, on a page of the dashboard, or by a command on the server.', [...readWays]),
     ),
-    tokenName: nullable(Text("The name of the token, of the caller's own tokens; null for others.")),
+    tokenName: nullable(Text("The name of the API key, of the caller's own keys; null for others.")),
     area: nullable(Choice('Which records.', [...areas])),
-    kind: nullable(
-      Choice('What was read: rows of a list, one record, statistics, or records to keep.', [...readKinds]),
-    ),
+    kind: nullable(Choice('What was read: rows of a list, one record, statistics, or an export.', [...readKinds])),
     count: Integer('How often.', { minimum: 1 }),
   },
 )
@@ -68,14 +66,14 @@ export const sharing = {
   getAccess: get('/api/v1/me/access', {
     summary: 'List access given and received',
     description:
-      "Who may read the caller's records now, and whose records the caller may read, by identifier. What was given to a username that has not read yet comes last, by name.",
+      "Who may read the caller's records now, and whose records the caller may read, by id. Accounts that have not read yet come last, by name.",
     scope: areaScopes,
     data: AccessLists,
   }),
-  listReads: page('/api/v1/me/reads', {
+  listReads: listEndpoint('/api/v1/me/reads', {
     summary: 'List who read',
     description:
-      "Who read the caller's records, and how often, by the hour: others, and the caller's own tokens. The newest hour first. Reads are added within about a minute.",
+      "Who read the caller's records, and how often, by the hour: others, and the caller's own API keys. The newest hour first. Reads are added within about a minute.",
     scope: areaScopes,
     filters: { readerId: id('Only reads of this account.'), from, to },
     item: Read,

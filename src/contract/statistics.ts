@@ -35,7 +35,7 @@ const StatisticsSources = record('What the statistics of a range are computed fr
 export const GradeStatistics = record('The grades of the graded segments of one kind.', {
   type: OpenText('Kind of the segments.', segmentKinds),
   segments: Count('Graded segments.'),
-  passed: Count('Of them, those that were passed.'),
+  passed: Count('Those of them that were passed.'),
   mean: Decimal('Mean grade, with one decimal.'),
   median: Integer('Median grade, by nearest rank.'),
   p90: Integer('90th percentile of the grades, by nearest rank.'),
@@ -43,7 +43,7 @@ export const GradeStatistics = record('The grades of the graded segments of one 
 
 const trainingTotals = {
   sessions: Count('Training sessions.'),
-  passed: Count('Of them, those that were passed.'),
+  passed: Count('Those of them that were passed.'),
   days: Count('Days with a training session.'),
   repsMeasured: Integer('Complete repetitions.'),
   distanceMeters: Decimal('Metres that were measured.'),
@@ -75,10 +75,10 @@ const lockTotals = {
 
 /** The fields of a bucket before its counts. */
 const bucketFields = {
-  date: Day('First day of the whole day, week or month, also where the range cuts it.'),
+  date: Day('First day of the day, week or month, even if the range begins later.'),
   start: Timestamp('When it starts, within the range.'),
   end: Timestamp('When it ends, within the range.'),
-  partial: Flag('Whether it is running: there may be more to come.'),
+  partial: Flag('Whether it is not over yet.'),
 }
 
 export const TrainingTotals = record('Training of the whole range.', trainingTotals)
@@ -88,7 +88,7 @@ export const LockBucket = record('Locks of one bucket.', { ...bucketFields, ...l
 
 const Streak = record('Days in a row with a training session, over all time.', {
   currentDays: Count('Up to today; up to yesterday while today has none yet.'),
-  longestDays: Count('The most there were.'),
+  longestDays: Count('Length of the longest streak.'),
   longestFrom: nullable(Day('First day of the longest; the latest of equals.')),
   longestTo: nullable(Day('Last day of the longest.')),
 })
@@ -118,8 +118,8 @@ export const LockStatistics = record('Locks by days, weeks or months.', {
 
 const rangeParameters = {
   bucket: option('How the range is divided.', ['week', 'day', 'month'] as const satisfies Unit[]),
-  from: day('First day of the range: twelve buckets back from its end when not sent.'),
-  to: day('Last day of the range, included: today when not sent.'),
+  from: day('First day of the range, in `tz`; by default twelve buckets before its end.'),
+  to: day('Last day of the range (inclusive), in `tz`; today by default.'),
   tz: zoneParameter,
   weekStart: option('The day that weeks begin with.', ['monday', 'sunday'] as const satisfies WeekStart[]),
   ...ownerOrCaller,
@@ -168,7 +168,7 @@ export const statistics = {
     reads: 'statistics',
     query: {
       ...rangeParameters,
-      type: text('Only sessions with a segment of this kind, and of them only what these segments have.'),
+      type: text('Counts only segments of this kind, and only sessions that have one.'),
       programId: id('Only sessions that were run with this program.'),
     },
     data: TrainingStatistics,

@@ -20,7 +20,7 @@ export type Status = Static<typeof Status>
 export const Status = record(
   'The present state. A field is null if nothing is known, or if the caller may not read that area.',
   {
-    ownerId: Id('Identifier of the account it is about.'),
+    ownerId: Id('Id of the account it is about.'),
     timeZone: ZoneName,
     asOf: AsOf,
     locked: nullable(Flag('Whether the lock is closed now: false in a break, and where no lock session is active.')),
@@ -51,7 +51,7 @@ export const Status = record(
       nullable(Integer('Seconds until `plannedEnd`, at least 0. Present with `relative=seconds`.')),
     ),
     asOfSeconds: whenKnown(
-      nullable(Integer('Seconds since the exact instant of `asOf`. Present with `relative=seconds`.')),
+      nullable(Integer('Seconds since the exact time of `asOf`. Present with `relative=seconds`.')),
     ),
   },
 )
@@ -60,7 +60,7 @@ export const status = {
   getStatus: get('/api/v1/status', {
     summary: 'Get the status',
     description:
-      'One flat object for displays and home automation: the lock, the newest training session, this week, streaks. It changes with events, at midnight and once an hour, so its validator stays valid in between. Durations of a state that was last known more than an hour ago end at that time.',
+      'One flat object for displays and home automation: the lock, the newest training session, this week, streaks. Its validator changes with events, at midnight and once an hour. If the records are more than an hour old, `lockedSeconds` and `remainingSeconds` are computed for the time up to which the records are known, not for now.',
     scope: 'status:read',
     reads: 'statistics',
     query: {

@@ -1,16 +1,23 @@
 /** Milliseconds since 1970 of an RFC 3339 date-time; undefined for other text. Digits beyond milliseconds must be zero. */
 export function parseTimestamp(text: string): number | undefined {
+  const parsed = parseInstant(text)
+  return parsed?.hasZone === true && !parsed.isCut ? parsed.instant : undefined
+}
+
+/** The same for text that other programs wrote: without a zone it is UTC, and digits beyond milliseconds are cut off. */
+export function parseInstant(text: string) {
   const parts = DATE_TIME.exec(text)
   if (parts === null) return undefined
-  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHour = '0', offsetMinute = '0'] = parts
-  if (/[1-9]/.test(fraction.slice(3))) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', zone, sign, offsetHour = '0', offsetMinute = '0'] =
+    parts
   const days = utcDay(Number(year), Number(month), Number(day))
   if (days === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return undefined
   const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)
   const seconds = (Number(hour) * 60 + Number(minute) - offset) * 60 + Number(second)
   const instant = days + seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
-  return instant >= EARLIEST && instant <= LATEST ? instant : undefined
+  if (instant < EARLIEST || instant > LATEST) return undefined
+  return { instant, hasZone: zone !== undefined, isCut: /[1-9]/.test(fraction.slice(3)) }
 }
 
 /** Milliseconds since 1970 of the start of a UTC day written `YYYY-MM-DD`; undefined for other text. */
@@ -35,7 +42,7 @@ export const DAY_MS = 86_400_000
 /** The last instant that can be written with a year of four digits. */
 export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 
-const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|([+-])(\d\d):(\d\d))?$/
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
 
 // An offset can move an instant out of the years of four digits.

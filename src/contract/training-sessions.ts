@@ -1,20 +1,20 @@
 import type { Static } from 'typebox'
 import * as Type from '../vendor/typebox.js'
-import { get, page } from './endpoint.ts'
+import { get, listEndpoint } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { choice, flag, from, ownerFilter, ownerOrCaller, to } from './parameters.ts'
 import { segmentKinds } from './training-templates.ts'
 
 export type TrainerSegment = Static<typeof TrainerSegment>
 export const TrainerSegment = record('The result of one segment of a training session.', {
-  id: Integer('Identifier of the result.'),
+  id: Integer('Id of the result.'),
   type: OpenText('Kind of the segment.', segmentKinds),
   passed: Flag('Whether the segment was passed.'),
   percentGrade: Integer('Grade in percent, usually 0 to 100; 0 when the segment was not graded.'),
-  points: Integer('Points.'),
+  points: Integer('Points of the segment.'),
   durationMeasured: Integer('Measured duration in seconds.'),
   durationTarget: Integer('Target duration in seconds.'),
-  repsMeasured: Integer('Complete repetitions: one is a full cycle of two strokes, half of what the device counts.'),
+  repsMeasured: Integer('Complete repetitions: a full cycle of two strokes, half of what the device counts.'),
   repsTarget: Integer('Target number of repetitions.'),
   distanceTravelled: whenKnown(
     Decimal('Metres moved along the depth axis, both directions added. Absent when the source had none.'),
@@ -24,17 +24,19 @@ export const TrainerSegment = record('The result of one segment of a training se
     nullable(Decimal('Milliseconds in the target zone, cumulative. Absent when the source had none.')),
   ),
   strokeLength: whenKnown(nullable(Decimal('Stroke length in millimetres. Absent when the source had none.'))),
-  speedMeasured: whenKnown(nullable(Decimal('Measured speed. Absent when the source had none.'))),
+  speedMeasured: whenKnown(
+    nullable(Decimal('Measured speed. The source does not say in which unit. Absent when it had none.')),
+  ),
 })
 
 const session = {
-  id: Id('Identifier of the session.'),
-  bubble_id: Text('Secondary identifier.'),
+  id: Id('Id of the session.'),
+  bubble_id: Text('Second id, as text.'),
   name: Text('Name of the session.'),
   passed: Flag('Whether the session was passed.'),
   created_at: Timestamp('When it was recorded.'),
-  trainer_id: Integer('Identifier of the training device.'),
-  settings_id: Integer('Identifier of the program settings it was run with.'),
+  trainer_id: Integer('Id of the training device.'),
+  settings_id: Integer('Id of the program (training template) that was run.'),
   TrainerSegment: list('The results of its segments, in order.', TrainerSegment),
   repsMeasured: Integer('Complete repetitions of the session: as recorded, else the sum over its segments.'),
   distanceTravelled: whenKnown(
@@ -44,7 +46,7 @@ const session = {
   ),
   distanceApproximate: whenKnown(
     Type.Literal(true, {
-      description: 'Present and true where distances may have been estimated: sessions of the legacy upload path.',
+      description: 'True if distances may be estimated (sessions of the legacy upload path). Absent otherwise.',
     }),
   ),
 }
@@ -54,17 +56,17 @@ export const TrainingSession = record('One training session with the results of 
 
 export const TrainingSessionWithOwner = record('One training session with the results of its segments.', {
   ...session,
-  ownerId: whenKnown(Id('Identifier of the account that owns it. Present with `include=owner`.')),
+  ownerId: whenKnown(Id('Id of the account that owns it. Present with `include=owner`.')),
 })
 
 const include = choice('`owner` adds `ownerId` as the last field of each session.', 'owner')
 
 export const trainingSessions = {
-  listTrainingSessions: page('/api/v1/dtt/sessions', {
+  listTrainingSessions: listEndpoint('/api/v1/dtt/sessions', {
     summary: 'List training sessions',
     description: 'Every training session the caller can read, with the results of its segments, newest first.',
     scope: 'dtt:read',
-    filters: { ...ownerFilter, from, to, passed: flag('Only sessions that were passed, or were not.') },
+    filters: { ...ownerFilter, from, to, passed: flag('`true`: only passed sessions. `false`: only failed ones.') },
     options: { include },
     item: TrainingSessionWithOwner,
   }),

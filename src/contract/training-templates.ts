@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import * as Type from '../vendor/typebox.js'
-import { get, page } from './endpoint.ts'
+import { get, listEndpoint } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { ownerFilter, ownerOrCaller } from './parameters.ts'
 
@@ -17,38 +17,38 @@ export function isCounted(kind: string): boolean {
 
 export type TemplateSegment = Static<typeof TemplateSegment>
 export const TemplateSegment = record('A part of a training program.', {
-  id: Integer('Identifier of the segment.'),
+  id: Integer('Id of the segment.'),
   type: OpenText('Kind of the segment.', segmentKinds),
-  duration: Integer('Seconds for timed kinds; repetitions for repetition kinds.'),
-  repeat: Integer('Number of repetitions of the segment.'),
+  duration: Integer('Length: repetitions for the kinds `repetition` and `bounce`, seconds for all others.'),
+  repeat: Integer('How often the segment is run.'),
   order: whenKnown(Integer('Place within the program. Absent when the source had none.')),
-  speed: whenKnown(Decimal('Speed. Absent when the source had none.')),
-  passFailEnabled: whenKnown(Flag('Whether pass and fail are enabled. Absent when the source had none.')),
-  passGradeThreshold: whenKnown(Decimal('Pass grade threshold. Absent when the source had none.')),
-  failureText: whenKnown(nullable(Text('Failure text; null for none. Absent when the source had none.'))),
+  speed: whenKnown(Decimal('Speed. The source does not say in which unit. Absent when it had none.')),
+  passFailEnabled: whenKnown(Flag('Whether the segment is graded. Absent when the source had none.')),
+  passGradeThreshold: whenKnown(Decimal('Passing grade. Absent when the source had none.')),
+  failureText: whenKnown(nullable(Text('Text when it is not passed; null for none. Absent when the source had none.'))),
 })
 
 const facts = {
-  id: Id('Identifier of the template.'),
-  bubbleId: Text('Secondary identifier.'),
-  ownerId: Id('Identifier of the account that owns it.'),
+  id: Id('Id of the program; `settings_id` in the sessions that ran it.'),
+  bubbleId: Text('Second id, as text.'),
+  ownerId: Id('Id of the account that owns it.'),
   name: Text('Name of the program.'),
   description: Text('Description of the program.'),
   tagline: Text('Tagline of the program.'),
   message: Text('Message of the program.'),
-  isPublic: Flag('Whether any entitled caller can read it by its identifier.'),
+  isPublic: Flag('Whether any caller with a subscription tier can read it by its id.'),
   isActive: Flag('Whether the program is active.'),
   handsFreeMode: Flag('Whether hands-free mode is on.'),
-  targetDepth: Integer('Target depth.'),
-  targetWindow: Integer('Target window.'),
-  toyId: nullable(Integer('Identifier of the device; null when no device is set.')),
+  targetDepth: Integer('Target position. The source does not say in which unit.'),
+  targetWindow: Integer('Tolerance around `targetDepth`, in the same unit.'),
+  toyId: nullable(Integer('Id of the device; null when no device is set.')),
   createdDate: Timestamp('When it was created.'),
   updatedAt: Timestamp('When it was last changed.'),
 }
 
 const optionalFacts = {
-  toyTagline: whenKnown(nullable(Text('Toy tagline; null for none. Absent when the source had none.'))),
-  iconId: whenKnown(nullable(Integer('Identifier of the icon; null for none. Absent when the source had none.'))),
+  toyTagline: whenKnown(nullable(Text('Tagline of the device; null for none. Absent when the source had none.'))),
+  iconId: whenKnown(nullable(Integer('Id of the icon; null for none. Absent when the source had none.'))),
 }
 
 export type TrainingTemplate = Static<typeof TrainingTemplate>
@@ -64,9 +64,9 @@ export const TrainingTemplateSummary = record('A training program as lists show 
 })
 
 export const trainingTemplates = {
-  listTrainingTemplates: page('/api/v1/dtt/templates', {
+  listTrainingTemplates: listEndpoint('/api/v1/dtt/templates', {
     summary: 'List training templates',
-    description: 'Every training template the caller can read, without segments, newest first.',
+    description: 'Every training template (program) the caller can read, without segments, newest first.',
     scope: 'dtt:read',
     filters: ownerFilter,
     item: TrainingTemplateSummary,
@@ -81,7 +81,7 @@ export const trainingTemplates = {
   }),
   getTrainingTemplate: get('/api/v1/dtt/templates/:id', {
     summary: 'Get one training template',
-    description: 'One training template with its segments. A public one can be read by any entitled caller.',
+    description: 'One training template with its segments. Any caller with a subscription tier can read a public one.',
     scope: 'dtt:read',
     resourceName: 'Training template',
     data: TrainingTemplate,

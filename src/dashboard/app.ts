@@ -1,31 +1,49 @@
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { makeOidc } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { ApiError } from '../contract/errors.ts'
 import { ALLOW, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
-import { Asset, sendAsset } from './assets.ts'
+import type { Config } from '../config.ts'
+import { clientAddress } from '../http/addresses.ts'
+import type { PageHandler } from '../http/handler.ts'
+import { LimitError } from '../http/limits.ts'
+import { PageLimits } from '../http/page-limits.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { Asset, sendAsset, memoizeAsync } from './assets.ts'
 import type { DashboardOptions } from './options.ts'
-import type { PageContext, PageRequest } from './page-context.ts'
-import { toShownError } from './error-page.ts'
-import { once } from './once.ts'
-import { registerReference } from './reference.ts'
+import { sendLimitPage, toShownError, wantsPage } from './layout/error-page.ts'
+import { siteOriginOf } from './origin.ts'
+import { registerReference } from './reference/reference.ts'
 import { registerDashboard } from './routes.ts'
+import { claimedSession } from './sign-in/session-cookie.ts'
 
-export interface Pages {
-  /** Resolves when the response has ended; rejects with an error that the listener sends as JSON. */
-  handle(context: PageContext): Promise<void>
+/** A request as it is passed to Fastify. */
+interface PageRequest extends IncomingMessage {
+  readonly page: {
+    readonly context: RequestContext
+    /** Passes an error to the listener, which sends it as JSON. */
+    readonly reject: (error: unknown) => void
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    readonly context: RequestContext
+  }
 }
 
 /** All paths except the API and health: the OpenAPI document, the reference, the client and the dashboard. */
-export async function makePages(options: Omit<DashboardOptions, 'sendAsJson' | 'oidc'>): Promise<Pages> {
+export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJson' | 'oidc'>): Promise<PageHandler> {
   const { store, config } = options
   const issuer = readOidcSettings(config)
   const oidc = issuer === undefined ? undefined : makeOidc(issuer)
+  const app = fastify()
+  const paths: string[] = []
   // Reads of SQLite are synchronous, so a timer could not interrupt them.
-  const app = fastify(store.engine === 'sqlite' ? {} : { handlerTimeout: RESPONSE_TIMEOUT_MS })
-  const paths = new Set<string>()
-  app.addHook('onRoute', ({ url }) => void paths.add(url))
+  if (store.engine === 'postgres') limitTimes(app, config.requestTimeout)
+  app.addHook('onRoute', ({ url }) => void paths.push(url))
   app.decorateRequest('context', {
     getter(this: FastifyRequest) {
       return pageOf(this).context
@@ -45,14 +63,14 @@ export async function makePages(options: Omit<DashboardOptions, 'sendAsJson' | '
       return
     }
     // Responds before the body is read.
-    if (!isKnown(context, paths)) {
-      if (dashboard?.sendUnknown(request, reply) === true) return reply
-      throw new ApiError('no_route')
-    }
+    if (dashboard?.sendUnknown(request, reply) === true) return reply
+    if (!isKnown(context, known)) throw new ApiError('no_route')
     if (request.method !== 'OPTIONS') throw new ApiError('method_not_allowed')
     if (context.headers.bodyAnnounced) reply.header('Connection', 'close')
     return reply.code(204).header('Allow', ALLOW).send()
   })
+  // How long it takes to send a page is up to its reader.
+  app.addHook('onSend', async ({ context }) => context.page?.end())
   app.addHook('onResponse', async (request, reply) => {
     const length = reply.getHeader('Content-Length')
     if (length !== undefined) request.context.bytes = Number(length)
@@ -62,26 +80,75 @@ export async function makePages(options: Omit<DashboardOptions, 'sendAsJson' | '
   registerClient(app)
   const dashboard = config.dashboard ? registerDashboard(app, { ...options, oidc, sendAsJson }) : undefined
   await app.ready()
+  const known = patternOf(paths)
 
   const methods = new Set(app.supportedMethods)
+  const pageLimits = new PageLimits(config)
   return {
     async handle(context) {
-      const { request, response, method, target } = context
+      const { request, method } = context
       // The router has no routes for other methods.
-      if (!methods.has(method)) throw new ApiError(isKnown(context, paths) ? 'method_not_allowed' : 'no_route')
-      await new Promise<void>((resolve, reject) => {
-        response.once('close', resolve)
-        const page: PageRequest['page'] = { context, reject }
-        app.routing(Object.assign(request, { url: target.path, page }), response)
-      })
+      if (!methods.has(method)) throw new ApiError(isKnown(context, known) ? 'method_not_allowed' : 'no_route')
+      try {
+        await admit(pageLimits, config, context)
+      } catch (error) {
+        if (error instanceof LimitError) return refuse(context, error)
+        throw error
+      }
+      // The client has gone while the page waited.
+      if (request.socket.destroyed) return context.page?.end()
+      await run(app, context)
     },
+    refuse,
   }
+}
+
+function run(app: FastifyInstance, context: RequestContext): Promise<void> {
+  const { request, response, target } = context
+  return new Promise((resolve, reject) => {
+    response.once('close', resolve)
+    const page: PageRequest['page'] = { context, reject }
+    app.routing(Object.assign(request, { url: target.path, page }), response)
+  })
+}
+
+/** Limits the time that a response takes. That of a form counts from when it has arrived, which has a limit of its own. */
+function limitTimes(app: FastifyInstance, requestTimeout: number) {
+  app.addHook('onRoute', route => {
+    route.handlerTimeout ??= RESPONSE_TIMEOUT_MS + (route.method === 'POST' ? requestTimeout : 0)
+  })
+  app.addHook('preValidation', async (request, reply) => {
+    if (request.method !== 'POST') return
+    const timer = setTimeout(() => {
+      if (!reply.raw.headersSent) reply.send(new LimitError('responseTimeout', 'unavailable'))
+    }, RESPONSE_TIMEOUT_MS)
+    reply.raw.once('close', () => clearTimeout(timer))
+  })
+}
+
+/** Counts a page, and waits for its place among those of its session. */
+async function admit(pageLimits: PageLimits, config: Config, context: RequestContext) {
+  const { request, target, startedAt } = context
+  // They are in memory, and every page needs several.
+  if (target.path.startsWith('/assets/')) return
+  const session = claimedSession(request.headers.cookie, siteOriginOf(context, config))
+  pageLimits.count(session, clientAddress(request, config.trustedProxies), startedAt)
+  if (session === undefined) return
+  const page = await pageLimits.begin(session)
+  context.page = page
+  context.response.once('close', page.end)
+}
+
+/** Throws the error for programs, which get it as JSON. */
+function refuse(context: RequestContext, error: LimitError) {
+  if (!wantsPage(context.request)) throw error
+  sendLimitPage(context, error)
 }
 
 /** The typed client, for projects that copy it. */
 function registerClient(app: FastifyInstance) {
   for (const [name, type] of Object.entries(CLIENT_FILES)) {
-    const file = once(async () => new Asset(type, readFileSync(new URL(`../openapi/${name}`, import.meta.url))))
+    const file = memoizeAsync(async () => new Asset(type, readFileSync(new URL(`../openapi/${name}`, import.meta.url))))
     app.get(`/${name}`, async (_, reply) => sendAsset(reply, await file()))
   }
 }
@@ -102,6 +169,16 @@ function pageOf({ raw }: FastifyRequest): PageRequest['page'] {
   return (raw as PageRequest).page
 }
 
-function isKnown({ target: { decodedPath } }: PageContext, paths: ReadonlySet<string>): boolean {
-  return decodedPath !== undefined && paths.has(decodedPath)
+function isKnown({ target: { decodedPath } }: RequestContext, known: RegExp): boolean {
+  return decodedPath !== undefined && known.test(decodedPath)
+}
+
+/** Matches every path that has a route, whatever its method. */
+function patternOf(paths: readonly string[]): RegExp {
+  const patterns = new Set(paths.map(path => path.split('/').map(patternOfSegment).join('/')))
+  return new RegExp(`^(?:${[...patterns].join('|')})$`)
+}
+
+function patternOfSegment(segment: string): string {
+  return segment.startsWith(':') ? '[^/]+' : RegExp.escape(segment)
 }

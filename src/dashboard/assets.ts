@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyReply } from 'fastify'
-import { matchesEtag } from '../contract/etags.ts'
+import { matchesEtag } from '../contract/responses.ts'
 import { acceptedEncoding, compress, type Encoding, MIN_COMPRESSED } from './encoding.ts'
 
 /** The files that pages load, by their name below /assets/; several are sent as one. Others are not served. */
@@ -44,6 +44,7 @@ const files = {
   'dialogs.js': ownFile('dialogs.js'),
   'events.js': ownFile('events.js'),
   'key-test.js': ownFile('key-test.js'),
+  'sign-out.js': ownFile('sign-out.js'),
   'signin.js': ownFile('signin.js'),
   'passkeys.js': ownFile('passkeys.js'),
   'webauthn-get.js': ownFile('webauthn-get.js'),
@@ -55,7 +56,6 @@ const files = {
   'chart-format.js': ownFile('chart-format.js'),
   'chart-grade.js': ownFile('chart-grade.js'),
   'chart-print.js': ownFile('chart-print.js'),
-  'chart-rates.js': ownFile('chart-rates.js'),
   'chart-segments.js': ownFile('chart-segments.js'),
   'chart-spread.js': ownFile('chart-spread.js'),
   'chart-targets.js': ownFile('chart-targets.js'),
@@ -111,7 +111,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
+  '.svg': 'image/svg+xml; charset=utf-8',
 }
 
 const loaded = new Map<AssetName, Asset>()
@@ -169,4 +169,16 @@ export function isAsset(name: string): name is AssetName {
 
 function ownFile(name: string): string {
   return fileURLToPath(new URL(`assets/${name}`, import.meta.url))
+}
+
+/** Does the work on the first call, and again only if it failed. */
+export function memoizeAsync<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let result: Promise<Result> | undefined
+  return () => {
+    result ??= work().catch((error: unknown) => {
+      result = undefined
+      throw error
+    })
+    return result
+  }
 }

@@ -9,6 +9,27 @@ export function parseCookies(header: string | undefined): Map<string, string> {
   return cookies
 }
 
+/** Over TLS all names have a prefix, with which browsers take a cookie from this host alone, for all paths, and never without TLS. */
+const PREFIX = '__Host-'
+
+function cookieName(name: string, { secure }: Pick<CookieOptions, 'secure'>): string {
+  return secure ? PREFIX + name : name
+}
+
+/** The value of a cookie that `cookie` made for the same site. */
+export function cookieValue(
+  cookies: ReadonlyMap<string, string>,
+  name: string,
+  site: Pick<CookieOptions, 'secure'>,
+): string | undefined {
+  return cookies.get(cookieName(name, site))
+}
+
+/** The value of a cookie of either form. For what others may as well set: how pages look. */
+export function displayValue(cookies: ReadonlyMap<string, string>, name: string): string | undefined {
+  return cookies.get(PREFIX + name) ?? cookies.get(name)
+}
+
 export interface CookieOptions {
   /** Seconds; 0 deletes it. */
   readonly maxAge: number
@@ -17,5 +38,5 @@ export interface CookieOptions {
 
 /** A `Set-Cookie` value for a cookie that scripts cannot read and other sites cannot send with a form. */
 export function cookie(name: string, value: string, { maxAge, secure }: CookieOptions): string {
-  return `${name}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
+  return `${cookieName(name, { secure })}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isFromAnotherSite } from './origin.ts'
 
 /** Content codings of responses. */
 
@@ -33,10 +34,9 @@ export async function compress(encoding: Encoding, body: Uint8Array, sent: 'once
  */
 export async function sendPage(reply: FastifyReply, page: string) {
   const body = Buffer.from(page)
-  const { method, headers } = reply.request
-  const isForeign = !['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')
-  const encoding =
-    method === 'GET' && !isForeign && body.length >= MIN_COMPRESSED ? acceptedEncoding(reply.request) : undefined
+  const { request } = reply
+  const revealsNothing = request.method === 'GET' && !isFromAnotherSite(request)
+  const encoding = revealsNothing && body.length >= MIN_COMPRESSED ? acceptedEncoding(request) : undefined
   reply.type('text/html; charset=utf-8').header('Vary', 'Accept-Encoding')
   if (encoding === undefined) return reply.send(body)
   return reply.header('Content-Encoding', encoding).send(await compress(encoding, body, 'once'))

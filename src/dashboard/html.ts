@@ -1,4 +1,5 @@
 import { html as template, raw } from 'hono/html'
+import { escapeControls } from '../contract/control-characters.ts'
 
 /** Markup. Only `html` creates it, so all text in it is escaped. */
 export type Html = Extract<ReturnType<typeof template>, string>
@@ -6,18 +7,37 @@ export type Html = Extract<ReturnType<typeof template>, string>
 /** A value in a template; null, undefined and booleans render as nothing. */
 export type Part = Html | string | number | boolean | null | undefined | readonly Part[]
 
-/** Markup with values in it, escaped for elements and quoted attributes. */
+/** Markup with values in it, escaped for elements and quoted attributes; control characters in them are shown as escapes. */
 export function html(strings: TemplateStringsArray, ...values: readonly Part[]): Html {
-  const markup = template(strings, ...values)
+  const markup = template(strings, ...values.map(withVisibleControls))
   // The result is a promise only if a value is one, which Part excludes.
   if (markup instanceof Promise) throw new TypeError('a value of a template is a promise')
   return markup
 }
 
+function withVisibleControls(value: Part): Part {
+  if (typeof value === 'string') return escapeControls(value)
+  return isList(value) ? value.map(withVisibleControls) : value
+}
+
+function isList(value: Part): value is readonly Part[] {
+  return Array.isArray(value)
+}
+
+/** Text of a form field exactly as it was entered, so that it is sent back unchanged. */
+export function fieldText(text: string): Html {
+  return template`${text}` as Html
+}
+
 /** Empty markup. */
 export const nothing: Html = html``
 
-/** JSON as the content of a script element that is data; no text in it can end the element. */
+/** JSON as the content of a script element that is data; no text in it can end the element. Scripts show its texts on the page. */
 export function jsonData(value: unknown): Html {
-  return raw(JSON.stringify(value).replaceAll('<', '\\u003c'))
+  const text = JSON.stringify(value)
+  const hasControls = text.includes('\\u00') || escapeControls(text) !== text
+  const shown = hasControls
+    ? JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? escapeControls(part) : part))
+    : text
+  return raw(shown.replaceAll('<', '\\u003c'))
 }

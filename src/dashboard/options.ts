@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { EventCounter } from '../accounts/event-counter.ts'
 import type { Oidc } from '../accounts/oidc.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Config } from '../config.ts'
+import type { Log } from '../http/log.ts'
 import type { Store } from '../store/index.ts'
 
 /** The account that is filled in on the sign-in page, if all data is a sample. */
@@ -10,18 +12,14 @@ export interface SampleAccount {
   readonly password: string
 }
 
-/** Logs internal errors. */
-interface FailureLog {
-  failure(error: unknown, requestId: string | undefined): void
-}
-
 export interface DashboardOptions {
   readonly store: Store
   readonly config: Config
   /** Passes an error to the listener, which sends it as JSON. */
   readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
-  readonly log: FailureLog
+  readonly log: Log
   readonly reads: ReadLog
+  readonly events: EventCounter
   /** Lets work that logs its failure go on after the response; a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void
   /** The issuer with which people may also sign in. */

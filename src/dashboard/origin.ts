@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
-import { clientAddress } from '../accounts/addresses.ts'
-import { FormError } from './form-errors.ts'
-import type { PageContext } from './page-context.ts'
+import { clientAddress, isLoopbackName } from '../http/addresses.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { Host } from '../http/request.ts'
+import { FormError } from './layout/form-errors.ts'
 
 /** The address at which the browser sees the dashboard. Cookies, form checks and sign-in depend on it. */
 export interface SiteOrigin {
@@ -21,12 +22,12 @@ export interface SiteOrigin {
   readonly rpId: string | undefined
 }
 
-export function siteOriginOf({ request, target }: PageContext, config: Config): SiteOrigin {
+export function siteOriginOf({ request, target }: RequestContext, config: Config): SiteOrigin {
   const { publicUrl, insecureHttp, trustedProxies } = config
-  const { host = 'localhost' } = target
-  const baseUrl = publicUrl === '' ? `http://${host}` : publicUrl
-  const { origin, protocol, hostname } = new URL(baseUrl)
-  const secure = protocol === 'https:'
+  const sent = target.host ?? LOCALHOST
+  const baseUrl = publicUrl === '' ? sent.origin : publicUrl
+  const { origin, hostname } = publicUrl === '' ? sent : new URL(publicUrl)
+  const secure = origin.startsWith('https:')
   // A peer on this machine may be a proxy for remote clients, so the host name must be local too.
   const local = isLoopback(clientAddress(request, trustedProxies)) && isLoopbackName(hostname)
   const trustworthy = secure || local
@@ -41,6 +42,9 @@ export function siteOriginOf({ request, target }: PageContext, config: Config): 
   }
 }
 
+/** For HTTP/1.0 without a Host. */
+const LOCALHOST: Host = { hostname: 'localhost', origin: 'http://localhost' }
+
 /** Refuses a form that a page of another site sent. Throws FormError. */
 export function checkSameOrigin({ headers }: IncomingMessage, { origin }: SiteOrigin) {
   const site = headers['sec-fetch-site']
@@ -49,10 +53,21 @@ export function checkSameOrigin({ headers }: IncomingMessage, { origin }: SiteOr
   }
 }
 
+/** Refuses a file that a page of another site, or of another host of this site, leads to. Throws FormError. */
+export function checkDownloadOrigin(request: IncomingMessage) {
+  if (isFromAnotherSite(request)) throw new FormError('cross_site_download')
+}
+
+/** Whether a page of another site made the request. Typed addresses come from nowhere; without TLS browsers do not say where from. */
+export function isFromAnotherSite({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return !['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')
+}
+
 function isLoopback(address: string): boolean {
   return address === '::1' || address.startsWith('127.')
 }
 
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || /^127(\.\d+){3}$/.test(name)
+/** A path of this service to redirect to; the overview for anything that could lead to another site. */
+export function safePath(path: string | null | undefined): string {
+  return path != null && /^\/(?![/\\])[A-Za-z0-9/?&=%+:,._~-]*$/.test(path) ? path : '/'
 }

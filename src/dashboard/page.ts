@@ -1,9 +1,15 @@
 import type { Store } from '../store/index.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
+import type { PasswordRule } from '../accounts/password-rules.ts'
+import type { EventCounter } from '../accounts/event-counter.ts'
+import type { Actor } from '../accounts/events.ts'
 import type { Oidc } from '../accounts/oidc.ts'
 import type { SharedAccess } from '../accounts/shared-access.ts'
+import type { LimitName } from '../http/limits.ts'
 import type { Html } from './html.ts'
-import type { Display } from './display.ts'
+import type { Area } from '../contract/areas.ts'
+import type { ReadKind } from '../contract/reads.ts'
+import type { Display } from './layout/document.ts'
 import type { SiteOrigin } from './origin.ts'
 import type { PageAccess } from './page-access.ts'
 
@@ -18,7 +24,9 @@ export const sections = {
   people: { title: 'People', path: '/people' },
   settings: { title: 'Settings', path: '/settings' },
 } as const
-export type Section = keyof typeof sections
+type Section = keyof typeof sections
+/** Null for what is in no section, such as the switches of the header. */
+export type PageSection = Section | null
 
 export interface Person {
   readonly id: number
@@ -44,6 +52,8 @@ export interface Viewer extends Display {
   readonly units: Units
   /** Up to when the records of the subject are known; null if that is not known. */
   readonly asOf: number | null
+  /** The rule that the password breaks with which the viewer has just signed in. */
+  readonly brokenRule: PasswordRule | undefined
   /** While the primary database is down: the time up to which the replica that pages are read from has everything. */
   readonly replicaAsOf: number | undefined
 }
@@ -57,6 +67,8 @@ export interface Visit {
   /** The clock of the request, in milliseconds since 1970. */
   readonly now: number
   readonly path: string
+  /** The first page of the section, to which forms and records lead back. */
+  readonly home: Link
   /** The `:id` of the path; 0 if it has none, or one that cannot be an identifier. */
   readonly id: number
   readonly query: URLSearchParams
@@ -70,38 +82,57 @@ export interface Visit {
   readonly cookies: ReadonlyMap<string, string>
   /** The user agent; empty if the browser sends none. */
   readonly userAgent: string
+  /** Notes that the request is refused because a limit is reached. */
+  readonly limitReached: (name: LimitName) => void
+  /** Sets a cookie with the response, also if it is an error. */
+  readonly setCookie: (cookie: string) => void
+  /** The viewer, as the log of events names who did something. */
+  readonly actor: Actor
+  readonly events: Pick<EventCounter, 'count'>
   /** Lets work go on after the response. Its failure is logged, and a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void
 }
 
-/** One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. */
-export interface Page {
+/**
+ * One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. What a page must
+ * declare has no default.
+ */
+export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
+  readonly section: PageSection
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /** For pages that need a proof of identity from the last ten minutes: without one, the viewer is asked for it. */
-  readonly confirms?: Confirmed
+  /**
+   * For pages that need a proof of identity from the last ten minutes, the action in the words of its button: without such a proof,
+   * the viewer is asked for it.
+   */
+  readonly confirms?: string
   /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
   readonly changesCookiesOnly?: boolean
   /** Whether its result is a file: it does not replace the page with its link, and there is no limit to how long sending it may take. */
   readonly isDownload?: boolean
+  /** Whether that file is everything of the account, which is sent once at a time. */
+  readonly isExport?: boolean
   /** An ApiError it throws, such as `notFound('Lock session')`, is shown as an error page. */
   readonly handler: (visit: Visit) => PageResult | Promise<PageResult>
 }
 
-/** An action for which the viewer must prove again who they are. */
-export interface Confirmed {
-  readonly section: Section
-  /** The action, in the words of its button. */
-  readonly action: string
+interface PageOfRecords {
+  /** What the log of reads says that the page reads. */
+  readonly reads: ReadKind
+  /** The area of those records, without which a list shows that it is not shared. */
+  readonly area: Area | 'both'
+}
+
+interface PageWithoutRecords {
+  readonly reads: null
+  readonly area?: never
 }
 
 export type PageResult = View | Redirect | Download | LiveState
 
 export interface View {
   readonly kind: 'view'
-  /** Undefined for errors. */
-  readonly section?: Section | undefined
   /** The account of the record that it shows; by default the one whose records the viewer chose. */
   readonly owner?: number | undefined
   /** Up to when the records of that account are known, if it is not the one that the viewer chose. */
@@ -109,7 +140,7 @@ export interface View {
   /** The heading, and the title of the tab. */
   readonly title: string
   /** A link above the heading. */
-  readonly back?: { readonly path: string; readonly title: string } | undefined
+  readonly back?: Link | undefined
   /** One line below the heading. */
   readonly lead?: Html | string | undefined
   /** Buttons next to the heading. */
@@ -119,6 +150,11 @@ export interface View {
   readonly charts?: readonly Chart[]
   readonly status?: number
   readonly cookies?: readonly string[]
+}
+
+interface Link {
+  readonly path: string
+  readonly title: string
 }
 
 /** The address that a page was requested by. */
@@ -166,9 +202,4 @@ export function redirect(to: string, more: Omit<Redirect, 'kind' | 'to'> = {}): 
 
 export function download(download: Omit<Download, 'kind'>): Download {
   return { kind: 'download', ...download }
-}
-
-/** `locks-2026-02-16.csv`, with the date of the download. */
-export function datedFile(name: string, { now }: Visit, extension: string): string {
-  return `${name}-${new Date(now).toISOString().slice(0, 10)}.${extension}`
 }

@@ -1,5 +1,5 @@
 import { html, type Html, nothing } from './html.ts'
-import { numberText } from './text.ts'
+import { numberText } from './text/text.ts'
 
 /** The pages of a long table. */
 
@@ -15,7 +15,7 @@ export interface Paged<Item> {
 }
 
 /** The page that a query names; the first if it names none. */
-export function readPage(query: URLSearchParams): number {
+export function pageNumber(query: URLSearchParams): number {
   const page = query.get('page') ?? ''
   return /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
 }
@@ -65,6 +65,23 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
       ${pages < 2 ? nothing : pager(path, query, paged, words)}
     </div>
+  `
+}
+
+/** Links to newer and older rows of a log, of which nobody counts how many there are. */
+export function openPager(
+  { path, query, anchor }: { readonly path: string; readonly query: URLSearchParams; readonly anchor: string },
+  page: number,
+  hasOlder: boolean,
+): Html {
+  if (page === 1 && !hasOlder) return nothing
+  const to = (next: number) => `${path}?${new URLSearchParams([...query, ['page', String(next)]])}#${anchor}`
+  return html`
+    <nav class="pager" aria-label="Pages">
+      ${page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">Newer</a>` : nothing}
+      <span class="muted">Page ${page}</span>
+      ${hasOlder ? html`<a class="button small" rel="next" href="${to(page + 1)}">Older</a>` : nothing}
+    </nav>
   `
 }
 

@@ -1,9 +1,5 @@
 /**
- * The dashboard: pages for people, rendered by the server, which work without scripts.
- *
- * To add a page: write `pages/<noun>.ts` that exports a list of `Page` (page.ts), and name the list in `pages` below.
- * A page is a path and a function from a `Visit` (the viewer, whose records they see, the query, the clock) to a `PageResult`:
- * `view({ section, title, body })`, `redirect(to)` after a form, or `download(…)`. pages/settings.ts is the model.
+ * The dashboard: pages for people, rendered by the server, which work without scripts. CONTRIBUTING.md says how to add one.
  *
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
  *    which the policy forbids. A view that names its `charts` loads assets/charts.js and allows the styles that Plot sets.
@@ -15,26 +11,37 @@
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs, and that the
  *    primary database is up, unless the page `changesCookiesOnly`. All other pages may be read from a replica, and write nothing.
- *    A page that gives access or creates keys also sets `confirms`: the viewer proves again who they are (confirmation.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
+import { recordEvent } from '../accounts/events.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import { ApiError } from '../contract/errors.ts'
-import type { ReadKind } from '../contract/reads.ts'
 import { READ_METHODS } from '../contract/responses.ts'
+import { readForm } from '../http/body.ts'
+import { limitOf } from '../http/limits.ts'
+import { turnOf } from '../turns.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
-import { chartTableView } from './chart-table.ts'
-import { askAgain, confirmationPages } from './confirmation.ts'
+import { chartTableView } from './charts/charts.ts'
+import { askAgain, confirmationPages } from './sign-in/reauthentication.ts'
 import { parseCookies } from './cookies.ts'
 import { sendPage } from './encoding.ts'
-import { sendErrorPage, toShownError, wantsPage } from './error-page.ts'
-import { formOf } from './form.ts'
-import { page as renderPage } from './layout.ts'
+import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
+import { Exports } from './files.ts'
+import { formFields } from './layout/form-page.ts'
+import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
-import { checkSameOrigin, siteOriginOf } from './origin.ts'
-import { type Page, type PageResult, type Section, sections, type View, type Viewer, type Visit } from './page.ts'
-import { accessEnded, isOwnSection, notShared } from './subject-notes.ts'
+import { checkDownloadOrigin, checkSameOrigin, siteOriginOf } from './origin.ts'
+import {
+  type DashboardPage,
+  type PageResult,
+  type PageSection,
+  sections,
+  type View,
+  type Viewer,
+  type Visit,
+} from './page.ts'
+import { accessEnded, notShared } from './layout/subject-notes.ts'
 import { deleteAccountPages } from './pages/delete-account.ts'
 import { bestPages } from './pages/bests.ts'
 import { displayPages } from './pages/display.ts'
@@ -50,20 +57,23 @@ import { lockTemplatePages } from './pages/lock-templates.ts'
 import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
-import { registerInvitations } from './pages/invitation.ts'
-import { registerOidc } from './pages/oidc.ts'
+import { registerFirstAccount } from './sign-in/first-account.ts'
+import { registerInvitations } from './sign-in/invitation.ts'
+import { registerOidc } from './sign-in/oidc.ts'
 import { oidcPages } from './pages/settings-oidc.ts'
 import { passkeyPages } from './pages/settings-passkeys.ts'
 import { passwordPages } from './pages/settings-password.ts'
-import { askToSignIn, makeSignIn } from './pages/signin.ts'
+import { askToSignIn, makeSignIn } from './sign-in/signin.ts'
 import { PageAccess } from './page-access.ts'
-import { type PageSource, readPage, requirePrimary } from './primary-down.ts'
-import { registerPasskeyOptions } from './passkey-options.ts'
-import { sessionOf } from './session-cookie.ts'
-import { makeSignInSteps } from './sign-in-steps.ts'
+import { noPasswordNotice } from './sign-in/password-notice.ts'
+import { PAGE_HEADERS, policy } from './page-headers.ts'
+import { type PageSource, readFromPrimaryOrReplica, requirePrimary } from './layout/primary-down.ts'
+import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
+import { actorOf, sessionOf } from './sign-in/session-cookie.ts'
+import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
 import { viewerOf } from './viewer.ts'
 
-const pages: readonly Page[] = [
+export const pages: readonly DashboardPage[] = [
   ...overviewPages,
   ...trainingPages,
   ...bestPages,
@@ -73,8 +83,8 @@ const pages: readonly Page[] = [
   ...lockSessionPages,
   ...lockTemplatePages,
   ...keyPages,
-  ...peoplePages,
   ...keyRecipePages,
+  ...peoplePages,
   ...settingsPages,
   ...passwordPages,
   ...passkeyPages,
@@ -97,7 +107,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   const signIn = makeSignIn(options, signInSteps)
 
   void app.register((scope, _options, done) => {
-    acceptForms(scope)
+    acceptForms(scope, config.requestTimeout)
     scope.addHook('onRequest', async (request, reply) => {
       const site = siteOriginOf(request.context, config)
       // Without a referrer browsers do not send the origin of forms either, and over plain HTTP no Sec-Fetch-Site.
@@ -111,31 +121,34 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     scope.setErrorHandler(async (error, request, reply) => {
       const { context } = request
       const shown = toShownError(error)
+      context.limit = limitOf(shown) ?? limitOf(error) ?? context.limit
       if (shown.status >= 500 && shown !== error) log.failure(error, context.requestId)
       if (!wantsPage(request)) return sendAsJson(request, reply, shown)
-      return sendErrorPage(request, reply, shown, await viewerOrNone(options, request))
+      return sendErrorPage(request, reply, shown, await viewerOrNone(options, reply))
     })
     scope.get('/assets/:name', (request, reply) => {
       const { name } = request.params as { name: string }
       if (!isAsset(name)) throw new ApiError('no_route')
       return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
-    void scope.register((ways, _options, registered) => {
-      ways.addHook('preHandler', () => requirePrimary(options))
-      signIn.register(ways)
-      registerInvitations(ways, options)
-      registerPasskeyOptions(ways, options)
-      registerOidc(ways, options, signInSteps)
+    void scope.register((signingIn, _options, registered) => {
+      signingIn.addHook('preHandler', () => requirePrimary(options))
+      signIn.register(signingIn)
+      registerInvitations(signingIn, options)
+      registerFirstAccount(signingIn, options)
+      registerPasskeyOptions(signingIn, options)
+      registerOidc(signingIn, options, signInSteps)
       registered()
     })
-    for (const page of pages) registerPage(scope, options, page)
+    const exports = new Exports()
+    for (const page of pages) registerPage(scope, options, exports, page)
     done()
   })
 
   return {
     sendUnknown(request, reply) {
       if (!READ_METHODS.includes(request.method) || !wantsPage(request)) return false
-      void viewerOrNone(options, request).then(viewer =>
+      void viewerOrNone(options, reply).then(viewer =>
         sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'), viewer),
       )
       return true
@@ -143,9 +156,9 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   }
 }
 
-function registerPage(scope: FastifyInstance, options: DashboardOptions, page: Page) {
+function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
   const { store, reads } = options
-  const { path, method = 'GET', isDownload = false, changesCookiesOnly = false } = page
+  const { path, method = 'GET', isDownload = false, isExport = false, changesCookiesOnly = false } = page
   const isRead = method === 'GET' || changesCookiesOnly
   scope.route({
     method,
@@ -154,85 +167,90 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, page: P
     ...(isDownload ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
     handler: async (request, reply) => {
       if (!isRead) await requirePrimary(options)
-      const run = (source: PageSource) => runPage(options, request, page, source)
-      const outcome = await (isRead ? readPage(options, run) : run({ store }))
+      const run = (source: PageSource) => runPage(options, reply, page, source)
+      const outcome = await (isRead ? readFromPrimaryOrReplica(options, run) : run({ store }))
       if (outcome === undefined) return askToSignIn(request, reply)
       const { visit, result } = outcome
-      recordReads(reads, visit, kindOfRead(path, result))
-      return send(reply, visit, result)
+      // The body of a file is not read yet.
+      if (result.kind === 'download') checkDownloadOrigin(request.raw)
+      if (result.kind === 'download' && isExport) await beginExport(exports, visit, reply)
+      recordReads(reads, visit, page, result)
+      return send(reply, visit, page, result)
     },
   })
 }
 
+/** Records that everything of an account is about to be sent; later, if the primary is down. */
+async function beginExport(exports: Exports, { store, viewer, now, actor, events }: Visit, reply: FastifyReply) {
+  const { accountId } = viewer.session
+  exports.begin(accountId, reply.raw)
+  if (store.isReplica !== true) return recordEvent(store.db, { accountId, kind: 'exported', now, actor })
+  const { network, browser } = actor
+  events.count({ kind: 'exported', account: { id: accountId }, now, network, browser })
+}
+
 /** Who is signed in, for the header of an error; undefined where that cannot be read either. */
-async function viewerOrNone(options: DashboardOptions, request: FastifyRequest): Promise<Viewer | undefined> {
-  const visit = await readPage(options, source => visitOf(options, request, source)).catch(() => undefined)
+async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Promise<Viewer | undefined> {
+  const visit = await readFromPrimaryOrReplica(options, source => visitOf(options, reply, source, null)).catch(
+    () => undefined,
+  )
   return visit?.viewer
 }
 
 /** The visit of a request, and the result of its page; undefined if nobody is signed in. */
-async function runPage(options: DashboardOptions, request: FastifyRequest, page: Page, source: PageSource) {
-  const visit = await visitOf(options, request, source)
+async function runPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage, source: PageSource) {
+  const visit = await visitOf(options, reply, source, page.section)
   if (visit === undefined) return undefined
   const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await askAgain(visit, page))
   return { visit, result: instead ?? (await page.handler(visit)) }
 }
 
 /** The page in place of the records of an account whose access has ended. */
-function endedView({ viewer, path }: Visit, { method, isDownload = false }: Page): View | undefined {
-  if (!viewer.accessEnded || method === 'POST') return undefined
-  const section = sectionOf(path)
-  if (section === undefined || isOwnSection(section)) return undefined
-  const ended = accessEnded(viewer, section, sections[section].title)
+function endedView(
+  { viewer, home }: Visit,
+  { section, area, method, isDownload = false }: DashboardPage,
+): View | undefined {
+  if (!viewer.accessEnded || method === 'POST' || section === null || area === undefined) return undefined
+  const ended = accessEnded(viewer, home.title)
   // With this status, browsers do not save the page under the name of the file.
   return isDownload ? { ...ended, status: 403 } : ended
 }
 
-/** The page in place of a list of records that somebody else does not share. */
-function notSharedView({ viewer }: Visit, { method, path }: Page): View | undefined {
-  const section = sectionOf(path)
-  if (method === 'POST' || section === undefined || path !== sections[section].path) return undefined
-  return notShared(viewer, section)
-}
-
-/** The section of a page, and of a file that it offers. */
-function sectionOf(path: string): Section | undefined {
-  const [start = ''] = /^\/[a-z-]*/.exec(path) ?? []
-  if (start === '/bests') return 'training'
-  const found = Object.entries(sections).find(([, one]) => one.path === start)
-  // The key is one of the sections.
-  return found?.[0] as Section | undefined
+/** The page in place of a list of records that somebody else does not share. A record may belong to another owner. */
+function notSharedView({ viewer, home }: Visit, { reads, area }: DashboardPage): View | undefined {
+  if (reads !== 'list' || area === 'both') return undefined
+  return notShared(viewer, area, home.title)
 }
 
 /** Accepts forms as the only bodies. */
-function acceptForms(scope: FastifyInstance) {
+function acceptForms(scope: FastifyInstance, timeoutMs: number) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
-    (_request, body, parsed) => parsed(null, new URLSearchParams(String(body))),
+    async ({ context }: FastifyRequest) => new URLSearchParams(await readForm(context, timeoutMs)),
   )
 }
-
-const MAX_FORM_BYTES = 64 * 1024
 
 /** The longest that a timer can wait: a route cannot switch off the timeout of all routes. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
 async function visitOf(
-  { config, log, oidc, inBackground }: DashboardOptions,
-  request: FastifyRequest,
+  { config, log, oidc, events, inBackground }: DashboardOptions,
+  reply: FastifyReply,
   source: PageSource,
+  section: PageSection,
 ): Promise<Visit | undefined> {
+  const { request } = reply
   const { target, now } = request.context
   const { store } = source
   const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
   const session = await sessionOf(store, request, site)
   if (session === undefined) return undefined
+  await turnOf('request', session.accountId)
   const { id = '' } = request.params as { id?: string }
-  const viewer = await viewerOf(source, session, cookies, now)
+  const viewer = await viewerOf(source, session, { cookies, site, now })
   const grant = { accountId: session.accountId, shared: viewer.shared }
   return {
     store,
@@ -240,54 +258,40 @@ async function visitOf(
     pageAccess: new PageAccess({ grant, now }, viewer.subject.id),
     now,
     path: target.path,
+    home: sections[section ?? 'overview'],
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
     query: new URLSearchParams(target.query),
-    form: formOf(request),
+    form: formFields(request),
     baseUrl: site.baseUrl,
     site,
     oidc,
     cookies,
     userAgent: request.headers['user-agent'] ?? '',
+    limitReached: name => {
+      request.context.limit = name
+    },
+    setCookie: cookie => void reply.header('Set-Cookie', cookie),
+    actor: actorOf(request, config),
+    events,
     inBackground: work => inBackground(work.catch((error: unknown) => log.failure(error, request.context.requestId))),
   }
 }
 
 /** Counts what a page reads of others. A viewer's own records are not counted. */
-function recordReads(reads: ReadLog, { viewer, pageAccess, now }: Visit, kind: ReadKind) {
+function recordReads(reads: ReadLog, visit: Visit, page: DashboardPage, { kind }: PageResult) {
+  const { viewer, pageAccess, now } = visit
   const { accountId } = viewer.session
   for (const [area, owner] of pageAccess.noted()) {
-    if (owner !== accountId)
-      reads.record({ accountId, via: 'dashboard', tokenId: 0, tokenName: '' }, owner, area, kind, now)
+    if (page.reads === null || (page.area !== 'both' && page.area !== area)) {
+      throw new Error(`the page ${page.path} reads more than it declares`)
+    }
+    if (owner === accountId) continue
+    const read = kind === 'download' ? 'export' : page.reads
+    reads.record({ accountId, via: 'dashboard', keyId: 0, keyName: '' }, owner, area, read, now)
   }
 }
 
-function kindOfRead(path: string, { kind }: PageResult): ReadKind {
-  if (kind === 'download') return 'export'
-  if (path.endsWith('/:id')) return 'record'
-  return path === '/' ? 'statistics' : 'list'
-}
-
-function policy(charts: boolean): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    // Plot sets styles as attributes, which no hash can allow.
-    `style-src 'self'${charts ? " 'unsafe-inline'" : ''}`,
-    "img-src 'self'",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-}
-
-const PAGE_HEADERS = {
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'X-Robots-Tag': 'noindex',
-  'Content-Security-Policy': policy(false),
-}
-
-function send(reply: FastifyReply, visit: Visit, result: PageResult) {
+function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, result: PageResult) {
   switch (result.kind) {
     case 'view': {
       const { viewer, path, query } = visit
@@ -297,8 +301,9 @@ function send(reply: FastifyReply, visit: Visit, result: PageResult) {
       }
       if (shown.status !== undefined) reply.code(shown.status)
       for (const cookie of shown.cookies ?? []) reply.header('Set-Cookie', cookie)
+      if (viewer.brokenRule !== undefined) reply.header('Set-Cookie', noPasswordNotice(visit.site))
       const back = query.size === 0 ? path : `${path}?${query}`
-      return sendPage(reply, renderPage(viewer, shown, back).toString())
+      return sendPage(reply, renderLayout(viewer, shown, { section, back }).toString())
     }
     case 'live': {
       reply.header('ETag', result.etag).header('Cache-Control', 'no-store')

@@ -1,24 +1,24 @@
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import { listReceivedAccess } from '../accounts/access-lists.ts'
 import { readKnownTime } from '../stats/known-time.ts'
-import { cookie, type CookieOptions } from './cookies.ts'
-import { readDisplay } from './display.ts'
-import type { Units, Viewer } from './page.ts'
-import type { PageSource } from './primary-down.ts'
+import { cookie, type CookieOptions, cookieValue } from './cookies.ts'
+import { readDisplay } from './layout/document.ts'
+import { readPasswordNotice } from './sign-in/password-notice.ts'
+import type { Units, Viewer, Visit } from './page.ts'
+import type { PageSource } from './layout/primary-down.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 
 /** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */
 export async function viewerOf(
   { store, asOf: replicaAsOf }: PageSource,
   session: BrowserSession,
-  cookies: ReadonlyMap<string, string>,
-  now: number,
+  { cookies, site, now }: Pick<Visit, 'cookies' | 'site' | 'now'>,
 ): Promise<Viewer> {
   const own = { id: session.accountId, username: session.username }
   const received = await listReceivedAccess(store, session.accountId, now)
   const readable = [own, ...received.map(({ accountId: id, username }) => ({ id, username }))]
   // Without access to somebody else's records, the viewer sees their own.
-  const chosen = chosenSubject(cookies, session)
+  const chosen = chosenSubject(cookieValue(cookies, SUBJECT, site), session)
   const found = readable.find(({ id }) => String(id) === chosen)
   const subject = found ?? own
   const { asOf } = await readKnownTime(store, own.id, subject.id, now)
@@ -30,6 +30,7 @@ export async function viewerOf(
     subject,
     accessEnded: chosen !== undefined && found === undefined,
     asOf,
+    brokenRule: readPasswordNotice(cookies, site),
     replicaAsOf,
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
@@ -42,8 +43,8 @@ export function subjectCookie(session: BrowserSession, subject: number, options:
 }
 
 /** Undefined also if somebody else chose it in this browser. */
-function chosenSubject(cookies: ReadonlyMap<string, string>, { accountId }: BrowserSession): string | undefined {
-  const [account, subject] = cookies.get(SUBJECT)?.split('.') ?? []
+function chosenSubject(cookie: string | undefined, { accountId }: BrowserSession): string | undefined {
+  const [account, subject] = cookie?.split('.') ?? []
   return account === String(accountId) ? subject : undefined
 }
 

@@ -28,7 +28,7 @@ export function sampleTrainingSessions(midnight: number): SampleTrainingSession[
       data: {
         id,
         bubble_id: bubbleId(at, id),
-        name: nameOf(at),
+        name: titleAt(at),
         passed: results.every(({ passed }) => passed),
         created_at: formatTimestamp(at),
         trainer_id: device,
@@ -104,7 +104,7 @@ function* sessionsOf(habit: Habit, midnight: number) {
     for (const hour of hoursOf(habit, ago, new Date(day).getUTCDay(), random)) {
       const program = programOf(habit, ago, random)
       const upload = uploadOf(habit, ago)
-      const results = resultsOf(program, formOf(habit, ago, random), upload, random)
+      const results = resultsOf(program, skillOn(habit, ago, random), upload, random)
       yield { habit, at: day + Math.round(hour * 3600) * 1000, upload, results, program, device: deviceOf(habit, ago) }
     }
   }
@@ -125,7 +125,7 @@ function hoursOf(habit: Habit, ago: number, weekday: number, random: Random): nu
   return [random.chance(0.3) ? random.between(6.2, 7.8) : random.between(18.5, 22)]
 }
 
-function nameOf(at: number): string {
+function titleAt(at: number): string {
   const hour = new Date(at).getUTCHours()
   if (hour < 12) return 'Morning session'
   return hour < 18 ? 'Afternoon session' : 'Evening session'
@@ -152,6 +152,6 @@ function uploadOf({ legacyUntil, detailedFrom }: Habit, ago: number): Upload {
   return ago > detailedFrom ? 'plain' : 'detailed'
 }
 
-function formOf({ skill: [atFirst, today], firstDay }: Habit, ago: number, random: Random): number {
+function skillOn({ skill: [atFirst, today], firstDay }: Habit, ago: number, random: Random): number {
   return today - ((today - atFirst) * ago) / firstDay + random.noise() * 0.04
 }

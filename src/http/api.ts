@@ -1,42 +1,39 @@
 import type { BlockList } from 'node:net'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
-import type { BodyPacker } from '../resources/packed-bodies.ts'
-import { KeptResults } from '../resources/kept-results.ts'
-import type { Result, PageStart } from '../resources/results.ts'
+import type { ListPage, PageStart } from '../resources/handler.ts'
 import type { GrantCache } from '../accounts/grant-cache.ts'
 import type { Store } from '../store/index.ts'
-import { type Grant, isEntitled } from '../accounts/tokens.ts'
-import { clientAddress } from '../accounts/addresses.ts'
+import { readAnywhere } from '../store/fallback.ts'
+import { type Grant, isEntitled, KEY_FORM } from '../accounts/api-keys.ts'
+import { hasEnded } from '../accounts/ends.ts'
+import { turnOf } from '../turns.ts'
+import { clientAddress } from './addresses.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
-import { matchesEtag } from '../contract/etags.ts'
-import { READ_METHODS } from '../contract/responses.ts'
+import { matchesEtag, READ_METHODS } from '../contract/responses.ts'
 import type { Responder } from './respond.ts'
-import { authenticate, readToken } from './credentials.ts'
 import type { Handle, RequestContext } from './request-context.ts'
-import type { Limits } from './limits.ts'
-import { acceptsJson } from './negotiation.ts'
+import { LimitError } from './limits.ts'
+import { acceptsJson, type Target } from './request.ts'
+import type { RateLimits } from './rate-limits.ts'
 import { parseQuery, type Query } from './parameters.ts'
-import { makeRouter } from './router.ts'
-import { routes } from './routes.ts'
-import type { TokenUsage } from '../accounts/token-usage.ts'
+import { makeRouter, routes } from './router.ts'
+import type { KeyUsage } from '../accounts/key-usage.ts'
 
 interface ApiOptions {
   readonly store: Store
   readonly grants: GrantCache
   readonly responder: Responder
-  readonly limits: Limits
-  readonly usage: TokenUsage
+  readonly limits: RateLimits
+  readonly usage: KeyUsage
   readonly reads: ReadLog
   /** The start of links; empty for links without a host. */
   readonly publicUrl: string
   /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList
-  readonly isOverloaded: () => boolean
-  /** How many bytes of records and pages are kept; 0 for none. */
-  readonly pageCacheBytes: number
-  /** Compresses what is kept; undefined if nothing is to be compressed. */
-  readonly packer: BodyPacker | undefined
+  readonly isOverloaded: (startedAt: number) => boolean
+  /** For how long replicas are read in place of a primary that is down. */
+  readonly primaryGrace: number
 }
 
 /**
@@ -46,12 +43,12 @@ interface ApiOptions {
 export function makeApi(options: ApiOptions): Handle {
   const { store, grants, responder, limits, usage, reads, publicUrl, trustedProxies, isOverloaded } = options
   const find = makeRouter(routes)
-  const kept = options.pageCacheBytes === 0 ? undefined : new KeptResults(options.pageCacheBytes, options.packer)
+  const isBehindProxy = trustedProxies.rules.length > 0
 
   const identify = async (context: RequestContext, query: Query): Promise<Grant> => {
     const { headers, target, now, startedAt, request } = context
     try {
-      return await authenticate(grants, readToken(headers.authorization, target, query), now)
+      return await authenticate(grants, readKey(headers.authorization, target, query), now)
     } catch (error) {
       if (error instanceof ApiError && GUESS_ERRORS.has(error.code)) {
         limits.countFailure(clientAddress(request, trustedProxies), startedAt)
@@ -71,21 +68,30 @@ export function makeApi(options: ApiOptions): Handle {
     if (method === 'OPTIONS') return responder.options(context)
     if (!READ_METHODS.includes(method)) throw new ApiError('method_not_allowed')
     if (!acceptsJson(headers.accept)) throw new ApiError('not_acceptable')
-    if (isOverloaded()) throw new ApiError('unavailable')
+    if (isOverloaded(startedAt)) throw new LimitError('lag', 'unavailable')
 
     const query = parseQuery(target.query)
     const grant = await identify(context, query)
-    context.tokenId = grant.tokenId
-    usage.recordUse(grant.tokenId, now)
-    const window = limits.admit(grant.tokenId, startedAt)
-    context.rateWindow = window
+    context.keyId = grant.keyId
+    usage.recordUse(grant.keyId, now, {
+      address: context.request.socket.remoteAddress,
+      forwardedFor: isBehindProxy ? headers.forwardedFor : undefined,
+    })
+    await turnOf('request', grant.accountId)
+    if (isOverloaded(startedAt)) throw new LimitError('lag', 'unavailable')
+    // Nothing would say that the request of a client that is gone has ended.
+    if (context.request.socket.destroyed) return
+    const windows = limits.admit(grant, context)
+    context.windows = windows
     context.isActive = true
 
     if (endpoint.entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
     if (!hasScope(grant.scopes, endpoint.scopes)) throw new ApiError('insufficient_scope')
 
     const { ifNoneMatch } = headers
-    const result = await handle({ store, grant, now, ifNoneMatch, kept }, query, match.id)
+    const result = await readAnywhere(store, options.primaryGrace, from =>
+      handle({ store: from, grant, now, ifNoneMatch }, query, match.id),
+    )
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     // A response that is not sent again, because the caller has it, counts as a read, too.
@@ -94,19 +100,19 @@ export function makeApi(options: ApiOptions): Handle {
     }
 
     const etag = `"${result.etag}"`
-    const link = linkOf(publicUrl, endpoint, query, result)
-    if (result.data === undefined || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
-      limits.refund(window, startedAt)
+    const link = result.kind === 'json' ? undefined : linkOf(publicUrl, endpoint, query, result)
+    if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
+      limits.refund(windows, startedAt)
       return responder.notModified(context, etag, link)
     }
     return responder.ok(context, result.data, etag, link)
   }
 }
 
-/** Errors that count as an attempt to guess a token. */
+/** Errors that count as an attempt to guess an API key. */
 const GUESS_ERRORS: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
 
-function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Result): string | undefined {
+function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: ListPage): string | undefined {
   if (next === undefined && previous === undefined) return undefined
   const links: string[] = []
   if (next !== undefined) links.push(`<${publicUrl}${path}?${withPageStart(query, next)}>; rel="next"`)
@@ -116,7 +122,36 @@ function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, pre
 
 /** The query of the request with another start of the page. */
 function withPageStart(query: Query, start: PageStart): string {
-  const kept = query.filter(([name]) => name !== 'offset' && name !== 'cursor')
+  const others = query.filter(([name]) => name !== 'offset' && name !== 'cursor')
   const position = Object.entries(start).map(([name, value]) => [name, String(value)] as const)
-  return [...kept, ...position].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  return [...others, ...position].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+}
+
+/** The API key of the one Authorization header. Throws invalid_request for two headers or an API key in the URL, and missing_token. */
+function readKey(authorization: readonly string[], target: Target, query: Query): string {
+  const [header, second] = authorization
+  if (second !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
+  if (containsKey(target, query)) {
+    throw new ApiError('invalid_request', 'Send the API key in the Authorization header, never in the URL')
+  }
+  const value = header === undefined ? undefined : BEARER.exec(header)?.[1]
+  if (value === undefined) throw new ApiError('missing_token')
+  return value
+}
+
+/** What the API key grants now, by at most one read of the store, and none for a text without a valid checksum. Throws invalid_token, token_revoked, token_expired. */
+async function authenticate(grants: GrantCache, key: string, now: number): Promise<Grant> {
+  const grant = await grants.find(key)
+  if (grant === undefined) throw new ApiError('invalid_token')
+  if (grant.revokedAt !== null) throw new ApiError('token_revoked')
+  if (hasEnded(grant.expiresAt, now)) throw new ApiError('token_expired')
+  return grant
+}
+
+const BEARER = /^bearer +(.+)$/i
+const KEY_PARAMETERS = new Set(['access_token', 'api_key', 'token'])
+
+function containsKey({ path, segments }: Target, query: Query): boolean {
+  if (segments === undefined ? KEY_FORM.test(path) : segments.some(segment => KEY_FORM.test(segment))) return true
+  return query.some(([name, value]) => KEY_PARAMETERS.has(name) || KEY_FORM.test(name) || KEY_FORM.test(value))
 }

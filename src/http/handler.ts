@@ -1,19 +1,23 @@
 import type { Config } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
-import { toHttpError } from '../resources/failures.ts'
+import { toHttpError } from '../resources/handler.ts'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import { makeHealth } from './health.ts'
-import { RateLimitedError } from './limits.ts'
+import { LimitError, limitOf } from './limits.ts'
 import type { Log } from './log.ts'
+import { RateLimitedError } from './rate-limits.ts'
 import type { Handle, RequestContext } from './request-context.ts'
-import { checkBody, checkHeaders, checkHost, parseTarget } from './request.ts'
+import { checkBody, checkHeaders, checkHost, parseTarget, readHost } from './request.ts'
 import type { Responder } from './respond.ts'
 import type { Shutdown } from './shutdown.ts'
 
 /** The handler of all paths except the API and health. */
-export interface Pages {
+export interface PageHandler {
+  /** Resolves when the response has ended. */
   readonly handle: Handle
+  /** Sends an error without any other work. */
+  readonly refuse: (context: RequestContext, error: LimitError) => void
 }
 
 interface HandlerOptions {
@@ -21,15 +25,16 @@ interface HandlerOptions {
   readonly config: Config
   readonly log: Log
   readonly api: Handle
-  readonly pages: (() => Promise<Pages>) | undefined
+  readonly pages: (() => Promise<PageHandler>) | undefined
   readonly responder: Responder
   readonly shutdown: Shutdown
+  readonly isOverloaded: (startedAt: number) => boolean
 }
 
 /** Reads and checks a request, routes it by its path, and sends an error if a step throws. */
-export function makeHandler({ store, config, log, api, pages, responder, shutdown }: HandlerOptions) {
+export function makeHandler({ store, config, log, api, pages, responder, shutdown, isOverloaded }: HandlerOptions) {
   const health = makeHealth(store, responder, shutdown)
-  let madePages: Promise<Pages> | undefined
+  let madePageHandler: Promise<PageHandler> | undefined
 
   const fail = (context: RequestContext, thrown: unknown) => {
     const { response } = context
@@ -37,10 +42,8 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
     if (context.isAnswered || response.writableEnded) return
     const error = toHttpError(thrown)
     if (error.status >= 500 && error !== thrown) log.failure(thrown, context.requestId)
-    if (error instanceof RateLimitedError) {
-      context.limit = error.limit
-      context.rateWindow ??= error.window
-    }
+    context.limit = limitOf(thrown) ?? context.limit
+    if (error instanceof RateLimitedError) context.windows ??= error.windows
     if (response.headersSent) response.destroy()
     else responder.error(context, error)
   }
@@ -56,13 +59,21 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
 
   const handlePage = async (context: RequestContext) => {
     if (pages === undefined) throw new ApiError('no_route')
+    // A page that waits for others of its connection is late for another reason.
+    const isLate = isOverloaded(context.startedAt)
+    await context.connection.runPage(context, () => sendPage(context, pages, isLate))
+  }
+
+  const sendPage = async (context: RequestContext, pages: () => Promise<PageHandler>, isLate: boolean) => {
     if (shutdown.isClosing && context.connection.isNewest(context)) context.response.setHeader('Connection', 'close')
-    madePages ??= pages().catch((error: unknown) => {
+    madePageHandler ??= pages().catch((error: unknown) => {
       // The next request tries again.
-      madePages = undefined
+      madePageHandler = undefined
       throw error
     })
-    return (await madePages).handle(context)
+    const { handle, refuse } = await madePageHandler
+    if (!isLate) return handle(context)
+    refuse(context, new LimitError('lag', 'unavailable', 1))
   }
 
   /** SQLite needs no timeout: its reads block the event loop, timers included, and end by themselves. */
@@ -70,16 +81,20 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
     if (store.engine === 'sqlite') return
     context.deadline = setTimeout(() => {
       // Once headers are sent, the client decides how long the response takes.
-      if (!context.response.headersSent) fail(context, new StoreUnavailableError('the response took too long'))
+      if (context.response.headersSent) return
+      context.limit = 'responseTimeout'
+      fail(context, new StoreUnavailableError('the response took too long'))
     }, RESPONSE_TIMEOUT_MS)
   }
 
   return (context: RequestContext) => {
     const { request, method, headers } = context
+    // The client has gone while the request waited.
+    if (request.socket.destroyed) return
     try {
       checkHeaders(request, headers)
       const isAsterisk = request.url === '*' && method === 'OPTIONS'
-      context.target = parseTarget(isAsterisk ? '/' : (request.url ?? ''), headers.host)
+      context.target = parseTarget(isAsterisk ? '/' : (request.url ?? ''), readHost(request, headers))
       checkHost(context.target, config.allowedHosts)
       if (isAsterisk) return responder.options(context)
       checkBody(method, headers)

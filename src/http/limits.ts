@@ -1,79 +1,104 @@
-import { networkOf } from '../accounts/addresses.ts'
-import { type RateWindow, RateWindows } from '../accounts/windows.ts'
-import type { Config } from '../config.ts'
-import { ApiError } from '../contract/errors.ts'
+import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../accounts/event-counter.ts'
+import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
+import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
+import { type Config, settings } from '../config.ts'
+import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
+import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
+
+/** What bounds whoever connects: how much, of what, and what happens beyond. */
+interface Limit {
+  readonly max: number | keyof Config
+  readonly of: string
+  readonly beyond: string
+}
 
 /**
- * The limits of this process; other processes count for themselves. Times are milliseconds of `performance.now()`, so
- * that a clock that is set back does not extend a window.
+ * All limits of whoever connects, of the API, pages and forms alike: a number, or the setting that has it. Each process counts for
+ * itself. `npm run docs` writes them to docs/settings.md. The name is the label of the metric that counts how often a limit was reached.
  */
-export interface Limits {
-  /** Counts a request of a token. Throws rate_limited. The window must be released after the request. */
-  admit(tokenId: number, now: number): RateWindow
-  /** Uncounts a request that was counted at `countedAt`, for a response that cost next to nothing. */
-  refund(window: RateWindow, countedAt: number): void
-  release(window: RateWindow): void
-  /** Header lines with the remaining requests; empty if there is no limit. */
-  lines(window: RateWindow, now: number): string
-  /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
-  countFailure(address: string, now: number): void
-}
+export const limits = {
+  connections: limit(4096, 'open connections', 'A new one is closed at once'),
+  targetBytes: limit(8192, 'bytes of a request target', '414; the connection closes'),
+  headerBytes: limit(16 * 1024, 'bytes of headers', '431; the connection closes'),
+  headers: limit(100, 'headers', '431; the connection closes'),
+  parsedBytes: limit(32 * 1024, 'bytes of target and headers', '431; the connection closes'),
+  headersTimeout: limit('headersTimeout', 'until the headers have arrived', '408; the connection closes'),
+  bodyTimeout: limit('requestTimeout', 'until a form has arrived, from its headers', '408; the connection closes'),
+  formBytes: limit(64 * 1024, 'bytes of a form', '413; the connection closes'),
+  idleTimeout: limit('keepAlive', 'without a request', 'The connection closes (not counted)'),
+  pipelined: limit(16, 'requests without a response, by connection', 'The connection closes at once'),
+  pages: limit(1, 'pages in work, by connection', 'The others wait'),
+  reading: limit(
+    1000,
+    'requests read in one turn of the event loop',
+    'Connections are read in pieces of 1 KB (not counted)',
+  ),
+  unreadTimeout: limit('requestTimeout', 'without a client reading its response', 'The connection closes'),
+  responseTimeout: limit(RESPONSE_TIMEOUT_MS, 'milliseconds until a response from PostgreSQL', '503'),
+  lag: limit('overloadLag', 'of delay of the event loop', '503'),
+  rate: limit('rateLimit', `requests in 60 seconds, by API key; ${MAX_ACTIVE_KEYS} times as many by account`, '429'),
+  concurrency: limit(
+    'concurrencyLimit',
+    `requests at the same time, by API key; ${MAX_ACTIVE_KEYS} times as many by account`,
+    '429',
+  ),
+  failures: limit('failureLimit', 'wrong API keys in 60 seconds, by address', '429'),
+  sessionPages: limit('pageLimit', 'pages in 60 seconds, by browser session', '429'),
+  addressPages: limit('addressPageLimit', 'pages in 60 seconds, by address', '429'),
+  pagesInWork: limit(3, 'pages in work, by browser session', 'Others wait (not counted)'),
+  waitingPages: limit(12, 'pages that wait for these, by browser session', '429'),
+  attempts: limit(
+    10,
+    'failed sign-ins and confirmations in 15 minutes, by account, address, browser or session',
+    '429',
+  ),
+  exports: limit(1, 'exports of everything at the same time, by account', '429'),
+  passwordChecks: limit(MAX_CHECKS, 'passwords to check at the same time', '503'),
+  eventRows: limit(
+    MAX_EVENTS_PER_HOUR,
+    'account events of one kind that strangers cause in an hour, by account',
+    'One event with a count (not counted)',
+  ),
+  pendingEvents: limit(MAX_PENDING_EVENTS, 'such events that wait to be written', 'Dropped; the log says how many'),
+  windows: limit(100_000, 'keys, addresses and accounts that are counted', 'The older half is forgotten (not counted)'),
+} as const satisfies Readonly<Record<string, Limit>>
 
-/** The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. */
-export function makeLimits({
-  rateLimit,
-  concurrencyLimit,
-  failureLimit,
-}: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>): Limits {
-  const tokens = new RateWindows<number>(WINDOW_MS)
-  const failures = new RateWindows<string>(WINDOW_MS)
-  const policy = `RateLimit-Policy: "default";q=${rateLimit};w=${WINDOW_MS / 1000}\r\n`
+export type LimitName = keyof typeof limits
 
-  return {
-    admit(tokenId, now) {
-      const window = tokens.get(tokenId, now)
-      if (rateLimit > 0 && window.used >= rateLimit) {
-        throw new RateLimitedError('rate', secondsUntil(window.endsAt, now), window)
-      }
-      window.used += 1
-      if (concurrencyLimit > 0 && window.active >= concurrencyLimit) {
-        throw new RateLimitedError('concurrency', 1, window)
-      }
-      window.active += 1
-      return window
-    },
-    refund: (window, countedAt) => tokens.refund(window, countedAt),
-    release(window) {
-      window.active -= 1
-    },
-    lines(window, now) {
-      if (rateLimit === 0) return ''
-      const left = Math.max(0, rateLimit - window.used)
-      return `${policy}RateLimit: "default";r=${left};t=${secondsUntil(window.endsAt, now)}\r\n`
-    },
-    countFailure(address, now) {
-      if (failureLimit === 0) return
-      const window = failures.get(networkOf(address), now)
-      window.used += 1
-      if (window.used > failureLimit) throw new RateLimitedError('failures', secondsUntil(window.endsAt, now))
-    },
-  }
-}
+/** A request that is refused because a limit is reached. */
+export class LimitError extends ApiError {
+  readonly limit: LimitName
 
-/** A request over a limit; `window` is that of its token, if it has one. */
-export class RateLimitedError extends ApiError {
-  readonly limit: 'rate' | 'concurrency' | 'failures'
-  readonly window: RateWindow | undefined
-  constructor(limit: RateLimitedError['limit'], retryAfter: number, window?: RateWindow) {
-    super('rate_limited', undefined, { retryAfter })
+  constructor(limit: LimitName, code: ErrorCode, retryAfter?: number, message?: string) {
+    super(code, message, retryAfter === undefined ? {} : { retryAfter })
     this.limit = limit
-    this.window = window
   }
 }
 
-const WINDOW_MS = 60_000
+/** A form that is larger than allowed. The API has no such error, because it accepts no bodies. */
+export class BodyTooLargeError extends HttpError {
+  override readonly name = 'BodyTooLargeError'
+  readonly limit = 'formBytes'
 
-/** Never longer than a window: sums of these times are not exact. */
-function secondsUntil(instant: number, now: number): number {
-  return Math.min(WINDOW_MS / 1000, Math.max(1, Math.ceil((instant - now) / 1000)))
+  constructor() {
+    super('body_too_large', 413, 'The form is larger than allowed')
+  }
+}
+
+/** The limit that an error says was reached. */
+export function limitOf(error: unknown): LimitName | undefined {
+  if (error instanceof LimitError || error instanceof BodyTooLargeError) return error.limit
+  return error instanceof TooManyPasswordsError ? 'passwordChecks' : undefined
+}
+
+/** The rows of the table in the docs. */
+export function limitRows(): string[] {
+  return Object.entries<Limit>(limits).map(([name, { max, of, beyond }]) => {
+    const most = typeof max === 'number' ? max.toLocaleString('en') : `\`${settings[max].env}\``
+    return `| ${name} | ${most} | ${of} | ${beyond} |`
+  })
+}
+
+function limit<const Max extends Limit['max']>(max: Max, of: string, beyond: string) {
+  return { max, of, beyond }
 }

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { escapeControls } from '../contract/control-characters.ts'
 import type { RequestSummary } from './request-context.ts'
 
 /** JSON lines, one for each request and each failure of our own. */
@@ -10,7 +11,7 @@ export interface Log {
 }
 
 /**
- * Buffers lines and writes many at once. A line never contains a token, a header, a query, a value from the path, a name
+ * Buffers lines and writes many at once. A line never contains an API key, a header, a query, a value from the path, a name
  * or an address; of what a client sends only a request id of plain form.
  */
 export function makeLog(write: (text: string) => void, requests: boolean): Log {
@@ -38,33 +39,87 @@ export function makeLog(write: (text: string) => void, requests: boolean): Log {
       const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
       const reason = cause instanceof Error ? cause.message : undefined
       add(
-        `${JSON.stringify({ time: new Date().toISOString(), level: 'error', requestId, name, message, reason, stack })}\n`,
+        `${escapeControls(JSON.stringify({ time: new Date().toISOString(), level: 'error', requestId, name, message, reason, stack }))}\n`,
       )
     },
     flush,
   }
 }
 
-/** Writes to stderr synchronously, so that it also works while the process exits. */
-export function writeToStderr(text: string) {
+/** What stderr has not taken yet. */
+let unwritten: Buffer = Buffer.alloc(0)
+let droppedLines = 0
+let retrying: NodeJS.Timeout | undefined
+
+/**
+ * Writes whole lines to stderr synchronously, so that it also works while the process exits. A pipe whose reader is slow may refuse
+ * them: they are written later, and lines beyond MAX_UNWRITTEN_BYTES are left out and counted.
+ */
+export function writeToStderr(lines: string) {
+  const bytes = Buffer.from(lines)
+  if (unwritten.length + bytes.length <= MAX_UNWRITTEN_BYTES) unwritten = Buffer.concat([unwritten, bytes])
+  else droppedLines += lines.split('\n').length - 1
+  writeUnwritten()
+}
+
+function writeUnwritten() {
+  clearTimeout(retrying)
   try {
-    let rest = Buffer.from(text)
-    while (rest.length > 0) rest = rest.subarray(writeSync(2, rest))
-  } catch {
+    while (unwritten.length > 0 || droppedLines > 0) {
+      if (unwritten.length === 0) {
+        unwritten = Buffer.from(droppedLine(droppedLines))
+        droppedLines = 0
+      }
+      unwritten = unwritten.subarray(writeSync(STDERR, unwritten, 0, bytesAtOnce(unwritten)))
+    }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') {
+      retrying = setTimeout(writeUnwritten, RETRY_INTERVAL_MS).unref()
+      if (!process.listeners('exit').includes(writeRest)) process.once('exit', writeRest)
+      return
+    }
     // A log that cannot be written must not stop the service.
+    unwritten = Buffer.alloc(0)
   }
 }
+
+/** A pipe takes so much whole or not at all, so lines of several processes are not mixed. */
+function bytesAtOnce(lines: Buffer): number {
+  const end = lines.lastIndexOf('\n', MAX_ATOMIC_BYTES - 1) + 1
+  return end > 0 ? end : lines.length
+}
+
+/** Waits for a slow reader once more at the end of the process. */
+function writeRest() {
+  const deadline = performance.now() + LAST_LINES_TIMEOUT_MS
+  const never = new Int32Array(new SharedArrayBuffer(4))
+  while (unwritten.length > 0 && performance.now() < deadline) {
+    Atomics.wait(never, 0, 0, RETRY_INTERVAL_MS)
+    writeUnwritten()
+  }
+}
+
+function droppedLine(count: number): string {
+  const message = `${count} lines of the log were left out, because its reader was too slow`
+  return `${JSON.stringify({ time: new Date().toISOString(), level: 'error', message })}\n`
+}
+
+const STDERR = 2
+const MAX_UNWRITTEN_BYTES = 1024 * 1024
+const MAX_ATOMIC_BYTES = 4096
+const RETRY_INTERVAL_MS = 20
+const LAST_LINES_TIMEOUT_MS = 1000
 
 const MAX_BUFFERED_CHARACTERS = 64 * 1024
 const FLUSH_INTERVAL_MS = 200
 
 function requestLine(summary: RequestSummary, aborted: boolean): string {
-  const { requestId, method, route, status, bytes, tokenId, code, startedAt, now } = summary
+  const { requestId, method, route, status, bytes, keyId, code, startedAt, now } = summary
   const duration = (performance.now() - startedAt).toFixed(2)
   let line = `{"time":"${timeOf(now)}","requestId":"${requestId}","method":"${method}"`
   line += `,"route":${route === undefined ? 'null' : `"${route}"`},"status":${status}`
   line += `,"ms":${duration},"bytes":${bytes}`
-  if (tokenId !== undefined) line += `,"token":${tokenId}`
+  if (keyId !== undefined) line += `,"token":${keyId}`
   if (code !== undefined) line += `,"code":"${code}"`
   const sent = summary.headers.requestId
   if (sent !== undefined && PLAIN_ID.test(sent) && !TOKEN_START.test(sent)) line += `,"clientRequestId":"${sent}"`
@@ -84,5 +139,5 @@ let lastInstant = Number.NaN
 let lastTime = ''
 
 const PLAIN_ID = /^[A-Za-z0-9._-]{1,64}$/
-// Part of a token can be enough to guess the rest.
+// Part of an API key can be enough to guess the rest.
 const TOKEN_START = /lks_/i

@@ -1,26 +1,39 @@
 import cluster from 'node:cluster'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
-import { readBackupFacts } from '../backup/facts.ts'
-import { countSetAside } from '../archive/set-aside.ts'
-import { oldestCompleteRound } from '../pull/status.ts'
+import { SECURITY_HEADERS } from '../contract/responses.ts'
 import type { Store } from '../store/index.ts'
+import type { LimitName } from './limits.ts'
+import type { Config } from '../config.ts'
+import { isLoopbackName, withoutMapping } from './addresses.ts'
 import type { RequestSummary } from './request-context.ts'
 
 /** Metrics for Prometheus. No label holds an identifier. */
 export interface Metrics {
   request(summary: RequestSummary): void
+  /** Counts a limit that was reached without a request to refuse. */
+  limitReached(name: LimitName): void
   /** The same store, with its reads timed. */
   timed(store: Store): Store
-  /** Adds metrics of imports, pulls and backups, which are read from the store whenever the metrics are requested. */
-  watchIntake(store: Store): void
+  /** Adds metrics that are read whenever the metrics are requested. */
+  watch(values: readonly StoredValue[]): void
+  /** Adds what works while the primary database is down; only for a store that has one. */
+  watchPrimary(store: Store, graceMs: number): void
   /** All metrics, in the format of Prometheus. */
   text(): Promise<string>
   /** Sends the metrics of a worker that exits to its supervisor, so that counters never decrease. */
   handOver(): Promise<void>
+}
+
+/** A value of the store that every process reads. */
+export interface StoredValue {
+  readonly name: string
+  readonly help: string
+  /** Undefined while it is unknown. */
+  readonly read: () => Promise<number | undefined>
 }
 
 /** Collects the metrics of this process. A supervisor can ask its workers for theirs. */
@@ -32,18 +45,20 @@ export function makeMetrics(): Metrics {
   const { durations, authentications, limited, reads } = registerMetrics(registry)
 
   return {
-    watchIntake: store => registerIntakeMetrics(registry, store),
+    watch: values => registerGauges(registry, values),
+    watchPrimary: (store, graceMs) => registerAvailability(registry, store, graceMs),
     text: () => registry.metrics(),
     async handOver() {
       // The types of the package lack this method.
       await (asWorker as { shutdown?: () => Promise<void> } | undefined)?.shutdown?.()
     },
-    request({ status, method, route = 'none', startedAt, tokenId, code, limit }) {
+    request({ status, method, route = 'none', startedAt, keyId, code, limit }) {
       durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
-      if (tokenId !== undefined) authentications.inc({ result: 'ok' })
+      if (keyId !== undefined) authentications.inc({ result: 'ok' })
       else if (code !== undefined && REFUSED.has(code)) authentications.inc({ result: code })
       if (limit !== undefined) limited.inc({ limit })
     },
+    limitReached: name => limited.inc({ limit: name }),
     timed(store) {
       return {
         ...store,
@@ -78,7 +93,7 @@ function registerMetrics(registry: Registry) {
   })
   const limited = new Counter({
     name: 'lockstep_limited_requests_total',
-    help: 'Requests refused by a limit.',
+    help: 'Requests that were refused or had to wait, and connections that were closed, by limit.',
     labelNames: ['limit'],
     registers,
   })
@@ -98,8 +113,8 @@ function registerMetrics(registry: Registry) {
   return { durations, authentications, limited, reads }
 }
 
-function registerIntakeMetrics(registry: Registry, store: Store) {
-  const gauge = (name: string, help: string, read: () => Promise<number | undefined>) =>
+function registerGauges(registry: Registry, gauges: readonly StoredValue[]) {
+  for (const { name, help, read } of gauges) {
     registry.registerMetric(
       new Gauge({
         name,
@@ -108,40 +123,38 @@ function registerIntakeMetrics(registry: Registry, store: Store) {
         aggregator: 'max',
         registers: [],
         async collect() {
-          await setFrom(this, read)
+          // No sample while the value is unknown or the store is unavailable.
+          this.remove()
+          const value = await read().catch(() => undefined)
+          if (value !== undefined) this.set(value)
         },
       }),
     )
-  gauge('lockstep_set_aside_rows', 'Rows that imports and pulls could not store, kept for another try.', () =>
-    countSetAside(store),
-  )
-  gauge(
-    'lockstep_pull_completed_timestamp_seconds',
-    'End of the last complete round of a pull; of several sources the one that is furthest behind.',
-    async () => {
-      const oldest = await oldestCompleteRound(store)
-      return oldest === null ? undefined : oldest / 1000
-    },
-  )
-  const seconds = (time: number | undefined) => (time === undefined ? undefined : time / 1000)
-  gauge('lockstep_backup_timestamp_seconds', 'Moment of the last backup of this database.', async () =>
-    seconds((await readBackupFacts(store)).madeAt),
-  )
-  gauge(
-    'lockstep_backup_size_bytes',
-    'Size of the last backup of this database.',
-    async () => (await readBackupFacts(store)).bytes,
-  )
-  gauge('lockstep_backup_check_timestamp_seconds', 'When a backup last passed its check.', async () =>
-    seconds((await readBackupFacts(store)).checkedAt),
-  )
+  }
 }
 
-/** A gauge has no sample while its value is unknown or the store is unavailable. */
-async function setFrom(gauge: Gauge, read: () => Promise<number | undefined>) {
-  gauge.remove()
-  const value = await read().catch(() => undefined)
-  if (value !== undefined) gauge.set(value)
+function registerAvailability(registry: Registry, store: Store, graceMs: number) {
+  const { primary } = store
+  if (primary === undefined) return
+  registry.registerMetric(
+    new Gauge({
+      name: 'lockstep_available',
+      help: '1 for what works now: changes (sign-in and whatever is written), reads (people, status, statistics, pages), records.',
+      labelNames: ['part'],
+      aggregator: 'min',
+      registers: [],
+      async collect() {
+        const isUp = !(await primary.checkIsDown())
+        const hasRecords = store.health().then(
+          () => true,
+          () => false,
+        )
+        this.set({ part: 'changes' }, Number(isUp))
+        this.set({ part: 'reads' }, Number(isUp || (await store.findReplica?.(graceMs)) !== undefined))
+        this.set({ part: 'records' }, Number(await hasRecords))
+      },
+    }),
+  )
 }
 
 /** The metrics of all workers of this process, added up. */
@@ -156,13 +169,21 @@ export interface MetricsListener {
   close(): Promise<void>
 }
 
+/** Far more than those that collect metrics need. */
+const MAX_METRICS_CONNECTIONS = 32
+
 /** Serves metrics on a separate listener, which is not for clients of the API. Rejects if it cannot be bound. */
 export async function serveMetrics(
   metrics: Pick<Metrics, 'text'>,
-  host: string,
-  port: number,
+  { metricsHost: host, metricsPort: port, allowedHosts }: Pick<Config, 'metricsHost' | 'metricsPort' | 'allowedHosts'>,
 ): Promise<MetricsListener> {
+  const ownNames = new Set([host.toLowerCase(), ...allowedHosts])
   const server = createServer((request, response) => {
+    response.setHeaders(new Map(Object.entries(SECURITY_HEADERS)))
+    if (!isOwnHost(request, ownNames)) {
+      response.writeHead(421).end()
+      return
+    }
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()
       return
@@ -172,6 +193,7 @@ export async function serveMetrics(
       () => response.writeHead(500).end(),
     )
   })
+  server.maxConnections = MAX_METRICS_CONNECTIONS
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -185,6 +207,17 @@ export async function serveMetrics(
         server.closeAllConnections()
       }),
   }
+}
+
+/**
+ * Whether a request names the address that it arrived at, a name of this machine, or one of `ownNames`. A page of another site, whose
+ * name was made to point here, cannot read metrics from the browsers of this network.
+ */
+function isOwnHost({ headers, socket }: IncomingMessage, ownNames: ReadonlySet<string>): boolean {
+  if (headers.host === undefined) return true
+  const { hostname } = URL.parse(`http://${headers.host}`) ?? { hostname: '' }
+  const address = hostname.replace(/^\[(.*)\]$/, '$1')
+  return isLoopbackName(hostname) || ownNames.has(address) || address === withoutMapping(socket.localAddress ?? '')
 }
 
 const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([

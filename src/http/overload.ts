@@ -1,12 +1,12 @@
 export interface Overload {
-  /** Whether the event loop is so far behind that a new request would wait too long. */
-  isOverloaded(): boolean
+  /** Whether a request has waited too long already, or the event loop is so far behind that a new one would. */
+  isOverloaded(startedAt: number): boolean
   close(): void
 }
 
 /**
  * Notices when the event loop falls behind, by a timer that is due every `TICK_MS`. A request is refused if the timer is
- * more than `limitMs` late when the request is handled. If the timer was late twice in a row, all requests are refused
+ * more than `limitMs` late when the request is handled, or the request has waited for its turn that long. If the timer was late twice in a row, all requests are refused
  * until it is in time. 0 never refuses.
  */
 export function watchLoop(limitMs: number): Overload {
@@ -21,7 +21,11 @@ export function watchLoop(limitMs: number): Overload {
   }, TICK_MS)
   timer.unref()
   return {
-    isOverloaded: () => lateTicks > 1 || isLate(performance.now()),
+    isOverloaded(startedAt) {
+      if (lateTicks > 1) return true
+      const now = performance.now()
+      return isLate(now) || now - startedAt > limitMs
+    },
     close: () => clearInterval(timer),
   }
 }

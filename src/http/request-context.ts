@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import type { RateWindow } from '../accounts/windows.ts'
-import type { RateLimitedError } from './limits.ts'
-import type { Response } from './node-internals.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { LimitName } from './limits.ts'
+import type { PageInWork } from './page-limits.ts'
+import type { RequestWindows } from './rate-limits.ts'
 import { RequestHeaders, type Target, wantsKeepAlive } from './request.ts'
 
 /** What the responder, the log and the metrics need from a request, also from one that the parser refused. */
@@ -17,12 +17,13 @@ export class RequestSummary {
   /** The pattern of the path, without its values. */
   route: string | undefined
   scope: string | undefined
-  tokenId: number | undefined
-  /** The window of the token, once the request is charged to it. */
-  rateWindow: RateWindow | undefined
-  /** Whether the request counts as active in its window. */
+  keyId: number | undefined
+  /** The windows of the API key and its account, once the request is charged to them. */
+  windows: RequestWindows | undefined
+  /** Whether the request counts as active in them. */
   isActive = false
-  limit: RateLimitedError['limit'] | undefined
+  /** The limit that was reached, for the metrics. */
+  limit: LimitName | undefined
   /** The error code of the response. */
   code: string | undefined
   status = 0
@@ -37,7 +38,7 @@ export class RequestSummary {
 /** A request and its state, created once and passed on until the response is sent. */
 export class RequestContext extends RequestSummary {
   readonly request: IncomingMessage
-  readonly response: Response
+  readonly response: ServerResponse
   readonly connection: ConnectionState
   /** Whether the client expects the connection to stay open. */
   readonly keepAlive: boolean
@@ -46,8 +47,10 @@ export class RequestContext extends RequestSummary {
   /** Whether the whole response is about to be sent. */
   isAnswered = false
   deadline: NodeJS.Timeout | undefined
+  /** The page that it asks for, if it names a session. */
+  page: PageInWork | undefined
 
-  constructor(request: IncomingMessage, response: Response, connection: ConnectionState) {
+  constructor(request: IncomingMessage, response: ServerResponse, connection: ConnectionState) {
     super(request.method ?? '', new RequestHeaders(request.rawHeaders))
     this.request = request
     this.response = response
@@ -61,6 +64,10 @@ export interface ConnectionState {
   /** Whether a response had `Connection: close`. */
   isClosing: boolean
   isNewest(context: RequestContext): boolean
+  /** Runs the work of a page after that of all earlier pages of the connection. Does not run it if the connection has ended. */
+  runPage(context: RequestContext, work: () => Promise<void>): Promise<void>
+  /** Calls back if the body that is read cannot arrive any more. */
+  onBodyError(callback: (error: Error) => void): void
 }
 
 /** Sends the response to a request, or rejects with the error to send instead. */

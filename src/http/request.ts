@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
+import { isIPv4 } from 'node:net'
 import { ApiError } from '../contract/errors.ts'
+import { LimitError, limits } from './limits.ts'
 
 /** The headers that this server uses, read in one pass; `request.headers` drops some of the repeated ones. */
 export class RequestHeaders {
@@ -14,6 +15,8 @@ export class RequestHeaders {
   readonly expect: string | undefined
   readonly connection: string | undefined
   readonly bodyAnnounced: boolean = false
+  readonly transferEncoding: string | undefined
+  readonly forwardedFor: string | undefined
   /** The identifier that the client gave to the request. */
   readonly requestId: string | undefined
   /** The size of all headers together. */
@@ -49,11 +52,15 @@ export class RequestHeaders {
         case 'connection':
           this.connection = append(this.connection, value.toLowerCase())
           break
+        case 'x-forwarded-for':
+          this.forwardedFor = append(this.forwardedFor, value)
+          break
         case 'x-request-id':
           this.requestId = value
           break
         case 'transfer-encoding':
           this.bodyAnnounced = true
+          this.transferEncoding = append(this.transferEncoding, value)
           break
         case 'content-length':
           if (value !== '0') this.bodyAnnounced = true
@@ -76,18 +83,36 @@ export interface Target {
   readonly decodedPath: string | undefined
   readonly query: string
   /** The host that is addressed: that of the Host header, or of an absolute form if HTTP/1.0 sends none. */
-  readonly host: string | undefined
+  readonly host: Host | undefined
 }
 
-/** Throws uri_too_long, headers_too_large, malformed_request (other versions of HTTP) and host_invalid. */
+/** A host that was parsed, once, where the request is read. */
+export interface Host {
+  /** In lower case and without the port; an IPv6 address is in brackets. */
+  readonly hostname: string
+  /** With the port, as a browser writes it: `http://history.example:8080`. */
+  readonly origin: string
+}
+
+/**
+ * Throws uri_too_long, headers_too_large, and malformed_request for other versions of HTTP and for a body whose end is in doubt: chunks
+ * are the only encoding, and only of HTTP/1.1 (RFC 9112, 6.1).
+ */
 export function checkHeaders({ url = '', httpVersion }: IncomingMessage, headers: RequestHeaders) {
-  const { bytes, count, host, hostCount } = headers
-  if (url.length > MAX_TARGET_BYTES) throw new ApiError('uri_too_long')
-  if (count > MAX_HEADERS || bytes > MAX_HEADER_BYTES) throw new ApiError('headers_too_large')
+  const { bytes, count, transferEncoding } = headers
+  if (url.length > limits.targetBytes.max) throw new LimitError('targetBytes', 'uri_too_long')
+  if (count > limits.headers.max) throw new LimitError('headers', 'headers_too_large')
+  if (bytes > limits.headerBytes.max) throw new LimitError('headerBytes', 'headers_too_large')
   if (httpVersion !== '1.1' && httpVersion !== '1.0') throw new ApiError('malformed_request')
-  if (hostCount > 1 || (hostCount === 0 && httpVersion === '1.1') || (host !== undefined && !isHost(host))) {
-    throw new ApiError('host_invalid')
+  if (transferEncoding !== undefined && (transferEncoding !== 'chunked' || httpVersion === '1.0')) {
+    throw new ApiError('malformed_request')
   }
+}
+
+/** The host of the Host header, which only HTTP/1.0 may leave out. Throws host_invalid. */
+export function readHost({ httpVersion }: IncomingMessage, { host, hostCount }: RequestHeaders): Host | undefined {
+  if (hostCount > 1 || (hostCount === 0 && httpVersion === '1.1')) throw new ApiError('host_invalid')
+  return host === undefined ? undefined : parseHost(host)
 }
 
 /** Throws body_not_allowed and expectation_failed. */
@@ -99,7 +124,7 @@ export function checkBody(method: string, { bodyAnnounced, expect }: RequestHead
 /** Throws misdirected_request. */
 export function checkHost({ host }: Target, allowed: readonly string[]) {
   if (allowed.length === 0 || host === undefined) return
-  if (!allowed.includes(host.replace(/:\d*$/, '').toLowerCase())) throw new ApiError('misdirected_request')
+  if (!allowed.includes(host.hostname)) throw new ApiError('misdirected_request')
 }
 
 /** Whether the client expects the connection to stay open after the response. */
@@ -116,7 +141,7 @@ export function wantsKeepAlive({ httpVersion }: IncomingMessage, { connection, e
  * Reads a request target in origin or absolute form. Throws malformed_url for bytes that a target cannot have and for
  * percent-encoding that is cut, not UTF-8 or NUL; host_invalid for an absolute form at odds with the Host header.
  */
-export function parseTarget(target: string, sentHost: string | undefined): Target {
+export function parseTarget(target: string, sentHost: Host | undefined): Target {
   if (INVALID_BYTES.test(target)) throw new ApiError('malformed_url')
   const { rest, host } = target.startsWith('/') ? { rest: target, host: sentHost } : fromAbsolute(target, sentHost)
   const mark = rest.indexOf('?')
@@ -144,9 +169,6 @@ export function decode(text: string): string {
 }
 
 const NONE: readonly string[] = []
-const MAX_TARGET_BYTES = 8192
-const MAX_HEADER_BYTES = 16 * 1024
-const MAX_HEADERS = 100
 /** The colon, the space and the line end of a header line. */
 const SEPARATOR_BYTES = 4
 const CONTINUE = '100-continue'
@@ -154,30 +176,90 @@ const CONTINUE = '100-continue'
 // Everything but printable ASCII, and of that what a target must encode.
 const INVALID_BYTES = /[^\x21-\x7e]|[#\\<>"]/
 const ABSOLUTE_FORM = /^https?:\/\/([^/?]+)/i
-const HOST = /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+|\[([0-9A-Fa-f:.]+)\])(?::(\d{0,5}))?$/
+const HOST = /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
 function append(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`
 }
 
-/** Whether the text is a host with an optional port. */
-function isHost(text: string): boolean {
+/**
+ * Parses a host with an optional port. Throws host_invalid for what is no host, and for an IPv4 address that is not written as four
+ * decimal numbers: programs read the other notations differently.
+ */
+function parseHost(text: string): Host {
   // Nearly all requests have the same one.
-  if (text === lastHost) return true
-  const [whole, address, port = ''] = HOST.exec(text) ?? []
-  if (whole === undefined || (address !== undefined && !isIPv6(address)) || Number(port) > 65_535) return false
-  lastHost = text
-  return true
+  if (text === lastText && lastHost !== undefined) return lastHost
+  const url = HOST.test(text) ? URL.parse(`http://${text}`) : null
+  if (url === null || (isIPv4(url.hostname) && !text.startsWith(url.hostname))) throw new ApiError('host_invalid')
+  lastText = text
+  lastHost = { hostname: url.hostname, origin: url.origin }
+  return lastHost
 }
 
-let lastHost: string | undefined
+let lastText: string | undefined
+let lastHost: Host | undefined
 
-function fromAbsolute(target: string, sentHost: string | undefined) {
+function fromAbsolute(target: string, sentHost: Host | undefined) {
   const [whole, authority = ''] = ABSOLUTE_FORM.exec(target) ?? []
   if (whole === undefined) throw new ApiError('malformed_url')
-  if (!isHost(authority) || (sentHost !== undefined && authority.toLowerCase() !== sentHost.toLowerCase())) {
-    throw new ApiError('host_invalid')
-  }
+  const host = parseHost(authority)
+  if (sentHost !== undefined && host.origin !== sentHost.origin) throw new ApiError('host_invalid')
   const rest = target.slice(whole.length)
-  return { rest: rest.startsWith('/') ? rest : `/${rest}`, host: sentHost ?? authority }
+  return { rest: rest.startsWith('/') ? rest : `/${rest}`, host }
+}
+
+/** Whether an Accept header allows application/json. A header that is absent, empty or cannot be parsed does. */
+export function acceptsJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === '*/*' || accept === 'application/json') return true
+  let best = { specificity: -1, weight: 0 }
+  let parsed = 0
+  for (const part of partsOf(accept)) {
+    if (part.trim() === '') continue
+    const range = MEDIA_RANGE.exec(part)
+    if (range === null) return true
+    parsed += 1
+    const [, type = '', subtype = '', parameters = ''] = range
+    // Text within quotes is no weight.
+    const weightAt = parameters.replaceAll(QUOTED, quoted => '"'.repeat(quoted.length)).search(WEIGHT)
+    const own = weightAt === -1 ? parameters : parameters.slice(0, weightAt)
+    const weight = weightAt === -1 ? 1 : weightOf(parameters.slice(weightAt))
+    if (weight === undefined) return true
+    const specificity = specificityOf(type.toLowerCase(), subtype.toLowerCase(), own)
+    if (specificity > best.specificity) best = { specificity, weight }
+    else if (specificity === best.specificity && specificity >= 0) {
+      best = { specificity, weight: Math.max(best.weight, weight) }
+    }
+  }
+  return parsed === 0 || best.weight > 0
+}
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+// Each space can match in one place only. Otherwise a long header would make the expression backtrack without end.
+const PARAMETER = `[ \\t]*;(?:[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`
+const MEDIA_RANGE = new RegExp(`^[ \\t]*(${TOKEN})/(${TOKEN})((?:${PARAMETER})*)[ \\t]*$`)
+const QUOTED = /"(?:[^"\\]|\\.)*"/g
+const PART = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g
+const WEIGHT = /;[ \t]*q=([^;]*)/i
+
+/** Splits at commas, except those within quotes. */
+function partsOf(list: string): readonly string[] {
+  return list.includes('"') ? (list.match(PART) ?? []) : list.split(',')
+}
+
+/** `own` are the parameters of the type itself: those before the weight. */
+function specificityOf(type: string, subtype: string, own: string): number {
+  if (type === '*' && subtype === '*') return 0
+  if (type !== 'application') return -1
+  if (subtype === '*') return 1
+  if (subtype !== 'json') return -1
+  // The only parameter that application/json has here is its charset.
+  if (own.trim() === '' || own.trim() === ';') return 2
+  return /^[ \t]*;[ \t]*charset="?utf-8"?[ \t]*$/i.test(own) ? 3 : -1
+}
+
+/** 1 if there is none; undefined if it cannot be parsed. */
+function weightOf(parameters: string): number | undefined {
+  const weight = WEIGHT.exec(parameters)?.[1]?.trim()
+  if (weight === undefined) return 1
+  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : undefined
 }

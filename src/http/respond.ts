@@ -1,22 +1,16 @@
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { ErrorCode, HttpError } from '../contract/errors.ts'
 import { ALLOW, ENVELOPE, JSON_TYPE, READ_METHODS, SECURITY_HEADERS } from '../contract/responses.ts'
-import type { Result } from '../resources/results.ts'
-import type { Limits } from './limits.ts'
+import type { LongText } from '../resources/handler.ts'
+import type { RateLimits } from './rate-limits.ts'
 import type { RequestContext, RequestSummary } from './request-context.ts'
-import { type Body, ResponseBatch } from './response-batch.ts'
 
 /** Writes every response of the API, and every error as JSON. Sends at most one response to each request. */
 export interface Responder {
   /** Rejects if a streamed body ends early; the connection is then gone. */
-  ok(
-    context: RequestContext,
-    data: NonNullable<Result['data']>,
-    etag: string,
-    link: string | undefined,
-  ): Promise<void> | void
+  ok(context: RequestContext, data: Data, etag: string, link: string | undefined): Promise<void> | void
   notModified(context: RequestContext, etag: string, link: string | undefined): void
   /** Responds to OPTIONS, also to the preflight requests of browsers. */
   options(context: RequestContext): void
@@ -26,31 +20,33 @@ export interface Responder {
   errorTo(socket: Socket, summary: RequestSummary, error: HttpError): void
 }
 
+/** The JSON text of `data`: in parts, or one that is read while it is sent. */
+type Data = readonly string[] | LongText
+
 interface ResponderOptions {
-  readonly limits: Limits
+  readonly limits: RateLimits
   readonly corsOrigins: readonly string[]
-  /** How long an idle connection stays open, in milliseconds. */
-  readonly keepAlive: number
   /** Whether the server closes the connection after this response. */
   readonly isLast: (context: RequestContext) => boolean
 }
 
-export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: ResponderOptions): Responder {
-  const commonLines = makeCommonLines(limits, corsOrigins)
-  const kept = keepAliveLines(keepAlive)
+export function makeResponder({ limits, corsOrigins, isLast }: ResponderOptions): Responder {
+  const headersOf = makeHeaders(limits, corsOrigins)
   const batch = new ResponseBatch()
 
   /** Writes the headers; false if the request has timed out and got its response. */
-  const start = (context: RequestContext, status: number, lines: string): boolean => {
+  const start = (context: RequestContext, status: number, headers: string[]): boolean => {
     if (context.isAnswered) return false
-    const ends = isUncertain(context, status) || isLast(context)
-    if (ends) context.connection.isClosing = true
-    context.response.writeLines(status, lines + dateLine(context.now) + (ends ? CLOSE : kept), ends)
+    if (isUncertain(context, status) || isLast(context)) {
+      context.connection.isClosing = true
+      headers.push(...CLOSE)
+    }
+    context.response.writeHead(status, headers)
     return true
   }
 
-  const send = (context: RequestContext, status: number, lines: string, body: Body) => {
-    if (!start(context, status, lines)) return
+  const send = (context: RequestContext, status: number, headers: string[], body: Body) => {
+    if (!start(context, status, headers)) return
     context.isAnswered = true
     batch.add(context.response, body, context.bytes)
   }
@@ -60,55 +56,54 @@ export function makeResponder({ limits, corsOrigins, keepAlive, isLast }: Respon
     const body = JSON.stringify({ ok: false, error: message, code, status, requestId: summary.requestId, fieldErrors })
     summary.code = code
     summary.bytes = Buffer.byteLength(body)
-    const lines = `${commonLines(summary)}${CONTENT}${summary.bytes}\r\n${linesOf(headersOfError(error, summary.scope))}`
-    return { lines, body }
+    const own = headersOfError(error, summary.scope)
+    return { headers: headersOf(summary, ...CONTENT, String(summary.bytes), ...own), body }
   }
 
   return {
     ok(context, data, etag, link) {
       context.bytes = lengthOf(data)
-      const lines = `${commonLines(context)}ETag: ${etag}\r\n${CONTENT}${context.bytes}\r\n${linkLine(link)}`
-      if (context.method === 'HEAD') return send(context, 200, lines, undefined)
-      if ('open' in data) return send(context, 200, lines, data.open())
-      if (!('bytes' in data)) return send(context, 200, lines, bodyOf(data, context.bytes))
-      return start(context, 200, lines) ? stream(data.parts, context) : undefined
+      const headers = headersOf(context, 'ETag', etag, ...CONTENT, String(context.bytes), ...linkHeader(link))
+      if (context.method === 'HEAD') return send(context, 200, headers, undefined)
+      if (!('bytes' in data)) return send(context, 200, headers, bodyOf(data, context.bytes))
+      return start(context, 200, headers) ? stream(data.parts, context) : undefined
     },
     notModified(context, etag, link) {
-      send(context, 304, `${commonLines(context)}ETag: ${etag}\r\n${TYPE}${linkLine(link)}`, undefined)
+      send(context, 304, headersOf(context, 'ETag', etag, ...TYPE, ...linkHeader(link)), undefined)
     },
     options(context) {
       const { origin } = context.headers
-      const preflight = origin !== undefined && corsOrigins.includes(origin) ? PREFLIGHT : {}
-      send(context, 204, commonLines(context) + linesOf({ Allow: ALLOW, ...preflight }), undefined)
+      const preflight = origin !== undefined && corsOrigins.includes(origin) ? PREFLIGHT : []
+      send(context, 204, headersOf(context, 'Allow', ALLOW, ...preflight), undefined)
     },
     json(context, body) {
       context.bytes = Buffer.byteLength(body)
-      send(context, 200, `${commonLines(context)}${CONTENT}${context.bytes}\r\n`, body)
+      send(context, 200, headersOf(context, ...CONTENT, String(context.bytes)), body)
     },
     error(context, error) {
-      const { lines, body } = errorParts(context, error)
-      send(context, error.status, lines, body)
+      const { headers, body } = errorParts(context, error)
+      send(context, error.status, headers, body)
     },
     errorTo(socket, summary, error) {
-      const { lines, body } = errorParts(summary, error)
+      const { headers, body } = errorParts(summary, error)
+      headers.push('Date', new Date(summary.now).toUTCString(), ...CLOSE)
       summary.status = error.status
-      socket.write(
-        `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${lines}${dateLine(summary.now)}${CLOSE}\r\n${body}`,
-      )
+      socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${linesOf(headers)}\r\n${body}`)
     },
   }
 }
 
-/** The headers that every response has. */
-function makeCommonLines(limits: Limits, corsOrigins: readonly string[]) {
-  const always = linesOf(corsOrigins.length === 0 ? SECURITY_HEADERS : { ...SECURITY_HEADERS, Vary: 'Origin' })
-  return ({ requestId, rateWindow, headers: { origin }, startedAt }: RequestSummary): string => {
-    let lines = `X-Request-Id: ${requestId}\r\n${always}`
-    if (rateWindow !== undefined) lines += limits.lines(rateWindow, startedAt)
+/** Adds the headers that every response has. All headers here are names and values in turn. */
+function makeHeaders(limits: RateLimits, corsOrigins: readonly string[]) {
+  const always = Object.entries(SECURITY_HEADERS).flat()
+  if (corsOrigins.length > 0) always.push('Vary', 'Origin')
+  return ({ requestId, windows, headers: { origin }, startedAt }: RequestSummary, ...own: string[]): string[] => {
+    const headers = ['X-Request-Id', requestId, ...always, ...own]
+    if (windows !== undefined) headers.push(...limits.headers(windows, startedAt))
     if (origin !== undefined && corsOrigins.includes(origin)) {
-      lines += linesOf({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
+      headers.push('Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED)
     }
-    return lines
+    return headers
   }
 }
 
@@ -128,8 +123,7 @@ const CLOSING: ReadonlySet<string> = new Set<ErrorCode>([
   'headers_too_large',
 ])
 
-function lengthOf(data: NonNullable<Result['data']>): number {
-  if ('open' in data) return data.length
+function lengthOf(data: Data): number {
   return FRAME_BYTES + ('bytes' in data ? data.bytes : bytesOf(data))
 }
 
@@ -167,57 +161,70 @@ async function* framed(parts: AsyncIterable<string>) {
 
 const FRAME_BYTES = ENVELOPE.before.length + ENVELOPE.after.length
 
-const TYPE = linesOf({ 'Content-Type': JSON_TYPE })
-const CONTENT = `${TYPE}Content-Length: `
-const CLOSE = 'Connection: close\r\n'
+const TYPE = ['Content-Type', JSON_TYPE]
+const CONTENT = [...TYPE, 'Content-Length']
+const CLOSE = ['Connection', 'close']
 const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
-const PREFLIGHT = {
+const PREFLIGHT = Object.entries({
   'Access-Control-Allow-Methods': READ_METHODS.join(', '),
   'Access-Control-Allow-Headers': 'Authorization, If-None-Match',
   'Access-Control-Max-Age': '600',
+}).flat()
+
+function linkHeader(link: string | undefined): readonly string[] {
+  return link === undefined ? [] : ['Link', link]
 }
 
-function linesOf(headers: Readonly<Record<string, string>>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('')
+function linesOf(headers: readonly string[]): string {
+  return headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
 }
-
-function linkLine(link: string | undefined): string {
-  return link === undefined ? '' : `Link: ${link}\r\n`
-}
-
-function keepAliveLines(timeout: number): string {
-  const lines = 'Connection: keep-alive\r\n'
-  return timeout === 0 ? lines : `${lines}Keep-Alive: timeout=${Math.floor(timeout / 1000)}\r\n`
-}
-
-function dateLine(now: number): string {
-  const second = Math.floor(now / 1000)
-  if (second !== lastSecond) {
-    lastSecond = second
-    lastDate = `Date: ${new Date(now).toUTCString()}\r\n`
-  }
-  return lastDate
-}
-
-let lastSecond = 0
-let lastDate = ''
 
 /** Headers that belong to an error (RFC 6750, RFC 9110). */
-function headersOfError(
-  { code, status, message, retryAfter }: HttpError,
-  scope = '',
-): Readonly<Record<string, string>> {
-  if (code === 'missing_token') return { 'WWW-Authenticate': 'Bearer realm="api"' }
+function headersOfError({ code, status, message, retryAfter }: HttpError, scope = ''): readonly string[] {
+  if (code === 'missing_token') return ['WWW-Authenticate', 'Bearer realm="api"']
   if (status === 401) return challenge('invalid_token', `error_description="${message}"`)
   if (code === 'invalid_request') return challenge(code, `error_description="${message}"`)
   if (code === 'insufficient_scope') return challenge(code, `scope="${scope}"`)
-  if (code === 'method_not_allowed') return { Allow: ALLOW }
-  if (status === 429 || status === 503) return { 'Retry-After': String(retryAfter ?? 1) }
-  return {}
+  if (code === 'method_not_allowed') return ['Allow', ALLOW]
+  if (status === 429 || status === 503) return ['Retry-After', String(retryAfter ?? 1)]
+  return []
 }
 
 function challenge(error: string, rest: string) {
-  return { 'WWW-Authenticate': `Bearer realm="api", error="${error}", ${rest}` }
+  return ['WWW-Authenticate', `Bearer realm="api", error="${error}", ${rest}`]
 }
+
+/**
+ * Ends responses together, after all requests that have arrived are handled: each one sent alone wakes up its client, and
+ * on the same machine that costs more than making a small response.
+ */
+class ResponseBatch {
+  #waiting: { readonly response: ServerResponse; readonly body: Body }[] = []
+  #bytes = 0
+
+  add(response: ServerResponse, body: Body, bytes: number) {
+    this.#waiting.push({ response, body })
+    this.#bytes += bytes
+    if (this.#bytes > MAX_BATCH_BYTES) this.#send()
+    else if (this.#waiting.length === 1) setImmediate(() => this.#send())
+  }
+
+  #send() {
+    const batch = this.#waiting
+    this.#waiting = []
+    this.#bytes = 0
+    for (const { response, body } of batch) {
+      if (typeof body !== 'object') response.end(body)
+      else {
+        // Node collects them and writes to the socket once.
+        for (const part of body) response.write(part)
+        response.end()
+      }
+    }
+  }
+}
+
+/** A text, in parts if joining them is not worth a copy. */
+type Body = string | readonly string[] | undefined
+
+const MAX_BATCH_BYTES = 1024 * 1024

@@ -1,26 +1,24 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { makeGrantCache } from '../accounts/grant-cache.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
-import { makeTokenUsage } from '../accounts/token-usage.ts'
+import { networkPart, senderAddress } from './addresses.ts'
+import type { EventCounter } from '../accounts/event-counter.ts'
+import { makeKeyUsage, type KeyUsage } from '../accounts/key-usage.ts'
 import type { Config } from '../config.ts'
-import { ApiError } from '../contract/errors.ts'
+import { ApiError, type ErrorCode } from '../contract/errors.ts'
 import type { Store } from '../store/index.ts'
 import { makeApi } from './api.ts'
 import { type Connection, Connections } from './connection.ts'
-import { makeHandler, type Pages } from './handler.ts'
-import { makeLimits } from './limits.ts'
+import { onArrival } from '../turns.ts'
+import { isHealthPath } from './health.ts'
+import { makeHandler, type PageHandler } from './handler.ts'
+import { LimitError, limitOf, type LimitName, limits } from './limits.ts'
+import { listen } from './listeners.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { BodyPacker } from '../resources/packed-bodies.ts'
-import {
-  allowHalfOpen,
-  detectInternals,
-  makeExpand,
-  type NodeInternals,
-  Response,
-  TextResponse,
-} from './node-internals.ts'
+import { allowHalfOpen, detectInternals, type NodeInternals } from './node-internals.ts'
+import { makeRateLimits } from './rate-limits.ts'
 import { watchLoop } from './overload.ts'
 import { codeForParserError } from './parser-errors.ts'
 import { RequestContext, type RequestSummary, summaryWithoutRequest } from './request-context.ts'
@@ -45,23 +43,40 @@ export interface ServiceOptions {
   readonly log: Log
   readonly metrics?: Metrics | undefined
   readonly reads: ReadLog
+  readonly events: EventCounter
   /** Handles all paths except the API and health, and is made for the first of them; without it, these paths do not exist. */
-  readonly pages?: (() => Promise<Pages>) | undefined
+  readonly pages?: (() => Promise<PageHandler>) | undefined
   /** For tests: the undocumented parts of Node to use, instead of all that work. */
   readonly internals?: NodeInternals
 }
 
+/** Logs which undocumented parts of Node do not work, so that the service does without them. */
+function logMissing(log: Log, internals: NodeInternals) {
+  const missing = Object.entries(internals).flatMap(([name, works]) => (works ? [] : [name]))
+  if (missing.length === 0) return
+  const names = missing.join(', ')
+  log.failure(new Error(`Parts of Node that the service makes use of do not work in this version: ${names}`), undefined)
+}
+
+function usageOf({ store, config, log, events }: ServiceOptions): KeyUsage {
+  return makeKeyUsage(store, {
+    networkOf: sender => networkPart(senderAddress(sender, config.trustedProxies)),
+    events,
+    onFailure: error => log.failure(error, undefined),
+  })
+}
+
 /** Starts the service on an open store. Rejects if the address cannot be bound. */
 export async function startServer(options: ServiceOptions): Promise<Service> {
-  const { store, config, log, metrics, reads, pages, internals = await detectInternals() } = options
-  const limits = makeLimits(config)
-  const usage = makeTokenUsage(store, error => log.failure(error, undefined))
+  const { store, config, log, metrics, reads, events, pages, internals = await detectInternals() } = options
+  logMissing(log, internals)
+  const rateLimits = makeRateLimits(config)
+  const usage = usageOf(options)
   const overload = watchLoop(config.overloadLag)
   const shutdown = new Shutdown(internals)
   const responder = makeResponder({
-    limits,
+    limits: rateLimits,
     corsOrigins: config.corsOrigins,
-    keepAlive: config.keepAlive,
     isLast: context => shutdown.isClosing && context.connection.isNewest(context),
   })
   const timedStore = metrics?.timed(store) ?? store
@@ -69,41 +84,44 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     store: timedStore,
     grants: makeGrantCache(timedStore, config.primaryGrace),
     responder,
-    limits,
+    limits: rateLimits,
     usage,
     reads,
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     isOverloaded: overload.isOverloaded,
-    pageCacheBytes: config.pageCache * 1024 * 1024,
-    packer: internals.sharedDecompressor ? new BodyPacker(makeExpand()) : undefined,
+    primaryGrace: config.primaryGrace,
   })
-  const handle = makeHandler({ store, config, log, api, pages, responder, shutdown })
+  const { isOverloaded } = overload
+  const handle = makeHandler({ store, config, log, api, pages, responder, shutdown, isOverloaded })
 
   const finish = (summary: RequestSummary, aborted: boolean) => {
-    if (summary.isActive && summary.rateWindow !== undefined) limits.release(summary.rateWindow)
+    if (summary.isActive && summary.windows !== undefined) rateLimits.release(summary.windows)
     log.request(summary, aborted)
     metrics?.request(summary)
   }
 
   const server = createHttpServer(config, internals)
-  const connections = new Connections(server, internals.lingering)
+  const connections = new Connections(server, internals)
+  countClosed(server, connections, name => metrics?.limitReached(name))
   onRequest(server, connections, shutdown, handle, finish)
   onParserError(server, connections, (socket, error) => {
     const summary = summaryWithoutRequest()
+    summary.limit = limitOf(error)
     responder.errorTo(socket, summary, error)
     finish(summary, false)
   })
 
-  await listen(server, config)
+  const listeners = await listen(server, config)
   const { port } = server.address() as AddressInfo
   return {
     url: urlOf(config.host, port),
     port,
     async close() {
-      await shutdown.run(server, connections, config.drainDelay)
+      await shutdown.run(listeners, connections, config.drainDelay)
       overload.close()
       await usage.close()
+      await events.close()
       await reads.close()
       log.flush()
     },
@@ -115,16 +133,14 @@ export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-type HttpServer = Server<typeof IncomingMessage, typeof Response>
-
-function createHttpServer(config: Config, { textHeaders, halfOpen }: NodeInternals): HttpServer {
-  const server = createServer<typeof IncomingMessage, typeof Response>({
-    ServerResponse: textHeaders ? TextResponse : Response,
+function createHttpServer(config: Config, { halfOpen }: NodeInternals): Server {
+  const server = createServer({
     // More than the limits of the contract, so that the response can say which limit was exceeded.
-    maxHeaderSize: 32 * 1024,
+    maxHeaderSize: limits.parsedBytes.max,
     requireHostHeader: false,
     headersTimeout: config.headersTimeout,
-    requestTimeout: Math.max(config.requestTimeout, config.headersTimeout),
+    // Those who read a body have a timeout for it; this one is for a body that nobody reads.
+    requestTimeout: config.headersTimeout + config.requestTimeout,
     keepAliveTimeout: config.keepAlive,
     connectionsCheckingInterval: Math.min(1000, config.headersTimeout),
   })
@@ -135,9 +151,26 @@ function createHttpServer(config: Config, { textHeaders, halfOpen }: NodeInterna
   return server
 }
 
+/** Counts the connections that end, or do not begin, because of a limit. */
+function countClosed(server: Server, connections: Connections, limitReached: (name: LimitName) => void) {
+  server.on('drop', () => limitReached('connections'))
+  // Also when an idle connection is due to be closed.
+  server.on('timeout', (socket: Socket) => {
+    const connection = connections.of(socket)
+    if (!connection.isIdle) {
+      // Whoever reads the body responds.
+      if (connection.awaitsBody) return
+      // The client waits for the service. The time begins again with the response.
+      if (socket.writableLength === 0) return
+      limitReached('unreadTimeout')
+    }
+    socket.destroy()
+  })
+}
+
 /** Handles each request, and finishes it when its response has ended. */
 function onRequest(
-  server: HttpServer,
+  server: Server,
   connections: Connections,
   shutdown: Shutdown,
   handle: (context: RequestContext) => void,
@@ -154,15 +187,18 @@ function onRequest(
     if (shutdown.isClosing && connection.isIdle && connection.socket.writable) connection.close()
   }
 
-  const accept = (request: IncomingMessage, response: Response) => {
+  const accept = (request: IncomingMessage, response: ServerResponse) => {
     const connection = connections.of(request.socket)
-    if (connection.isClosing || !connection.socket.writable) return
+    connections.noteRead(connection)
+    if (connection.isClosing || !connection.socket.writable) return connection.ignore(request)
+    if (connection.isFull) return connection.abort('pipelined')
     const context = new RequestContext(request, response, connection)
     connection.add(context)
     response.on('close', () => onResponseClose(connection, context))
     // While closing, only the last response has `Connection: close`, so all requests of a packet must be read first.
     if (shutdown.isClosing) setImmediate(handle, context)
-    else handle(context)
+    else if (isHealthPath(request.url) && connection.pending.length === 1) handle(context)
+    else onArrival(request.socket.remoteAddress, context.startedAt, () => handle(context))
   }
 
   server.on('request', accept)
@@ -180,11 +216,7 @@ function onRequest(
 }
 
 /** Responds, after all earlier requests, to a request that the parser refused or that did not arrive in time. */
-function onParserError(
-  server: HttpServer,
-  connections: Connections,
-  respond: (socket: Socket, error: ApiError) => void,
-) {
+function onParserError(server: Server, connections: Connections, respond: (socket: Socket, error: ApiError) => void) {
   const onError = (thrown: Error, socket: Socket) => {
     const code = codeForParserError(thrown)
     if (code === undefined) {
@@ -192,9 +224,13 @@ function onParserError(
       return
     }
     const connection = connections.of(socket)
+    // What is wrong in a body is said in the response to its request.
+    const isInBody = connection.awaitsBody
+    const error = parserError(code, isInBody)
+    if (isInBody) connection.failBody(error)
     connection.afterLast(() => {
       if (!socket.writable) return
-      respond(socket, new ApiError(code))
+      if (!isInBody) respond(socket, error)
       connection.close()
     })
   }
@@ -202,15 +238,7 @@ function onParserError(
   server.on('connect', (_request, socket: Socket) => onError(new Error('CONNECT'), socket))
 }
 
-/** How many connections may wait to be accepted, if the system allows as many. */
-const BACKLOG = 4096
-
-function listen(server: HttpServer, { host, port }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ port, host, backlog: BACKLOG }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
+function parserError(code: ErrorCode, isInBody: boolean): ApiError {
+  if (code === 'request_timeout') return new LimitError(isInBody ? 'bodyTimeout' : 'headersTimeout', code)
+  return code === 'headers_too_large' ? new LimitError('parsedBytes', code) : new ApiError(code)
 }

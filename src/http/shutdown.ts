@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Server } from 'node:net'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Connection, Connections } from './connection.ts'
 import { closeGently, type NodeInternals } from './node-internals.ts'
 
@@ -8,7 +8,7 @@ import { closeGently, type NodeInternals } from './node-internals.ts'
 export class Shutdown {
   /** /readyz reports 503; the server still serves. */
   isDraining = false
-  /** The server no longer listens, and the last response of each connection has `Connection: close`. */
+  /** The server is about to stop listening, or has done so, and the last response of each connection has `Connection: close`. */
   isClosing = false
   readonly #isGentle: boolean
 
@@ -17,30 +17,46 @@ export class Shutdown {
   }
 
   /** Drains for `drainDelay` milliseconds, stops listening, and resolves when every connection has ended. */
-  async run(server: Server, connections: Connections, drainDelay: number) {
+  async run(listeners: readonly Server[], connections: Connections, drainDelay: number) {
     this.isDraining = true
     await sleep(drainDelay)
     this.isClosing = true
-    const closed = once(server, 'close')
-    if (this.#isGentle) closeGently(server)
-    else server.close()
+    const deadline = setTimeout(destroyAll, MAX_CLOSE_MS, connections)
+    await acceptWaiting(connections)
+    const closed = Promise.all(listeners.map(listener => once(listener, 'close')))
+    for (const listener of listeners) {
+      if (this.#isGentle) closeGently(listener)
+      else listener.close()
+    }
     // Requests that have arrived are read in the next turns of the event loop.
     await sleep(LAST_READ_MS)
+    // A busy process may have had none.
+    await nextTurn()
     // A new connection is about to send its first request, so it gets more time.
     closeIdle(connections, ({ socket }) => socket.bytesRead > 0)
     const firstRequestTimer = setTimeout(closeIdle, FIRST_REQUEST_MS, connections)
-    const deadline = setTimeout(destroyAll, MAX_CLOSE_MS, connections)
     await closed
     clearTimeout(firstRequestTimer)
     clearTimeout(deadline)
     // Stops the timer that looks for slow requests.
-    server.close()
+    for (const listener of listeners) listener.close()
   }
 }
 
+const MAX_ACCEPT_MS = 4000
 const LAST_READ_MS = 20
 const FIRST_REQUEST_MS = 1000
 const MAX_CLOSE_MS = 8000
+
+/** Accepts the connections that wait for that: they would be reset. Others may come without end, so it takes a bounded time. */
+async function acceptWaiting(connections: Connections) {
+  const deadline = performance.now() + MAX_ACCEPT_MS
+  let accepted = -1
+  while (accepted !== connections.accepted && performance.now() < deadline) {
+    accepted = connections.accepted
+    await nextTurn()
+  }
+}
 
 function closeIdle(connections: Connections, isDue: (connection: Connection) => boolean = () => true) {
   for (const connection of connections) if (connection.isIdle && isDue(connection)) connection.close()

@@ -9,8 +9,9 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Client, LockstepError } from '../client.ts'
 import { id } from '../contract/parameters.ts'
+import { isListEndpoint } from '../contract/endpoint.ts'
 import { guardTexts } from './texts.ts'
-import { describe, inputSchema, isList, type Tool, tools } from './tools.ts'
+import { describe, inputSchema, type Tool, tools } from './tools.ts'
 
 export interface McpOptions {
   readonly client: Client
@@ -83,7 +84,7 @@ function refusal(error: object): CallToolResult {
 }
 
 function resultOf({ endpoint }: Tool, data: object, texts: boolean): object {
-  if (isList(endpoint)) {
+  if (isListEndpoint(endpoint)) {
     // A page by cursor has this shape.
     const page = data as { data: readonly unknown[]; pagination: { nextCursor: string | null } }
     const { nextCursor } = page.pagination

@@ -1,10 +1,10 @@
-import type { Endpoint, Page } from '../contract/endpoint.ts'
+import { type Endpoint, isListEndpoint, type ListEndpoint } from '../contract/endpoint.ts'
 import { api } from '../contract/index.ts'
 
 /** A tool: its name, the endpoint it reads, and the parameters that it sends unless the caller sends others. */
 export interface Tool {
   readonly name: string
-  readonly endpoint: Endpoint | Page
+  readonly endpoint: Endpoint | ListEndpoint
   readonly defaults: object
 }
 
@@ -21,15 +21,11 @@ export const tools: readonly Tool[] = [
   { name: 'whoami', endpoint: api.getMe, defaults: {} },
 ]
 
-export function isList(endpoint: Endpoint | Page): endpoint is Page {
-  return 'item' in endpoint
-}
-
 export function describe({ endpoint, defaults }: Tool): string {
   const { description, resourceName } = endpoint
-  const what = description ?? `One ${(resourceName ?? 'record').toLowerCase()}, by its identifier.`
+  const what = description ?? `One ${(resourceName ?? 'record').toLowerCase()}, by id.`
   const owner = 'ownerId' in defaults ? ' Those of the caller, unless `ownerId` names somebody else.' : ''
-  const more = isList(endpoint) ? ' While `complete` is false, send `nextCursor` as `cursor` for the rest.' : ''
+  const more = isListEndpoint(endpoint) ? ' While `complete` is false, send `nextCursor` as `cursor` for the rest.' : ''
   return `${what}${owner}${more}`
 }
 
@@ -38,7 +34,7 @@ export function inputSchema({ endpoint }: Tool) {
   const parameters = Object.entries(endpoint.query)
     .filter(([name, { aliasOf }]) => aliasOf === undefined && !LEFT_OUT.has(name))
     .map(([name, { schema, description }]) => [name, { ...schema, description }] as const)
-  const id = { type: 'integer', minimum: 1, description: 'Identifier of the record.' }
+  const id = { type: 'integer', minimum: 1, description: 'Id of the record.' }
   const hasId = endpoint.path.endsWith('/:id')
   const schema = {
     type: 'object' as const,

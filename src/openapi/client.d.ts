@@ -1,37 +1,37 @@
 // The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.
 /** The rules a lock session starts from. */
 export interface LockTemplate {
-    /** Identifier of the template. */
+    /** Id of the template. */
     id: number;
-    /** Identifier of the account that owns it. */
+    /** Id of the account that owns it. */
     ownerId: number;
     /** Name of the template. */
     name: string;
-    /** Duration in seconds. */
+    /** Length of a session in seconds. */
     duration: number;
-    /** Whether the duration is random. */
+    /** Whether the length is random, between `minDuration` and `maxDuration`. */
     isRandomDuration: boolean;
-    /** Minimum duration in seconds; null when the duration is not random. */
+    /** Shortest length in seconds; null when it is not random. */
     minDuration: number | null;
-    /** Maximum duration in seconds; null when the duration is not random. */
+    /** Longest length in seconds; null when it is not random. */
     maxDuration: number | null;
     /** Whether breaks are enabled. */
     isBreakEnabled: boolean;
     /** Break regularity in seconds. */
     breakRegularity: number;
-    /** Break maximum in seconds. */
+    /** Longest break in seconds. */
     breakMaximum: number;
     /** Break penalty in seconds. */
     breakPenalty: number;
-    /** Whether breaks are keyholder only. */
+    /** Whether breaks are for the keyholder only. */
     breakKeyholderOnly: boolean;
     /** Whether deepthroat is enabled. */
     isDeepthroatEnabled: boolean;
-    /** Deepthroat time reduction. */
+    /** Time that is taken off for deepthroat. The source does not say in which unit. */
     deepthroatTimeReduction: number;
     /** Whether shame is enabled. */
     isShameEnabled: boolean;
-    /** Shame time addition. */
+    /** Time that is added by shame. The source does not say in which unit. */
     shameTimeAdd: number;
     /** Whether emergency unlock is enabled. */
     isEmergencyUnlockEnabled: boolean;
@@ -39,60 +39,60 @@ export interface LockTemplate {
     isPublic: boolean;
     /** Whether it is publicly listed. Gives no access to other accounts. */
     isPubliclyListed: boolean;
-    /** Whether it is a test lock. */
+    /** Whether it is for practice. Statistics leave its sessions out. */
     isTestLock: boolean;
-    /** Whether the time is displayed. */
+    /** Whether the time is displayed. If not, `/status` and pages hide the planned end from the owner. */
     isTimeDisplayed: boolean;
     /** When it was created. */
     createdAt: string;
 }
 /** One period under lock, with its history. */
 export interface LockSession {
-    /** Identifier of the session. */
+    /** Id of the session. */
     id: number;
-    /** Secondary identifier. */
+    /** Second id, as text. */
     bubbleId: string;
-    /** Public identifier. */
+    /** Public id, as text. */
     publicId: string;
-    /** Identifier of the account that owns it. */
+    /** Id of the account that owns it. */
     ownerId: number;
     /** Name of the session. */
     name: string;
     /** State of the lock. Known values: `pending`, `locked`, `break`, `completed`, `abandoned`. The set is open: expect values that are not listed here. */
     lockState: string;
-    /** Duration in seconds. */
+    /** Length in seconds. */
     duration: number;
     /** When it started. */
     startDate: string;
     /** Whether the session is active. */
     isActive: boolean;
-    /** The events of the session, ordered by time, then identifier. */
+    /** The events of the session, ordered by time, then by id. */
     LockSegment: (LockSegment)[];
     /** When it ended, or, while `isActive`, when it is planned to end; null when neither is known. Absent when the source had none. */
     endDate?: string | null;
     /** When the record was created. Absent when the source had none. */
     createdAt?: string;
-    /** Identifier of the template it was started from; null when unknown. Present with `include=template`. */
+    /** Id of the lock template that it started from; null when unknown. Present with `include=template`. */
     templateId?: number | null;
 }
 /** An event in the history of a lock session. */
 export interface LockSegment {
-    /** Identifier of the event. */
+    /** Id of the event. */
     id: number;
     /** Kind of the event. Known values: `start`, `locked`, `break`, `unlocked`. The set is open: expect values that are not listed here. */
     type: string;
     /** When it happened. */
     createdAt: string;
-    /** Whether it is locked. */
+    /** Whether the lock was closed after it. */
     isLocked: boolean;
 }
 /** A training program with its segments. */
 export interface TrainingTemplate {
-    /** Identifier of the template. */
+    /** Id of the program; `settings_id` in the sessions that ran it. */
     id: number;
-    /** Secondary identifier. */
+    /** Second id, as text. */
     bubbleId: string;
-    /** Identifier of the account that owns it. */
+    /** Id of the account that owns it. */
     ownerId: number;
     /** Name of the program. */
     name: string;
@@ -102,17 +102,17 @@ export interface TrainingTemplate {
     tagline: string;
     /** Message of the program. */
     message: string;
-    /** Whether any entitled caller can read it by its identifier. */
+    /** Whether any caller with a subscription tier can read it by its id. */
     isPublic: boolean;
     /** Whether the program is active. */
     isActive: boolean;
     /** Whether hands-free mode is on. */
     handsFreeMode: boolean;
-    /** Target depth. */
+    /** Target position. The source does not say in which unit. */
     targetDepth: number;
-    /** Target window. */
+    /** Tolerance around `targetDepth`, in the same unit. */
     targetWindow: number;
-    /** Identifier of the device; null when no device is set. */
+    /** Id of the device; null when no device is set. */
     toyId: number | null;
     /** When it was created. */
     createdDate: string;
@@ -120,18 +120,18 @@ export interface TrainingTemplate {
     updatedAt: string;
     /** The segments of the program, in order. */
     Segment: (TemplateSegment)[];
-    /** Toy tagline; null for none. Absent when the source had none. */
+    /** Tagline of the device; null for none. Absent when the source had none. */
     toyTagline?: string | null;
-    /** Identifier of the icon; null for none. Absent when the source had none. */
+    /** Id of the icon; null for none. Absent when the source had none. */
     iconId?: number | null;
 }
 /** A training program as lists show it: without its segments. */
 export interface TrainingTemplateSummary {
-    /** Identifier of the template. */
+    /** Id of the program; `settings_id` in the sessions that ran it. */
     id: number;
-    /** Secondary identifier. */
+    /** Second id, as text. */
     bubbleId: string;
-    /** Identifier of the account that owns it. */
+    /** Id of the account that owns it. */
     ownerId: number;
     /** Name of the program. */
     name: string;
@@ -141,53 +141,53 @@ export interface TrainingTemplateSummary {
     tagline: string;
     /** Message of the program. */
     message: string;
-    /** Whether any entitled caller can read it by its identifier. */
+    /** Whether any caller with a subscription tier can read it by its id. */
     isPublic: boolean;
     /** Whether the program is active. */
     isActive: boolean;
     /** Whether hands-free mode is on. */
     handsFreeMode: boolean;
-    /** Target depth. */
+    /** Target position. The source does not say in which unit. */
     targetDepth: number;
-    /** Target window. */
+    /** Tolerance around `targetDepth`, in the same unit. */
     targetWindow: number;
-    /** Identifier of the device; null when no device is set. */
+    /** Id of the device; null when no device is set. */
     toyId: number | null;
     /** When it was created. */
     createdDate: string;
     /** When it was last changed. */
     updatedAt: string;
-    /** Toy tagline; null for none. Absent when the source had none. */
+    /** Tagline of the device; null for none. Absent when the source had none. */
     toyTagline?: string | null;
-    /** Identifier of the icon; null for none. Absent when the source had none. */
+    /** Id of the icon; null for none. Absent when the source had none. */
     iconId?: number | null;
 }
 /** A part of a training program. */
 export interface TemplateSegment {
-    /** Identifier of the segment. */
+    /** Id of the segment. */
     id: number;
     /** Kind of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
-    /** Seconds for timed kinds; repetitions for repetition kinds. */
+    /** Length: repetitions for the kinds `repetition` and `bounce`, seconds for all others. */
     duration: number;
-    /** Number of repetitions of the segment. */
+    /** How often the segment is run. */
     repeat: number;
     /** Place within the program. Absent when the source had none. */
     order?: number;
-    /** Speed. Absent when the source had none. */
+    /** Speed. The source does not say in which unit. Absent when it had none. */
     speed?: number;
-    /** Whether pass and fail are enabled. Absent when the source had none. */
+    /** Whether the segment is graded. Absent when the source had none. */
     passFailEnabled?: boolean;
-    /** Pass grade threshold. Absent when the source had none. */
+    /** Passing grade. Absent when the source had none. */
     passGradeThreshold?: number;
-    /** Failure text; null for none. Absent when the source had none. */
+    /** Text when it is not passed; null for none. Absent when the source had none. */
     failureText?: string | null;
 }
 /** One training session with the results of its segments. */
 export interface TrainingSession {
-    /** Identifier of the session. */
+    /** Id of the session. */
     id: number;
-    /** Secondary identifier. */
+    /** Second id, as text. */
     bubble_id: string;
     /** Name of the session. */
     name: string;
@@ -195,9 +195,9 @@ export interface TrainingSession {
     passed: boolean;
     /** When it was recorded. */
     created_at: string;
-    /** Identifier of the training device. */
+    /** Id of the training device. */
     trainer_id: number;
-    /** Identifier of the program settings it was run with. */
+    /** Id of the program (training template) that was run. */
     settings_id: number;
     /** The results of its segments, in order. */
     TrainerSegment: (TrainerSegment)[];
@@ -205,14 +205,14 @@ export interface TrainingSession {
     repsMeasured: number;
     /** Metres moved along the depth axis, both directions added: as recorded, else the sum over its segments. Absent when no segment knows it. */
     distanceTravelled?: number;
-    /** Present and true where distances may have been estimated: sessions of the legacy upload path. */
+    /** True if distances may be estimated (sessions of the legacy upload path). Absent otherwise. */
     distanceApproximate?: true;
-    /** Identifier of the account that owns it. Present with `include=owner`. */
+    /** Id of the account that owns it. Present with `include=owner`. */
     ownerId?: number;
 }
 /** The result of one segment of a training session. */
 export interface TrainerSegment {
-    /** Identifier of the result. */
+    /** Id of the result. */
     id: number;
     /** Kind of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
@@ -220,13 +220,13 @@ export interface TrainerSegment {
     passed: boolean;
     /** Grade in percent, usually 0 to 100; 0 when the segment was not graded. */
     percentGrade: number;
-    /** Points. */
+    /** Points of the segment. */
     points: number;
     /** Measured duration in seconds. */
     durationMeasured: number;
     /** Target duration in seconds. */
     durationTarget: number;
-    /** Complete repetitions: one is a full cycle of two strokes, half of what the device counts. */
+    /** Complete repetitions: a full cycle of two strokes, half of what the device counts. */
     repsMeasured: number;
     /** Target number of repetitions. */
     repsTarget: number;
@@ -238,18 +238,18 @@ export interface TrainerSegment {
     longestDeepthroat?: number | null;
     /** Stroke length in millimetres. Absent when the source had none. */
     strokeLength?: number | null;
-    /** Measured speed. Absent when the source had none. */
+    /** Measured speed. The source does not say in which unit. Absent when it had none. */
     speedMeasured?: number | null;
 }
 /** A lock device. */
 export interface LockDevice {
-    /** Identifier of the device. */
+    /** Id of the device. */
     id: number;
-    /** Secondary identifier. */
+    /** Second id, as text. */
     bubbleId: string;
     /** MAC address. */
     macAddress: string;
-    /** Identifier of the account that owns it. */
+    /** Id of the account that owns it. */
     ownerId: number;
     /** Whether the device is locked. */
     locked: boolean;
@@ -260,11 +260,11 @@ export interface LockDevice {
 }
 /** A training device. */
 export interface TrainingDevice {
-    /** Identifier of the device. */
+    /** Id of the device. */
     id: number;
-    /** Secondary identifier. */
+    /** Second id, as text. */
     bubbleId: string;
-    /** Identifier of the account that owns it. */
+    /** Id of the account that owns it. */
     ownerId: number;
     /** MAC address. */
     macAddress: string;
@@ -274,14 +274,14 @@ export interface TrainingDevice {
     softwareVersion: string;
     /** When the device last visited; null when unknown. */
     lastVisited: string | null;
-    /** API hits; 0 when unknown. */
+    /** API hits of the device; 0 when unknown. */
     apiHits: number;
-    /** Time of its last log. Absent when the source had none. */
+    /** Time of its last log; null when unknown. Absent when the source had none. */
     lastLogAt?: string | null;
 }
 /** A person: the caller, or somebody linked to the caller. */
 export interface User {
-    /** Identifier of the account. */
+    /** Id of the account. */
     id: number;
     /** Name of the account: unique, and never all digits. */
     username: string;
@@ -306,7 +306,7 @@ export interface User {
 }
 /** The caller's own account. */
 export interface Account {
-    /** Identifier of the account. */
+    /** Id of the account. */
     id: number;
     /** Name of the account: unique, and never all digits. */
     username: string;
@@ -333,7 +333,7 @@ export interface Account {
 }
 /** An API key, without its secret. */
 export interface Token {
-    /** Identifier of the key. */
+    /** Id of the key. */
     id: number;
     /** Name given to it. */
     name: string;
@@ -345,7 +345,7 @@ export interface Token {
     createdAt: string;
     /** When it stops working; null when it does not expire. */
     expiresAt: string | null;
-    /** When it was last used, to the minute; null until its first use is recorded. */
+    /** When it was last used, to the minute; null before its first use. */
     lastUsedAt: string | null;
 }
 /** Access given and received. */
@@ -357,7 +357,7 @@ export interface AccessLists {
 }
 /** Access to the caller's records that the caller gave. */
 export interface GivenAccess {
-    /** Identifier of the other account; null where access was given to a username and nobody has read yet, whether or not there is such an account. */
+    /** Id of the other account; null until that account has read, so that it does not show whether the username exists. */
     accountId: number | null;
     /** Its name. */
     username: string;
@@ -374,7 +374,7 @@ export interface GivenAccess {
 }
 /** Access that the caller received. */
 export interface ReceivedAccess {
-    /** Identifier of the other account. */
+    /** Id of the other account. */
     accountId: number;
     /** Its name. */
     username: string;
@@ -389,28 +389,28 @@ export interface ReceivedAccess {
 }
 /** How often somebody read the caller's records in an hour, in one way. Where only the number of reads is known, only `id`, `hour` and `count` are not null. */
 export interface Read {
-    /** Identifier of the row. */
+    /** Id of the entry. */
     id: number;
     /** The start of the hour. */
     hour: string;
-    /** Identifier of the account that read; null for the operator. */
+    /** Id of the account that read; null for the operator. */
     readerId: number | null;
     /** Its name; `operator` for the operator, `removed account` once it is removed. */
     reader: string | null;
-    /** How: with a token, on a page of the dashboard, or by a command on the server. */
+    /** How: with an API key, on a page of the dashboard, or by a command on the server. */
     via: "token" | "dashboard" | "operator" | null;
-    /** The name of the token, of the caller's own tokens; null for others. */
+    /** The name of the API key, of the caller's own keys; null for others. */
     tokenName: string | null;
     /** Which records. */
     area: "lkbx" | "dtt" | null;
-    /** What was read: rows of a list, one record, statistics, or records to keep. */
+    /** What was read: rows of a list, one record, statistics, or an export. */
     kind: "list" | "record" | "statistics" | "export" | null;
     /** How often. */
     count: number;
 }
 /** The present state. A field is null if nothing is known, or if the caller may not read that area. */
 export interface Status {
-    /** Identifier of the account it is about. */
+    /** Id of the account it is about. */
     ownerId: number;
     /** The time zone of days and weeks: as it was sent, else that of the caller. */
     timeZone: string;
@@ -458,7 +458,7 @@ export interface Status {
     lockedSeconds?: number | null;
     /** Seconds until `plannedEnd`, at least 0. Present with `relative=seconds`. */
     remainingSeconds?: number | null;
-    /** Seconds since the exact instant of `asOf`. Present with `relative=seconds`. */
+    /** Seconds since the exact time of `asOf`. Present with `relative=seconds`. */
     asOfSeconds?: number | null;
 }
 /** Training by days, weeks or months. */
@@ -488,7 +488,7 @@ export interface TrainingStatistics {
     total: {
         /** Training sessions. */
         sessions: number;
-        /** Of them, those that were passed. */
+        /** Those of them that were passed. */
         passed: number;
         /** Days with a training session. */
         days: number;
@@ -513,7 +513,7 @@ export interface TrainingStatistics {
     streak: {
         /** Up to today; up to yesterday while today has none yet. */
         currentDays: number;
-        /** The most there were. */
+        /** Length of the longest streak. */
         longestDays: number;
         /** First day of the longest; the latest of equals. */
         longestFrom: string | null;
@@ -523,17 +523,17 @@ export interface TrainingStatistics {
 }
 /** Training of one bucket. */
 export interface TrainingBucket {
-    /** First day of the whole day, week or month, also where the range cuts it. */
+    /** First day of the day, week or month, even if the range begins later. */
     date: string;
     /** When it starts, within the range. */
     start: string;
     /** When it ends, within the range. */
     end: string;
-    /** Whether it is running: there may be more to come. */
+    /** Whether it is not over yet. */
     partial: boolean;
     /** Training sessions. */
     sessions: number;
-    /** Of them, those that were passed. */
+    /** Those of them that were passed. */
     passed: number;
     /** Days with a training session. */
     days: number;
@@ -597,13 +597,13 @@ export interface LockStatistics {
 }
 /** Locks of one bucket. */
 export interface LockBucket {
-    /** First day of the whole day, week or month, also where the range cuts it. */
+    /** First day of the day, week or month, even if the range begins later. */
     date: string;
     /** When it starts, within the range. */
     start: string;
     /** When it ends, within the range. */
     end: string;
-    /** Whether it is running: there may be more to come. */
+    /** Whether it is not over yet. */
     partial: boolean;
     /** Lock sessions that started. */
     started: number;
@@ -626,7 +626,7 @@ export interface GradeStatistics {
     type: string;
     /** Graded segments. */
     segments: number;
-    /** Of them, those that were passed. */
+    /** Those of them that were passed. */
     passed: number;
     /** Mean grade, with one decimal. */
     mean: number;
@@ -647,9 +647,9 @@ export interface CursorPagination {
     /** The cursor of the next page; null at the end of the list. */
     nextCursor: string | null;
 }
-/** A parameter that was refused. */
+/** A parameter that is wrong. */
 export interface FieldError {
-    /** Its name; `query` stands for names that are not known. */
+    /** Its name; `query` if the name is unknown. */
     field: string;
     /** What is wrong with it. */
     message: string;

@@ -45,7 +45,7 @@ const configuration = {
   mcp: { disabled: true },
   hideClientButton: true,
   showDeveloperTools: 'never',
-  // A token that somebody enters is not stored.
+  // An API key that somebody enters is not stored.
   persistAuth: false,
   authentication: { preferredSecurityScheme: 'token' },
   orderSchemaPropertiesBy: 'preserve',

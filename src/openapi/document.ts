@@ -1,15 +1,13 @@
 import type { TSchema } from 'typebox'
-import * as Type from '../vendor/typebox.js'
 import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { areaScopes, cursorPagination, type Endpoint, offsetPagination, type Scope } from '../contract/endpoint.ts'
-import { whenKnown } from '../contract/fields.ts'
 import { guideOf } from './guide.ts'
 import { LockSegment, lockSessions, LockSessionWithTemplate } from '../contract/lock-sessions.ts'
 import { LockTemplate, lockTemplates } from '../contract/lock-templates.ts'
 import { id, type Parameter } from '../contract/parameters.ts'
 import { Account, people, Token, User } from '../contract/people.ts'
 import { AccessLists, GivenAccess, Read, ReceivedAccess, sharing } from '../contract/sharing.ts'
-import { components, healthResponses, Refusal, responsesOf } from './responses.ts'
+import { components, ErrorResponse, healthResponses, responsesOf } from './responses.ts'
 import type { OpenApi } from './types.ts'
 import {
   GradeStatistics,
@@ -96,7 +94,7 @@ const resources: readonly Resource[] = [
   },
   {
     name: 'People',
-    description: 'The caller, and the people linked to the caller.',
+    description: 'The caller, those who gave the caller access, and those who received it.',
     endpoints: { ...people, ...sharing },
     records: { User, Account, Token, AccessLists, GivenAccess, ReceivedAccess, Read },
   },
@@ -114,8 +112,9 @@ export function resourceNames(): string[] {
 }
 
 const schemas = new Map<TSchema, string>(
-  [...resources.map(({ records }) => records), { offsetPagination, cursorPagination, Refusal }].flatMap(records =>
-    Object.entries(records).map(([name, schema]) => [schema, name.charAt(0).toUpperCase() + name.slice(1)] as const),
+  [...resources.map(({ records }) => records), { offsetPagination, cursorPagination, Error: ErrorResponse }].flatMap(
+    records =>
+      Object.entries(records).map(([name, schema]) => [schema, name.charAt(0).toUpperCase() + name.slice(1)] as const),
   ),
 )
 
@@ -140,10 +139,10 @@ function pathsOf({ name: tag, endpoints }: Resource) {
 
 function describe(endpoint: Endpoint): string {
   const { description, resourceName, scopes, entitled } = endpoint
-  const byId = resourceName === undefined ? undefined : `One ${resourceName.toLowerCase()}, by its identifier.`
+  const byId = resourceName === undefined ? undefined : `One ${resourceName.toLowerCase()}, by id.`
   const sentences = [description ?? byId]
   const sets = scopeSets(endpoint).map(set => set.map(scope => `\`${scope}\``).join(' and '))
-  if (scopes.length > 0) sentences.push(`Needs the scope ${sets.join(', or ')}.`)
+  if (scopes.length > 0) sentences.push(`Needs the scope ${sets.join(' or ')}.`)
   else if (entitled) sentences.push('Needs no scope.')
   return sentences.filter(sentence => sentence !== undefined).join(' ')
 }
@@ -156,7 +155,7 @@ function scopeSets({ scopes }: Endpoint): (readonly Scope[])[] {
   return scopes.length === 0 ? [[]] : single
 }
 
-const PATH_ID = id('Identifier of the record.')
+const PATH_ID = id('Id of the record.')
 
 function parameter(name: string, { schema, description, rule }: Parameter) {
   // The schema of a number or a choice states its rule already.
@@ -180,26 +179,21 @@ const token = {
   'x-token-pattern': '\\blks_[0-9A-Za-z]{36}\\b',
 }
 
-const degraded = Type.Literal(true, {
-  description:
-    'Present while the primary database is down: records are read from replicas, and the last known state of tokens is used.',
-})
-
 const health = {
   name: 'Health',
-  description: 'Whether the service runs and can answer requests. Needs no token.',
+  description: 'Whether the service runs and can answer requests. Needs no API key.',
   paths: [
     [
       '/healthz',
-      healthPath('isAlive', 'Tell whether the process is alive', 'Does not read the store.', healthResponses({})),
+      healthPath('isAlive', 'Tell whether the process is alive', 'Does not read the database.', healthResponses({})),
     ],
     [
       '/readyz',
       healthPath(
         'isReady',
         'Tell whether requests can be answered',
-        'Whether the store answers and has the right schema, and the service is not about to stop.',
-        healthResponses({ degraded: whenKnown(degraded) }, 503),
+        'Whether the database responds and has the right schema, and the service is not stopping.',
+        healthResponses({}, 503),
       ),
     ],
   ] as const,
@@ -209,8 +203,12 @@ function healthPath(operationId: string, summary: string, description: string, r
   return { get: { operationId, tags: ['Health'], summary, description, security: [], parameters: [], responses } }
 }
 
-/** Replaces named schemas by references, and writes the others as OpenAPI tools expect them. */
-function replaceSchema(_key: string, value: unknown): unknown {
+/**
+ * Replaces named schemas by references, and writes the others as OpenAPI tools expect them. Objects are open, so that a field that is
+ * added later breaks no generated client.
+ */
+function replaceSchema(key: string, value: unknown): unknown {
+  if (key === 'additionalProperties' && value === false) return undefined
   const name = schemas.get(value as TSchema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
   return isSchema(value) ? widened(withNull(value)) : value

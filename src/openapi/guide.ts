@@ -7,58 +7,60 @@ export function guideOf(baseUrl = 'http://127.0.0.1:5625'): string {
 
 const ADDRESS = '<address>'
 
-const GUIDE = `Reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the same headers without a body, and
-nothing that carries an API key can change a record.
-
-## Authentication
-
-Send \`Authorization: Bearer <API key>\` with every request. An API key belongs to one account and grants what that account can
-read: its own records, and the records of the accounts that gave it access. It has the scopes it was created with
-(\`lkbx:read\`, \`dtt:read\`; \`status:read\` alone reaches the status, the statistics and \`/me\`), and its account needs a
-subscription tier. A key in a URL is refused.
+const GUIDE = `The API reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
+change a record.
 
 \`\`\`sh
 curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
   '${ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=10'
 \`\`\`
 
-## Responses
+## Authentication
 
-Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that says why the request was refused. Records have
-their fields in a fixed order, and never more than those listed here.
-
-- **Units.** Durations and break lengths are seconds, distances metres, grades percent, usually 0 to 100. Where a field has
-  another unit, its description says so.
-- **Timestamps** are UTC, \`2026-02-16T18:00:00Z\`, with milliseconds only when they are not zero.
-- **Integers** without other bounds are at most 9007199254740991 in size, so every JSON reader holds them exactly.
-- **Kinds and states** are open sets: expect values that are not listed.
-- **Null and absent.** \`null\` means that there is no value. A field that is not required is absent where the source of the
-  record did not have it.
-- A record that the caller may not see gets the same response as one that does not exist.
+Send \`Authorization: Bearer <API key>\` with every request, and never put the key into the URL. An API key belongs to one account and reads what
+that account can read. Its scopes are chosen when it is created: \`lkbx:read\` for lock data, \`dtt:read\` for training data, \`status:read\` for
+the status, the statistics and \`/me\` alone, \`shared:access\` for the records of others. The account needs a subscription tier.
 
 ## Whose records
 
-A list mixes the records of the caller with those of the accounts that gave the caller access; the lists of devices hold those
-of the caller alone. \`ownerId\` names one account, and \`ownerId=me\` is the caller. \`targetUserId\` is another name for it.
+Lists mix the records of the caller with those of the accounts that gave the caller access. Lists of devices have those of the caller alone.
+\`ownerId\` names one account, and \`ownerId=me\` is the caller. \`targetUserId\` is another name for it. A record that the caller may not read
+gets the same response as one that does not exist.
 
-## Pages
+## Responses
 
-Lists are newest first, and by identifier where their description says so; the order is complete, so equal times do not
-make rows change places. There are two ways to read a whole list:
+Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that says what is wrong.
 
-- **By offset.** \`limit\` and \`offset\`; the response repeats both. Rows that are added meanwhile move the others, so pages of
-  a growing list can repeat rows.
-- **By cursor.** Start with an empty \`cursor=\`, then send each \`nextCursor\` until it is \`null\`, with the same filters. Every
-  row that keeps its place appears exactly once, whatever is added meanwhile.
+- **Units.** Lengths of time are seconds, distances metres, grades percent, usually 0 to 100. Other units are named in the description of the field.
+- **Times** are UTC, \`2026-02-16T18:00:00Z\`, with milliseconds only if they are not zero.
+- **Days.** In a list, \`from\` and \`to\` are days in UTC or exact times. In statistics they are days in the time zone \`tz\`.
+- **Integers** without other bounds are at most 9007199254740991, so every JSON reader holds them exactly.
+- **Null and absent.** \`null\` means that there is no value. An optional field is absent if the source of the record did not have it.
+- **Names** of fields, with their casing, are those of the hosted service, so that its integrations work. A training template is called a program on
+  pages.
 
-The \`Link\` header has the addresses of the next page (\`rel="next"\`) and, by offset, of the previous one (\`rel="prev"\`), each
-only where that page has rows. A page past the end is empty.
+## Paging
 
-## Validators
+Lists are sorted newest first, or by id where their description says so. Records with equal times are sorted by id, so the order never changes
+between requests. \`limit\` is 50 by default and at most 100.
 
-Every 200 has an \`ETag\` that differs whenever the body differs. A client that stores a response sends it back as
-\`If-None-Match\` and gets 304 without a body while nothing has changed, which does not count against its rate limit. The \`ETag\` of
-a list can also change when records change that the page does not show.
+**To read a whole list, use a cursor.** Send an empty \`cursor=\` first, then the \`nextCursor\` of each response until it is \`null\`. You get
+every record exactly once, even if records are added while you page. A cursor does not expire. It belongs to one path and one set of filters.
+
+\`\`\`sh
+curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
+  '${ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=100&cursor='
+\`\`\`
+
+**To jump to a page, use an offset.** \`offset=100\` skips 100 records. If records are added meanwhile, pages can repeat records.
+
+The \`Link\` header has the address of the next page (\`rel="next"\`) and, by offset, of the previous one (\`rel="prev"\`), if they have records.
+
+## Conditional requests
+
+Every 200 has an \`ETag\` that differs if the body differs. Store it with the response and send it as \`If-None-Match\`. While nothing has changed,
+the response is 304 without a body, which does not count against the rate limit. The \`ETag\` of a list can also change with records that the
+page does not show.
 
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
@@ -66,21 +68,25 @@ curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
   '${ADDRESS}/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
-The first run stores the response and its validator; later runs transfer it again only when it has changed. This is for
-clients that store responses themselves. HTTP caches must not: responses are private to an account, and carry
-\`Cache-Control: no-store\`.
+Only clients store responses. Caches of HTTP must not: every response has \`Cache-Control: no-store\`.
 
 ## Limits
 
-Requests are limited for each API key, and failed attempts for each address. \`RateLimit-Policy\` states the limit and its
-window in seconds, \`RateLimit\` how many requests are left and for how long. Beyond it the response is 429 with
-\`Retry-After\`. Limits are counted in each process of the service, so where several of them share the work, a key can
-get more than the headers say.
+An API key may send 600 requests in 60 seconds and 32 at the same time, unless the operator set other limits. \`RateLimit-Policy\` states the limit
+and its window, \`RateLimit\` how many requests are left and for how many seconds. Failed attempts are limited by address. Beyond a limit the
+response is 429, and if the service is busy or its database down it is 503. In both cases wait for the seconds in \`Retry-After\`, then send the request
+again. Each process of the service counts on its own, so a key can get more than the headers say.
+
+## Compatibility
+
+The version is in the path. Within it, fields, endpoints, parameters, error codes, and values of kinds and states can be added: ignore what you do not
+know. Nothing that is documented is removed or changes its meaning.
 
 ## Errors
 
-The \`code\` of an error is part of the contract, its text is not. \`requestId\` is also in the header \`X-Request-Id\`: quote it
-when you report a problem. A parameter that is unknown, repeated or out of bounds is refused, never ignored.
+Programs should read the \`code\`; the text may change. \`requestId\` is also in the header \`X-Request-Id\`: quote it when you report a problem. A
+parameter that is unknown, repeated or out of bounds is an error, never ignored. Sending the same request again helps only after 408, 429, 500
+and 503.
 
 ${Object.entries(errors)
   .map(([code, { status, meaning }]) => `- ${status} \`${code}\`: ${meaning}`)

@@ -2,17 +2,17 @@ import { STATUS_CODES } from 'node:http'
 import type { TProperties, TSchema } from 'typebox'
 import * as Type from '../vendor/typebox.js'
 import { encodeCursor } from '../contract/cursor.ts'
-import type { Endpoint, Page } from '../contract/endpoint.ts'
+import { type Endpoint, isListEndpoint } from '../contract/endpoint.ts'
 import { type ErrorCode, errors, type FieldError } from '../contract/errors.ts'
 import { exampleOf } from './examples.ts'
-import { list, record, Text, whenKnown } from '../contract/fields.ts'
+import { list, OpenText, record, Text, whenKnown } from '../contract/fields.ts'
 import { allowedNamesRule, id, REPEATED_RULE } from '../contract/parameters.ts'
 
 type Described = Readonly<Record<string, object>>
 
 /** Every response of an endpoint, by status. */
 export function responsesOf(endpoint: Endpoint): Described {
-  const sent = headerRefs([...limited, 'ETag', ...(isPage(endpoint) ? (['Link'] as const) : [])])
+  const sent = headerRefs([...limited, 'ETag', ...(isListEndpoint(endpoint) ? (['Link'] as const) : [])])
   return {
     200: { description: 'OK', headers: sent, content: json(envelope({ data: endpoint.data }), successes(endpoint)) },
     304: { description: 'The stored response is still valid', headers: sent },
@@ -20,7 +20,7 @@ export function responsesOf(endpoint: Endpoint): Described {
   }
 }
 
-/** The responses of a health check: `fields` beside `ok`, and the statuses of its refusals. */
+/** The responses of a health check: `fields` beside `ok`, and the statuses of its errors. */
 export function healthResponses(fields: TProperties, ...statuses: readonly number[]): Described {
   return {
     200: {
@@ -35,17 +35,17 @@ export function healthResponses(fields: TProperties, ...statuses: readonly numbe
 
 const codes = Object.keys(errors) as ErrorCode[]
 
-export const Refusal = record('Why a request was refused.', {
-  ok: Type.Literal(false, { description: 'False in every refusal.' }),
+export const ErrorResponse = record('An error.', {
+  ok: Type.Literal(false, { description: 'False in every error.' }),
   error: Text('The reason, for people. Its wording may change.'),
-  code: Type.Enum([...codes], { type: 'string', description: 'The reason, for programs.' }),
+  code: OpenText('The reason, for programs.', codes),
   status: Type.Integer({ description: 'The status of the response.', minimum: 400, maximum: 599 }),
   requestId: Type.String({ description: 'Names the request in the log.', pattern: '^[A-Za-z0-9._-]{16,}$' }),
   fieldErrors: whenKnown(
     list(
-      'The parameters that were refused, all of them together. Absent where none was.',
-      record('A parameter that was refused.', {
-        field: Text('Its name; `query` stands for names that are not known.'),
+      'Every parameter that is wrong. Absent if none is.',
+      record('A parameter that is wrong.', {
+        field: Text('Its name; `query` if the name is unknown.'),
         message: Text('What is wrong with it.'),
       }),
     ),
@@ -114,7 +114,7 @@ function refusal(status: number, examples: readonly (readonly [ErrorCode, object
   return {
     description: only === undefined ? names : `${names}: ${errors[only[0]].meaning}`,
     headers: headerRefs(headersByStatus[status] ?? always),
-    content: json(Refusal, Object.fromEntries(examples)),
+    content: json(ErrorResponse, Object.fromEntries(examples)),
   }
 }
 
@@ -161,7 +161,7 @@ const REQUEST_ID = 'kZ3rT9bQm2Xw7LpA'
 /** Examples of a success: a record, a record and `null`, or a page by offset and by cursor. */
 function successes(endpoint: Endpoint): Described {
   const success = (data: unknown) => ({ value: { ok: true, data } })
-  if (isPage(endpoint)) {
+  if (isListEndpoint(endpoint)) {
     const data = [exampleOf(endpoint.item)]
     const nextCursor = encodeCursor(Date.parse('2026-02-16T18:00:00Z'), 1207, endpoint.listOf({}))
     return {
@@ -175,10 +175,6 @@ function successes(endpoint: Endpoint): Described {
   return none === undefined ? { record } : { record, none: { summary: 'There is none', ...success(null) } }
 }
 
-function isPage(endpoint: Endpoint): endpoint is Page {
-  return 'listOf' in endpoint
-}
-
 function envelope(properties: TProperties): TSchema {
   const ok = Type.Literal(true, { description: 'True in every success.' })
   return Type.Object({ ok, ...properties }, { additionalProperties: false })
@@ -189,24 +185,24 @@ function json(schema: TSchema, examples: Described) {
 }
 
 const headers = {
-  'X-Request-Id': header('Names the request in the log.', Refusal.properties.requestId, REQUEST_ID),
+  'X-Request-Id': header('Names the request in the log.', ErrorResponse.properties.requestId, REQUEST_ID),
   ETag: header(
-    'A strong validator of the body. A client that stores the body sends it back as `If-None-Match`.',
+    'A fingerprint of the body. Send it back as `If-None-Match` to get 304 if nothing has changed.',
     Type.String(),
     '"mBzJ0tq8cV1xkYh3Rw5uNfQe2sA"',
   ),
   Link: header(
-    'The pages around this one (RFC 8288): `next` and, by offset, `prev`, each where there is one.',
+    'The addresses of the next page (`next`) and, by offset, of the previous one (`prev`), if they have records (RFC 8288).',
     Type.String(),
     '</api/v1/lkbx/templates?limit=20&offset=40>; rel="next", </api/v1/lkbx/templates?limit=20&offset=0>; rel="prev"',
   ),
   'RateLimit-Policy': header(
-    'The limit of the token and its window in seconds. Absent where the limit is off or the token was not accepted.',
+    'The limit of the API key and its window in seconds. Absent if the limit is off or the API key was not accepted.',
     Type.String(),
     '"default";q=600;w=60',
   ),
   RateLimit: header(
-    'How many requests are left, and for how many seconds. Absent where the limit is off or the token was not accepted.',
+    'How many requests are left, and for how many seconds. Absent if the limit is off or the API key was not accepted.',
     Type.String(),
     '"default";r=599;t=60',
   ),

@@ -1,18 +1,23 @@
 import { listAccounts } from '../accounts/accounts.ts'
-import { RefusedError } from '../accounts/errors.ts'
+import { OPERATOR } from '../accounts/events.ts'
 import { noteGrantChange } from '../accounts/grant-changes.ts'
 import { isRemoved } from '../accounts/removal.ts'
-import { endAccess, resumeAccess } from '../accounts/shared-access.ts'
-import { type BatchReport, type IncomingRecord, type Intake, openIntake } from '../archive/intake.ts'
+import { endAccessIn, resumeAccess } from '../accounts/shared-access.ts'
+import {
+  type BatchReport,
+  type IncomingRecord,
+  type BatchImporter,
+  openBatchImporter,
+} from '../archive/batch-importer.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { SourceData } from './rows.ts'
 import { SourceError } from './source.ts'
 import type { ReportBuilder } from './report.ts'
-import { addSource, type PullSource } from './state.ts'
-import { isUsable, nameOf, type Target } from './target.ts'
+import { addSource, hasFilled, type PullSource } from './state.ts'
+import { isUsable, usernameOf, type Target } from './target.ts'
 
-/** The accounts that a pull stores rows of: that of the token and, with --partners, those whose records the token may read. */
+/** The accounts that a pull stores rows of: that of the API key and, with --partners, those whose records the API key may read. */
 export class PulledAccounts {
   readonly #store: Store
   readonly #origin: string
@@ -23,8 +28,7 @@ export class PulledAccounts {
   readonly #partners = new Map<number, string>()
   readonly #refused = new Set<number>()
   readonly #removed = new Map<number, boolean>()
-  readonly #added = new Set<number>()
-  #intake: Intake | undefined
+  #importer: BatchImporter | undefined
   #source: PullSource | undefined
 
   constructor(
@@ -45,7 +49,7 @@ export class PulledAccounts {
     return this.#target.id
   }
 
-  /** The ids of all of them, that of the token first. */
+  /** The ids of all of them, that of the API key first. */
   get ids(): readonly number[] {
     return [this.#target.id, ...this.#partners.keys()]
   }
@@ -55,11 +59,11 @@ export class PulledAccounts {
     return this.#source
   }
 
-  /** The intake and the stored state of the source, which are created together with the account on first use. */
-  async open(): Promise<{ readonly intake: Intake; readonly source: PullSource }> {
-    this.#intake ??= await this.#openIntake()
-    this.#source ??= await this.#begin(this.#intake)
-    return { intake: this.#intake, source: this.#source }
+  /** The importer and the stored state of the source, which are created together with the account on first use. */
+  async open(): Promise<{ readonly importer: BatchImporter; readonly source: PullSource }> {
+    this.#importer ??= await this.#openImporter()
+    this.#source ??= await this.#begin(this.#importer)
+    return { importer: this.#importer, source: this.#source }
   }
 
   addPerson(id: number, user: SourceData) {
@@ -77,18 +81,20 @@ export class PulledAccounts {
     return removed
   }
 
-  /** Adds a partner, with access for the account of the token. Returns whether rows of this owner can be stored. */
+  /** Adds a partner, with access for the account of the API key. Returns whether rows of this owner can be stored. */
   async addPartner(ownerId: number): Promise<boolean> {
     if (ownerId === this.me || this.#partners.has(ownerId)) return true
     if (this.#refused.has(ownerId)) return false
     const accounts = await listAccounts(this.#store)
-    const sourceName = nameOf(this.#people.get(ownerId)) ?? ''
+    const sourceName = usernameOf(this.#people.get(ownerId)) ?? ''
     const stored = accounts.find(({ id }) => id === ownerId)
     const { source } = await this.open()
     const access = await this.#accessOf(source.id, ownerId)
-    if (stored !== undefined && access === undefined && stored.username !== sourceName) {
+    if (stored !== undefined && !(await hasFilled(this.#store, ownerId, this.#origin))) {
       this.#refused.add(ownerId)
-      this.#report.notes.push(`account ${ownerId} here has another name than at the source: its records are set aside`)
+      this.#report.notes.push(
+        `account ${ownerId} here is not from this source: its records are rejected (a pull with an API key of that account, and --account ${ownerId}, stores them)`,
+      )
       return false
     }
     const isFree =
@@ -96,12 +102,12 @@ export class PulledAccounts {
     const username = stored?.username ?? (isFree ? sourceName : `account-${ownerId}`)
     if (stored === undefined && !isFree) this.#report.noteName(sourceName, username)
     this.#partners.set(ownerId, username)
-    await this.#intake?.close()
-    this.#intake = await this.#openIntake()
+    await this.#importer?.close()
+    this.#importer = await this.#openImporter()
     // Access that was ended here is not restored; access that a pull ended is.
     const isGiven = access === undefined || access.ended_at !== null
     const endedAt = access?.ended_at ?? null
-    await this.#storeAccount(this.#intake, ownerId, {
+    await this.#storeAccount(this.#importer, ownerId, {
       access: isGiven ? [{ kind: 'partnership', data: { ownerId, partnerId: this.me } }] : [],
       within: async (db, [, outcome]) => {
         if (isGiven) await this.#markAccess(db, { sourceId: source.id, ownerId, isAdded: outcome === 'added', endedAt })
@@ -129,12 +135,8 @@ export class PulledAccounts {
   /** Ends access that a pull added. The same transaction records that a pull ended it, so that a later one can restore it. */
   async #endAdded(sourceId: number, ownerId: number, now: number): Promise<void> {
     await this.#store.db.transaction().execute(async db => {
-      try {
-        await endAccess({ db }, { ownerId, partnerId: this.me }, now)
-      } catch (error) {
-        // It has been ended here already.
-        if (!(error instanceof RefusedError)) throw error
-      }
+      // It may have been ended here already.
+      await endAccessIn(db, { ownerId, partnerId: this.me }, now, OPERATOR)
       await db
         .updateTable('pull_access')
         .set({ ended_at: now })
@@ -166,10 +168,10 @@ export class PulledAccounts {
 
   /** Stores `asOf` of the accounts and the state of the source. */
   async complete(now: number, source: Partial<Omit<PullSource, 'id' | 'account_id' | 'origin'>>): Promise<void> {
-    const { intake, source: known } = await this.open()
+    const { importer, source: known } = await this.open()
     const envelope = { asOf: formatTimestamp(now) }
-    const records = this.ids.map(id => ({ ...this.#recordOf(id), envelope }))
-    const report = await intake.storeBatch(records, {
+    const records = this.ids.map(id => ({ ...this.#accountRecord(id), envelope }))
+    const report = await importer.storeBatch(records, {
       within: async db => {
         await db
           .updateTable('pull_source')
@@ -178,40 +180,37 @@ export class PulledAccounts {
           .execute()
       },
     })
-    // An account that this round added does not count as unchanged as well.
-    const isCounted = (_: unknown, index: number) =>
-      report.outcomes[index] !== 'unchanged' || !this.#added.has(this.ids[index] ?? 0)
-    this.#report.add(records.filter(isCounted), { ...report, outcomes: report.outcomes.filter(isCounted) })
-    const faulty = this.ids.filter((_, index) => report.outcomes[index] === 'set-aside')
-    if (faulty.length > 0) await intake.storeBatch(faulty.map(id => ({ ...this.#recordOf(id, true), envelope })))
+    this.#report.add(records, report)
+    const faulty = this.ids.filter((_, index) => report.outcomes[index] === 'rejected')
+    if (faulty.length > 0) await importer.storeBatch(faulty.map(id => ({ ...this.#accountRecord(id, true), envelope })))
   }
 
   async close(): Promise<void> {
-    await this.#intake?.close()
+    await this.#importer?.close()
   }
 
-  async #openIntake(): Promise<Intake> {
-    return openIntake(this.#store, { source: this.#origin, accounts: this.ids })
+  async #openImporter(): Promise<BatchImporter> {
+    return openBatchImporter(this.#store, { source: this.#origin, accounts: this.ids })
   }
 
   /** Creates the account and the state of its source in one transaction. */
-  async #begin(intake: Intake): Promise<PullSource> {
+  async #begin(importer: BatchImporter): Promise<PullSource> {
     const remember: StoredWithin = async (db, [outcome]) => {
-      if (outcome === 'set-aside') return
+      if (outcome === 'rejected') return
       this.#source = await addSource(db, {
         account_id: this.me,
         origin: this.#origin,
-        username: nameOf(this.#people.get(this.me)) ?? null,
+        username: usernameOf(this.#people.get(this.me)) ?? null,
         knows_me: this.#people.has(this.me) ? 1 : 0,
         capabilities: '{}',
         completed_at: null,
         full_at: null,
       })
     }
-    const sourceName = nameOf(this.#people.get(this.me)) ?? ''
+    const sourceName = usernameOf(this.#people.get(this.me)) ?? ''
     if (this.#target.isNew && sourceName !== this.#target.username)
       this.#report.noteName(sourceName, this.#target.username)
-    await this.#storeAccount(intake, this.me, { within: remember })
+    await this.#storeAccount(importer, this.me, { within: remember })
     if (this.#source === undefined) throw new SourceError(`the account ${this.me} of the source cannot be stored`)
     return this.#source
   }
@@ -221,27 +220,26 @@ export class PulledAccounts {
    * the same transaction: an account without it would count as another person of that name.
    */
   async #storeAccount(
-    intake: Intake,
+    importer: BatchImporter,
     id: number,
     { access = [], within }: { readonly access?: readonly IncomingRecord[]; readonly within: StoredWithin },
   ): Promise<void> {
     let isStored = false
     for (const isMinimal of [false, true]) {
       if (isStored) return
-      const record = this.#recordOf(id, isMinimal)
-      const report = await intake.storeBatch([record, ...access], {
+      const record = this.#accountRecord(id, isMinimal)
+      const report = await importer.storeBatch([record, ...access], {
         within: async (db, { outcomes }) => {
-          isStored = outcomes[0] !== 'set-aside'
+          isStored = outcomes[0] !== 'rejected'
           await within(db, outcomes)
         },
       })
       if (report.outcomes[0] !== 'added') continue
-      this.#added.add(id)
       this.#report.add([record], { ...report, outcomes: ['added'], extra: [], leniencies: [] })
     }
   }
 
-  #recordOf(id: number, isMinimal = false): IncomingRecord {
+  #accountRecord(id: number, isMinimal = false): IncomingRecord {
     const { subscriptionEndsAt: _, ...user } = isMinimal ? {} : { ...this.#people.get(id) }
     const isMe = id === this.me
     return {
@@ -275,7 +273,8 @@ export class PulledAccounts {
       endedAt,
     }: { sourceId: number; ownerId: number; isAdded: boolean; endedAt: number | null },
   ): Promise<void> {
-    const isResumed = !isAdded && endedAt !== null && (await resumeAccess(db, { ownerId, partnerId: this.me }, endedAt))
+    const pair = { ownerId, partnerId: this.me }
+    const isResumed = !isAdded && endedAt !== null && (await resumeAccess(db, pair, endedAt, Date.now()))
     if (!isAdded && !isResumed) return
     await db
       .insertInto('pull_access')

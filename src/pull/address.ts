@@ -1,4 +1,6 @@
-/** Why an address or a token cannot be used; the message completes "--from …" or the name of a setting. */
+import { isLoopbackHost } from '../contract/loopback.ts'
+
+/** Why an address or an API key cannot be used; the message completes "--from …" or the name of a setting. */
 export class AddressError extends Error {
   override readonly name = 'AddressError'
 }
@@ -7,9 +9,9 @@ export class AddressError extends Error {
 export function parseAddress(text: string): string {
   const url = URL.parse(text)
   if (url === null) throw new AddressError('must be an address such as https://history.example')
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
     throw new AddressError(
-      'must be an https address, because a token is sent to it (http is allowed on this machine only)',
+      'must be an https address, because an API key is sent to it (http is allowed on this machine only)',
     )
   }
   if (url.username !== '' || url.password !== '') throw new AddressError('must not contain a username or a password')
@@ -17,13 +19,9 @@ export function parseAddress(text: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-/** A token that is valid in a header. Throws AddressError, whose message never contains it. */
-export function parseToken(text: string): string {
-  const token = text.trim()
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new AddressError('must be a token: one line of printable characters')
-  return token
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+/** An API key that is valid in a header. Throws AddressError, whose message never contains it. */
+export function parseKey(text: string): string {
+  const key = text.trim()
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new AddressError('must be an API key: one line of printable characters')
+  return key
 }

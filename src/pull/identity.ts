@@ -1,7 +1,8 @@
 import { type Source, SourceError } from './source.ts'
-import { idOf, isObject, type SourceData } from './rows.ts'
+import { isObject } from '../archive/values.ts'
+import { idOf, type SourceData } from './rows.ts'
 
-/** The account that a token belongs to, according to the source. */
+/** The account that an API key belongs to, according to the source. */
 export interface Identity {
   readonly id: number
   /** The fields of the user; only the id if the source sends no more. */

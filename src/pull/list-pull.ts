@@ -7,7 +7,7 @@ import { ListOrder } from './order.ts'
 import type { Ownership } from './ownership.ts'
 import { MissingListError, type SourceReader } from './reader.ts'
 import type { PullProgress, ReportBuilder } from './report.ts'
-import { idOf, rowOf, type SourceRow } from './rows.ts'
+import { idOf, sourceRow, type SourceRow } from './rows.ts'
 import { activeLocks, countRows, findRows, openRows } from './state.ts'
 import { type OfferedRow, type RowStore, UNANSWERED } from './storing.ts'
 import { type PageResult, walkList } from './walk.ts'
@@ -166,12 +166,12 @@ export class ListPull {
     return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
   }
 
-  /** Reads a record by id and stores it; sets it aside if the source does not return it. */
+  /** Reads a record by id and stores it; rejects it if the source does not return it. */
   async #readAgain(list: SourceList, id: number) {
     const { reader } = this.#state
     const data = await reader.tryRecord(list, id)
-    if (data === 'unanswered') await this.storeAgain(list, [rowOf({ id })], { fault: UNANSWERED })
-    else if (data !== undefined) await this.storeAgain(list, [rowOf(data)])
+    if (data === 'unanswered') await this.storeAgain(list, [sourceRow({ id })], { fault: UNANSWERED })
+    else if (data !== undefined) await this.storeAgain(list, [sourceRow(data)])
   }
 
   async #store(list: SourceList, rows: readonly OfferedRow[], found: Parameters<RowStore['store']>[2]) {
@@ -198,7 +198,7 @@ export class ListPull {
     if (source === undefined) return
     const { gone, found } = await markGone({ store, source, list, listedIds, owners, at: startedAt, reader })
     report.gone += gone
-    for (const data of found) await this.storeAgain(list, [rowOf(data)])
+    for (const data of found) await this.storeAgain(list, [sourceRow(data)])
   }
 
   async #findRows(list: SourceList, ids: readonly number[]) {

@@ -2,7 +2,8 @@ import type { Store } from '../store/index.ts'
 import { rowsOf } from './identity.ts'
 import { deviceLists, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
 import type { SourceReader } from './reader.ts'
-import { idOf, isObject, type SourceData, type SourceRow } from './rows.ts'
+import { isObject } from '../archive/values.ts'
+import { idOf, type SourceData, type SourceRow } from './rows.ts'
 import type { Source } from './source.ts'
 
 /** Finds the owners of records. Training sessions have no owner field. */
@@ -33,7 +34,7 @@ export class Ownership {
     }
   }
 
-  /** Remembers whether the source lists anybody else to this token. */
+  /** Remembers whether the source lists anybody else to this API key. */
   addPeople(people: readonly unknown[]) {
     this.#seesOthers ??= people.some(user => isObject(user) && user['id'] !== this.#me)
   }
@@ -65,7 +66,7 @@ export class Ownership {
     return this.#programs.get(id)
   }
 
-  /** Whether the token may read the records of its own account only. */
+  /** Whether the API key may read the records of its own account only. */
   async #seesOnlyOwn(): Promise<boolean> {
     if (this.#seesOthers === undefined) {
       const { data } = await this.#source.get('/users')

@@ -3,7 +3,7 @@ import type { SourceData } from './rows.ts'
 import { type Source, SourceError } from './source.ts'
 import { walkList } from './walk.ts'
 
-/** The people whom the source lists to the token; none if it has no such list. */
+/** The people whom the source lists to the API key; none if it has no such list. */
 export async function readPeople(source: Source): Promise<readonly SourceData[]> {
   const people = new Map<number | string, SourceData>()
   await walkList(

@@ -1,6 +1,7 @@
 import { rowsOf } from './identity.ts'
 import type { SourceList } from './lists.ts'
-import { isObject, rowOf, type SourceData, type SourceRow } from './rows.ts'
+import { isObject } from '../archive/values.ts'
+import { sourceRow, type SourceData, type SourceRow } from './rows.ts'
 import { type QueryValues, type Source, SourceError, type SourceResponse, SourceUnavailableError } from './source.ts'
 import type { Capabilities } from './state.ts'
 import type { Position, SourcePage } from './walk.ts'
@@ -198,7 +199,7 @@ export function toPage(data: unknown): SourcePage | undefined {
   const pagination = isObject(data) && isObject(data['pagination']) ? data['pagination'] : {}
   const { limit, nextCursor } = pagination
   return {
-    rows: rows.map(rowOf),
+    rows: rows.map(sourceRow),
     limit: typeof limit === 'number' && limit >= 1 && limit < PAGE_SIZE ? limit : PAGE_SIZE,
     nextCursor: typeof nextCursor === 'string' || nextCursor === null ? nextCursor : undefined,
   }

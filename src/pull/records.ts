@@ -1,4 +1,4 @@
-import type { IncomingRecord } from '../archive/intake.ts'
+import type { IncomingRecord } from '../archive/batch-importer.ts'
 import { lockSessions, type SourceList, trainingSessions } from './lists.ts'
 import type { SourceData } from './rows.ts'
 

@@ -12,7 +12,7 @@ export interface RepeatOptions {
 
 /**
  * Pulls until it is stopped, which throws StoppedError. After a failure of the source, the wait before the next round doubles.
- * Throws SourceRefusedError if the source refuses the token three times in a row.
+ * Throws SourceRefusedError if the source refuses the API key three times in a row.
  */
 export async function pullRepeatedly({ every, source, round, onReport, onFailure }: RepeatOptions): Promise<never> {
   let failures = 0

@@ -1,5 +1,7 @@
-import type { BatchReport, IncomingRecord } from '../archive/intake.ts'
+import { isObject } from '../archive/values.ts'
+import type { BatchReport, IncomingRecord } from '../archive/batch-importer.ts'
 import type { FieldCount, LeniencyCount } from '../archive/report.ts'
+import { quoteName } from './target.ts'
 
 /** The result of a round of a pull. */
 export interface PullReport {
@@ -10,7 +12,7 @@ export interface PullReport {
   readonly isFull: boolean
   readonly requests: number
   readonly kinds: readonly KindCounts[]
-  /** Rows set aside: how many, how many of them are new, how many were only counted, and the first of them. */
+  /** Rejected rows: how many, how many of them are new, how many were only counted, and the first of them. */
   readonly setAside: {
     readonly count: number
     readonly newCount: number
@@ -36,6 +38,8 @@ export interface KindCounts {
   readonly unchanged: number
   readonly skipped: number
   readonly setAside: number
+  /** Rows of accounts that are not pulled. */
+  readonly ofOthers: number
 }
 
 /** The progress of a round. */
@@ -53,6 +57,9 @@ type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] }
 /** Adds up the results of the batches of a round. */
 export class ReportBuilder {
   readonly #kinds = new Map<string, Mutable<KindCounts>>()
+  /** The outcome of each record, which may be read again in the same round, by kind and id. */
+  readonly #outcomes = new Map<string, Map<unknown, BatchReport['outcomes'][number]>>()
+  readonly #others = new Map<string, Set<unknown>>()
   readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
   readonly #rows: PullReport['setAside']['rows'][number][] = []
   readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
@@ -62,17 +69,14 @@ export class ReportBuilder {
   gone = 0
 
   noteName(sourceName: string, username: string) {
-    const why =
-      sourceName === '' ? 'the source has no name for it' : `${JSON.stringify(sourceName)} cannot be used here`
+    const why = sourceName === '' ? 'the source has no name for it' : `${quoteName(sourceName)} cannot be used here`
     this.notes.push(`the account is named ${username}, because ${why}`)
   }
 
   add(records: readonly IncomingRecord[], report: BatchReport) {
     for (const [index, outcome] of report.outcomes.entries()) {
-      const { kind = '' } = records[index] ?? {}
-      const counts = this.#kinds.get(kind) ?? { kind, added: 0, replaced: 0, unchanged: 0, skipped: 0, setAside: 0 }
-      counts[outcome === 'set-aside' ? 'setAside' : outcome] += 1
-      this.#kinds.set(kind, counts)
+      const { kind = '', data } = records[index] ?? {}
+      this.#count(kind, isObject(data) ? data['id'] : undefined, outcome)
     }
     const { count, newCount, notKept, rows } = report.setAside
     this.#setAside.count += count
@@ -93,6 +97,37 @@ export class ReportBuilder {
     }
   }
 
+  /** Counts a row of an account that is not pulled. */
+  addOther(kind: string, id: unknown) {
+    const ids = this.#others.getOrInsertComputed(kind, () => new Set())
+    if (ids.has(id)) return
+    ids.add(id)
+    this.#countsOf(kind).ofOthers += 1
+  }
+
+  /** Counts a record once in a round, as added if it was, else with its last change. */
+  #count(kind: string, id: unknown, outcome: BatchReport['outcomes'][number]) {
+    const counts = this.#countsOf(kind)
+    const outcomes = this.#outcomes.getOrInsertComputed(kind, () => new Map())
+    const earlier = id === undefined ? undefined : outcomes.get(id)
+    if (earlier !== undefined && (outcome === 'unchanged' || (earlier === 'added' && outcome === 'replaced'))) return
+    if (earlier !== undefined) counts[fieldOf(earlier)] -= 1
+    counts[fieldOf(outcome)] += 1
+    if (id !== undefined) outcomes.set(id, outcome)
+  }
+
+  #countsOf(kind: string): Mutable<KindCounts> {
+    return this.#kinds.getOrInsertComputed(kind, () => ({
+      kind,
+      added: 0,
+      replaced: 0,
+      unchanged: 0,
+      skipped: 0,
+      setAside: 0,
+      ofOthers: 0,
+    }))
+  }
+
   finish(facts: Pick<PullReport, 'origin' | 'accountId' | 'username' | 'isFull' | 'requests'>): PullReport {
     return {
       ...facts,
@@ -108,3 +143,7 @@ export class ReportBuilder {
 }
 
 const MAX_LISTED = 100
+
+function fieldOf(outcome: BatchReport['outcomes'][number]) {
+  return outcome === 'rejected' ? 'setAside' : outcome
+}

@@ -1,3 +1,4 @@
+import { renumberAccount } from '../accounts/renumber.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { PulledAccounts } from './accounts.ts'
@@ -8,18 +9,19 @@ import { Ownership } from './ownership.ts'
 import { readPeople } from './people.ts'
 import { SourceReader } from './reader.ts'
 import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
-import { idOf, isObject, rowOf } from './rows.ts'
+import { isObject } from '../archive/values.ts'
+import { idOf, sourceRow } from './rows.ts'
 import { type Source, SourceUnavailableError } from './source.ts'
 import { capabilitiesOf, findSource, type PullSource, readCapabilities } from './state.ts'
 import { RowStore } from './storing.ts'
-import { findTarget, nameOf, type Target } from './target.ts'
+import { findTarget, usernameOf, type Target } from './target.ts'
 
 export interface RoundOptions {
   readonly store: Store
   readonly source: Source
   /** The value of `--account`. */
   readonly account?: string | undefined
-  /** Whether records of others that the token may read are stored too. */
+  /** Whether records of others that the API key may read are stored too. */
   readonly partners?: boolean
   /** Whether all lists are read to their end, and every record is read again. */
   readonly full?: boolean
@@ -44,6 +46,7 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const release = await store.tryLock(`pull-${target.id}`)
   if (release === undefined) throw new PullLockedError(`another pull for account ${target.id} is running`)
   try {
+    if (target.presentId !== undefined) await renumberAccount(store, target.presentId, target.id)
     const known = await findSource(store, target.id, source.address)
     return await new Round(options, { identity, target, known }).run()
   } finally {
@@ -159,14 +162,14 @@ class Round {
     if (!isObject(session) || idOf(session['id']) === undefined) return
     const { data: template } = await source.get('/lkbx/templates/active')
     const templateId = isObject(template) ? idOf(template['id']) : undefined
-    const row = rowOf(session)
+    const row = sourceRow(session)
     await this.#lists.storeAgain(list, [row], templateId === undefined ? {} : { templateId })
   }
 
   async #finish() {
     const { identity } = this.#facts
     const path = identity === undefined ? {} : { identityPath: identity.path }
-    const name = nameOf(identity?.user)
+    const name = usernameOf(identity?.user)
     await this.#accounts.complete(this.#options.source.clock.now(), {
       capabilities: JSON.stringify({ ...this.#reader.capabilities, ...path }),
       knows_me: identity === undefined ? 0 : 1,

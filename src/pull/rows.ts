@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import { isObject } from '../archive/values.ts'
+import { parseInstant } from '../contract/time.ts'
 
 /** A record as the source sends it, in a list or by itself. */
 export type SourceData = Readonly<Record<string, unknown>>
@@ -11,11 +13,7 @@ export interface SourceRow {
   readonly form: string
 }
 
-export function isObject(value: unknown): value is SourceData {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function rowOf(value: unknown): SourceRow {
+export function sourceRow(value: unknown): SourceRow {
   const data = isObject(value) ? value : {}
   return { id: idOf(data['id']), data, form: hash('sha256', JSON.stringify(value), 'base64url').slice(0, 22) }
 }
@@ -24,17 +22,7 @@ export function idOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 ? value : undefined
 }
 
-/**
- * Parses an instant into milliseconds since 1970, with any number of digits, with or without a zone. Undefined if it is
- * invalid.
- */
+/** An instant in milliseconds since 1970; undefined if there is none. */
 export function instantOf(value: unknown): number | undefined {
-  if (typeof value !== 'string') return undefined
-  const parts = INSTANT.exec(value)
-  if (parts === null) return undefined
-  const [, date, time, milliseconds = '', zone = 'Z'] = parts
-  const instant = Date.parse(`${date}T${time}${milliseconds.slice(0, 4)}${zone}`)
-  return Number.isNaN(instant) ? undefined : instant
+  return typeof value === 'string' ? parseInstant(value)?.instant : undefined
 }
-
-const INSTANT = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)?$/

@@ -1,12 +1,13 @@
+import { BodyTooLargeError, checkJsonSize, readBody } from '../contract/received-json.ts'
 import type { Clock } from './clock.ts'
-import { isObject } from './rows.ts'
+import { isObject } from '../archive/values.ts'
 
 /** The source refused a request or is unavailable; the message is one line. */
 export class SourceError extends Error {
   override readonly name: string = 'SourceError'
 }
 
-/** The source refused the token (401 or 403). */
+/** The source refused the API key (401 or 403). */
 export class SourceRefusedError extends SourceError {
   override readonly name = 'SourceRefusedError'
 }
@@ -24,12 +25,14 @@ export class StoppedError extends Error {
 export interface SourceOptions {
   /** Scheme, host and port, and the path before `/api/v1`, if any. */
   readonly address: string
-  readonly token: string
+  readonly key: string
   /** Requests a minute; 0 for no limit. */
   readonly rate: number
   readonly clock: Clock
   /** Aborted when the pull should stop: the request under way is completed, and no further one is sent. */
   readonly stop: AbortSignal
+  /** Called before each pause after a failure, with what is wrong. */
+  readonly onFailure?: (failure: string, waitMs: number) => void
 }
 
 /** A response of the source: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
@@ -81,6 +84,7 @@ export class Source {
       failures += 1
       const delay = RETRY_DELAYS_MS[failures - 1]
       if (delay === undefined) throw new SourceUnavailableError(`${this.address} ${result.failure}`)
+      this.#options.onFailure?.(`${this.address} ${result.failure}`, delay)
       await this.wait(delay)
     }
   }
@@ -93,23 +97,23 @@ export class Source {
     let body: string
     try {
       response = await fetch(this.#urlOf(path, query), {
-        headers: { Authorization: `Bearer ${this.#options.token}`, Accept: 'application/json' },
-        // A redirect could lead to another origin, which must not see the token.
+        headers: { Authorization: `Bearer ${this.#options.key}`, Accept: 'application/json' },
+        // A redirect could lead to another origin, which must not see the API key.
         redirect: 'manual',
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       })
-      body = await textOf(response)
+      body = await readBody(response, MAX_BODY_MIB)
+      checkJsonSize(body)
     } catch (error) {
-      if (error instanceof BodyTooLargeError) {
-        throw new SourceUnavailableError(`${this.address} responds to ${path} with more than ${MAX_BODY_MIB} MiB`)
-      }
+      if (error instanceof BodyTooLargeError)
+        throw new SourceUnavailableError(`${this.address} responds to ${path} with ${error.message}`)
       return this.#failureOf(error)
     }
     return this.#read(response, body, path)
   }
 
   #failureOf(error: unknown): Attempt {
-    const code = codeOf(error)
+    const code = failureCode(error)
     if (TLS_ERROR.test(code)) {
       throw new SourceError(`${this.address} does not accept an https connection (${code}): is this the right address?`)
     }
@@ -180,25 +184,12 @@ const MINUTE_MS = 60_000
 /** The delays before the second and each further attempt. */
 const RETRY_DELAYS_MS = [0, 1000, 2000, 4000, 8000]
 const DEFAULT_RETRY_AFTER_MS = 5000
+/** A source that names no time, or one that is past, must not be asked without end. */
+const MIN_RETRY_AFTER_MS = 1000
 const MAX_RETRY_AFTER_MS = 300_000
 
 /** Far more than a page of the largest records that are sent. */
 const MAX_BODY_MIB = 64
-
-class BodyTooLargeError extends Error {}
-
-/** The body of a response. Throws BodyTooLargeError. */
-async function textOf({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_BODY_MIB * 1024 * 1024) throw new BodyTooLargeError()
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
-}
 
 /** The connection cannot be encrypted, for example because the server is one for plain HTTP. */
 const TLS_ERROR = /^(ERR_SSL_|EPROTO)/
@@ -208,11 +199,11 @@ const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID
 function retryAfter(header: string | null, now: number): number {
   if (header === null) return DEFAULT_RETRY_AFTER_MS
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? DEFAULT_RETRY_AFTER_MS : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
+  return Number.isNaN(ms) ? DEFAULT_RETRY_AFTER_MS : Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
 }
 
 /** The error code of a failed `fetch`. */
-function codeOf(error: unknown): string {
+function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'TimeoutError') return error.name
   const { cause } = error

@@ -34,10 +34,17 @@ export function findSource(store: Store, accountId: number, origin: string): Pro
     .executeTakeFirst()
 }
 
-/** The origins that records of an account were pulled from. */
-export async function originsOf(store: Store, accountId: number): Promise<string[]> {
-  const rows = await store.db.selectFrom('pull_source').select('origin').where('account_id', '=', accountId).execute()
-  return rows.map(({ origin }) => origin)
+/**
+ * Whether pulls from an origin have filled an account: as the account of the API key, or with --partners. What the source says
+ * of itself does not matter.
+ */
+export async function hasFilled(store: Store, accountId: number, origin: string): Promise<boolean> {
+  const { rows } = await sql`select 1 from pull_source where origin = ${origin} and (account_id = ${accountId}
+    or exists (select 1 from pull_access where source_id = pull_source.id and owner_id = ${accountId})
+    or exists (select 1 from pull_row where source_id = pull_source.id and owner_id = ${accountId})) limit 1`.execute(
+    store.db,
+  )
+  return rows.length > 0
 }
 
 /** The capabilities of an origin, if records are pulled from it into one account only. */

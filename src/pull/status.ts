@@ -16,36 +16,46 @@ export interface SourceStatus {
   readonly setAside: number
 }
 
-export async function pullStatus(store: Store): Promise<SourceStatus[]> {
-  const sources = await store.reads
+/** The sources that records were pulled from, by account. */
+export function listSources(store: Store) {
+  return store.reads
     .selectFrom('pull_source')
     .innerJoin('account', 'account.id', 'pull_source.account_id')
-    .selectAll('pull_source')
-    .select('account.username as accountName')
+    .select([
+      'pull_source.id',
+      'pull_source.account_id as accountId',
+      'account.username',
+      'pull_source.origin',
+      'pull_source.completed_at as completedAt',
+      'pull_source.full_at as fullAt',
+    ])
     .orderBy('pull_source.account_id')
     .orderBy('pull_source.id')
     .execute()
+}
+
+export async function pullStatus(store: Store): Promise<SourceStatus[]> {
   const statuses: SourceStatus[] = []
-  for (const source of sources) {
+  for (const { id, accountId, username, origin, completedAt, fullAt } of await listSources(store)) {
     const counts = await store.reads
       .selectFrom('pull_row')
       .select(({ fn }) => ['kind', fn.countAll<number>().as('all'), fn.count<number>('gone_at').as('gone')])
-      .where('source_id', '=', source.id)
+      .where('source_id', '=', id)
       .groupBy('kind')
       .orderBy('kind')
       .execute()
     const { setAside } = await store.reads
       .selectFrom('set_aside')
       .select(({ fn }) => fn.countAll<number>().as('setAside'))
-      .where('source', '=', source.origin)
-      .where('account_id', '=', source.account_id)
+      .where('source', '=', origin)
+      .where('account_id', '=', accountId)
       .executeTakeFirstOrThrow()
     statuses.push({
-      accountId: source.account_id,
-      username: source.accountName,
-      origin: source.origin,
-      completedAt: source.completed_at === null ? null : formatTimestamp(source.completed_at),
-      fullAt: source.full_at === null ? null : formatTimestamp(source.full_at),
+      accountId,
+      username,
+      origin,
+      completedAt: completedAt === null ? null : formatTimestamp(completedAt),
+      fullAt: fullAt === null ? null : formatTimestamp(fullAt),
       rows: Object.fromEntries(counts.map(({ kind, all }) => [kind, all])),
       gone: Object.fromEntries(counts.flatMap(({ kind, gone }) => (gone > 0 ? [[kind, gone]] : []))),
       setAside,

@@ -1,4 +1,4 @@
-import { type BatchReport, type IncomingRecord, OWNER_REFUSED } from '../archive/intake.ts'
+import { type BatchReport, type IncomingRecord, OWNER_REFUSED } from '../archive/batch-importer.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
 import { lacksFields, type SourceList, trainingSessions } from './lists.ts'
@@ -18,7 +18,7 @@ export interface OfferedRow {
   readonly templateId?: number
   /** Whether the row is a complete record, not a row of a list. */
   readonly isRecord?: boolean
-  /** If present, the row is set aside with this reason. */
+  /** If present, the row is rejected with this reason. */
   readonly fault?: string
 }
 
@@ -91,7 +91,8 @@ export class RowStore {
     if (list !== trainingSessions) {
       // Skips records of others without reading them.
       const owner = await ownership.ownerOf(list, row.data)
-      if (owner !== undefined && !this.#options.partners && owner !== this.#options.accounts.me) return undefined
+      if (owner !== undefined && !this.#options.partners && owner !== this.#options.accounts.me)
+        return this.#leaveOut(list, row)
     }
     let { data } = row
     const isPartial = reader.isPartial(list) === true || lacksFields(list, data)
@@ -110,7 +111,8 @@ export class RowStore {
       return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
     }
     if (owner !== undefined && owner !== this.#options.accounts.me) {
-      if (!this.#options.partners || (await this.#options.accounts.isRemoved(owner))) return undefined
+      if (!this.#options.partners) return this.#leaveOut(list, row)
+      if (await this.#options.accounts.isRemoved(owner)) return undefined
       if (!(await this.#options.accounts.addPartner(owner))) {
         return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
       }
@@ -119,6 +121,11 @@ export class RowStore {
     const { templateId } = offered
     const envelope = templateId === undefined ? record.envelope : { templateId, ...record.envelope }
     return { record: envelope === undefined ? record : { ...record, envelope }, data, owner, form: row.form, offered }
+  }
+
+  /** Counts a row of an account that is not pulled. */
+  #leaveOut(list: SourceList, { id, form }: SourceRow): undefined {
+    this.#options.report.addOther(list.kind, id ?? form)
   }
 
   /** Whether the source says of every session if its distance is approximate, as another Lockstep does. */
@@ -142,7 +149,7 @@ export class RowStore {
       await saveRows(store, store.db, present)
       return false
     }
-    const { intake, source: pulled } = await accounts.open()
+    const { importer, source: pulled } = await accounts.open()
     const records = prepared.map(({ record }) => record)
     const remember = (row: PreparedRow, outcome: BatchReport['outcomes'][number] | undefined): NewPullRow[] => {
       const { known } = row.offered
@@ -161,9 +168,9 @@ export class RowStore {
         missing_at: null,
         gone_at: null,
       }
-      return known !== undefined && isSame(known, next) ? [] : [next]
+      return known !== undefined && isSameRow(known, next) ? [] : [next]
     }
-    const batch = await intake.storeBatch(records, {
+    const batch = await importer.storeBatch(records, {
       within: async (db, { outcomes }) => {
         const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
         const ids = new Set(remembered.map(({ id }) => id))
@@ -175,7 +182,7 @@ export class RowStore {
   }
 }
 
-function isSame(known: PullRow, next: NewPullRow): boolean {
+function isSameRow(known: PullRow, next: NewPullRow): boolean {
   return (
     known.owner_id === next.owner_id &&
     known.form === next.form &&

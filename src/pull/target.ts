@@ -1,10 +1,11 @@
 import { listAccounts, type AccountFacts } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { isRemoved } from '../accounts/removal.ts'
-import { isName } from '../contract/names.ts'
+import { isUnused } from '../accounts/renumber.ts'
+import { isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import type { Store } from '../store/index.ts'
 import type { Identity } from './identity.ts'
-import { findSource, originsOf } from './state.ts'
+import { findSource, hasFilled } from './state.ts'
 
 /** The options do not match the source; the message says what to do instead. */
 export class PullUsageError extends Error {
@@ -21,6 +22,8 @@ export interface Target {
   readonly id: number
   readonly username: string
   readonly isNew: boolean
+  /** The id that the account has now, if it takes that of the source. */
+  readonly presentId?: number
 }
 
 /**
@@ -41,23 +44,30 @@ export async function findTarget(
       'the source does not say whom the API key belongs to: give the id of the account (--account)',
     )
   }
-  if (namedId !== undefined && namedId !== id) {
-    throw new PullUsageError(
-      `the token belongs to account ${id} of the source, not to ${namedId}: give that id, or none`,
-    )
-  }
   if (await isRemoved(store, id)) {
     throw new RemovedAccountError(
       `account ${id} was removed here: nothing was stored. To have it again, add it first: account add --id ${id}`,
     )
   }
-  const name = nameOf(identity?.user) ?? ''
+  if (namedId !== undefined && namedId !== id) {
+    const present = accounts.find(account => account.id === namedId)
+    const isFree = accounts.every(account => account.id !== id)
+    if (present !== undefined && isFree && (await isUnused(store, namedId))) {
+      return { id, username: present.username, isNew: false, presentId: namedId }
+    }
+    throw new PullUsageError(
+      `this API key belongs to account ${id} of the source, not to ${namedId}: use --account ${id}, or leave --account out`,
+    )
+  }
+  const name = usernameOf(identity?.user) ?? ''
   const stored = accounts.find(account => account.id === id)
   const known = await findSource(store, id, origin)
-  if (known === undefined && identity !== undefined && named !== String(id)) checkSamePerson(id, name, accounts)
-  if (known === undefined && named === undefined && (await originsOf(store, id)).length > 0) {
+  if (known === undefined && identity !== undefined && named !== String(id)) {
+    await checkSamePerson(store, { id, name, accounts })
+  }
+  if (named === undefined && stored !== undefined && !(await mayFill(store, id, origin))) {
     throw new PullUsageError(
-      `account ${id} is pulled from another source: to pull from this one too, give the account (--account)`,
+      `account ${id} has records that are not from this source, which a pull may replace: to pull into it, give the account (--account ${id})`,
     )
   }
   const isFree = isUsable(name) && accounts.every(account => account.id === id || account.username !== name)
@@ -67,15 +77,20 @@ export async function findTarget(
   return { id, username: follows ? name : stored.username, isNew: false }
 }
 
+/** Any source can claim the id and the name of an account here, so only the one that filled it may replace its records. */
+async function mayFill(store: Store, id: number, origin: string): Promise<boolean> {
+  return (await hasFilled(store, id, origin)) || (await isUnused(store, id))
+}
+
 /** The username at the source, if any. */
-export function nameOf(user: Identity['user'] | undefined): string | undefined {
+export function usernameOf(user: Identity['user'] | undefined): string | undefined {
   const name = user?.['username']
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
 /** Whether an account here may have this name. */
 export function isUsable(name: string): boolean {
-  return isName(name) && name.isWellFormed() && !/^[0-9]+$/.test(name)
+  return isName(name) && name.isWellFormed() && !isDigits(name)
 }
 
 function idOfAccount(
@@ -83,32 +98,38 @@ function idOfAccount(
   accounts: readonly AccountFacts[],
   identity: Identity | undefined,
 ): number | undefined {
-  if (/^[0-9]+$/.test(named)) {
+  if (isDigits(named)) {
     if (/^[1-9]/.test(named) && Number.isSafeInteger(Number(named))) return Number(named)
     throw new PullUsageError('--account must be an id of 1 or more, or a username')
   }
   const found = accounts.find(({ username }) => username === named)
-  if (found !== undefined || named === nameOf(identity?.user)) return found?.id
+  if (found !== undefined || named === usernameOf(identity?.user)) return found?.id
   throw new RefusedError('there is no account with this username')
 }
 
 /** Throws if the id or the name of the account at the source belongs to an account here that may be another person. */
-function checkSamePerson(id: number, name: string, accounts: readonly AccountFacts[]) {
-  const advice = `if both are the same person, say so with --account ${id}`
+async function checkSamePerson(
+  store: Store,
+  { id, name, accounts }: { id: number; name: string; accounts: readonly AccountFacts[] },
+) {
+  const advice = 'if both are the same person, say so with --account'
   const sameId = accounts.find(account => account.id === id)
   if (sameId !== undefined && sameId.username !== name) {
     throw new RefusedError(
-      `account ${id} is ${quote(sameId.username)} here and ${quote(name)} at the source; nothing was stored: ${advice}`,
+      `account ${id} is ${quoteName(sameId.username)} here and ${quoteName(name)} at the source; nothing was stored: ${advice} ${id}`,
     )
   }
   const sameName = accounts.find(account => account.username === name)
   if (sameName !== undefined && sameName.id !== id) {
+    const takesId = sameId === undefined && (await isUnused(store, sameName.id))
     throw new RefusedError(
-      `${quote(name)} is account ${sameName.id} here and account ${id} at the source; nothing was stored: ${advice}`,
+      `${quoteName(name)} is account ${sameName.id} here and account ${id} at the source; nothing was stored: ${advice} ${takesId ? `${sameName.id}, which then has the id ${id}` : id}`,
     )
   }
 }
 
-function quote(name: string): string {
-  return JSON.stringify(name)
+/** A name of a source, which may be of any length, for a message. */
+export function quoteName(name: string): string {
+  const start = name.slice(0, MAX_NAME_LENGTH).toWellFormed()
+  return JSON.stringify(start) + (start.length < name.length ? '…' : '')
 }

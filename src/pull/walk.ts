@@ -76,7 +76,7 @@ class ListWalk {
       ;({ page, position } = await this.#readOverlapping(next, previous, page.limit))
       pages += 1
       if ('offset' in position && position.offset === 0) previous = []
-      samePages = isSame(page, last) ? samePages + 1 : 0
+      samePages = isSamePage(page, last) ? samePages + 1 : 0
       if (samePages >= MAX_SAME_PAGES)
         throw new SourceError('the source responds to every offset of a list with the same page')
     }
@@ -123,7 +123,7 @@ function withoutRepeated(rows: readonly SourceRow[], previous: readonly SourceRo
   return rows.filter(({ form }) => !forms.has(form))
 }
 
-function isSame(page: SourcePage, last: SourcePage): boolean {
+function isSamePage(page: SourcePage, last: SourcePage): boolean {
   return (
     page.rows.length === last.rows.length && page.rows.every((row, index) => keyOf(row) === keyOf(last.rows[index]))
   )

@@ -1,8 +1,9 @@
+import { ApiError, HttpError } from '../contract/errors.ts'
 import type { Params, Endpoint } from '../contract/endpoint.ts'
-import type { Store } from '../store/index.ts'
-import type { Grant } from '../accounts/tokens.ts'
-import type { KeptResults } from './kept-results.ts'
-import type { Result } from './results.ts'
+import { type Store, StoreUnavailableError } from '../store/index.ts'
+import type { Grant } from '../accounts/api-keys.ts'
+import { hash } from 'node:crypto'
+import type { Area } from '../contract/areas.ts'
 
 /** The context of a handler. */
 export interface Caller {
@@ -12,7 +13,6 @@ export interface Caller {
   readonly now: number
   /** The If-None-Match header. */
   readonly ifNoneMatch?: string | undefined
-  readonly kept?: KeptResults | undefined
 }
 
 /** Handles a request. Returns undefined if the caller may see nothing under the identifier. Throws ApiError to refuse. */
@@ -21,4 +21,94 @@ export type Handler<E extends Endpoint> = (caller: Caller, params: Params<E>) =>
 /** A handler for each endpoint of a resource, by the same name. */
 export type Handlers<Resource extends Readonly<Record<string, Endpoint>>> = {
   readonly [Name in keyof Resource]: Handler<Resource[Name]>
+}
+
+/** What a handler returns. */
+export type Result = JsonResult | ListPage
+
+interface Validated {
+  /** A strong validator. */
+  readonly etag: string
+  /** Whose records it holds, or could hold. */
+  readonly reads?: readonly OwnersRead[] | undefined
+}
+
+/** Data that is not a page. */
+interface JsonResult extends Validated {
+  readonly kind: 'json'
+  /** The JSON text of `data`. */
+  readonly data: readonly string[]
+}
+
+/** A page of a list. */
+export type ListPage = JoinedPage | LongPage | UnchangedPage
+
+interface PageFacts extends Validated {
+  /** The paging parameters of the next and the previous page, where there is one. */
+  readonly next: PageStart | undefined
+  readonly previous: PageStart | undefined
+}
+
+interface JoinedPage extends PageFacts {
+  readonly kind: 'page'
+  /** In parts, because joining them would cost a copy. */
+  readonly data: readonly string[]
+}
+
+/** A page whose rows are read while it is sent. */
+interface LongPage extends PageFacts {
+  readonly kind: 'long page'
+  readonly data: LongText
+}
+
+/** A page that the caller has. */
+interface UnchangedPage extends PageFacts {
+  readonly kind: 'unchanged page'
+}
+
+/** Accounts whose records of an area were read. */
+interface OwnersRead {
+  readonly area: Area
+  readonly owners: readonly number[]
+}
+
+/** A text that is too long to hold in memory. */
+export interface LongText {
+  /** Its length in UTF-8. */
+  readonly bytes: number
+  /** Can be read once. Throws if a row has changed meanwhile. */
+  readonly parts: AsyncIterable<string>
+}
+
+export type PageStart = { readonly offset: number } | { readonly cursor: string }
+
+interface Stored {
+  readonly document: string
+  readonly etag: string
+}
+
+/** One record as it is stored; undefined where there is none. */
+export function recordResult(record: Stored | undefined): JsonResult | undefined {
+  return record && { kind: 'json', data: [record.document], etag: record.etag }
+}
+
+/** One record as it is stored, or `null`. */
+export function recordOrNull(record: Stored | undefined): JsonResult {
+  return recordResult(record) ?? { kind: 'json', data: ['null'], etag: 'null' }
+}
+
+/** Data that is computed, not stored. */
+export function jsonResult(data: string): JsonResult {
+  return { kind: 'json', data: [data], etag: etagOf(data) }
+}
+
+/** A validator of a text. */
+export function etagOf(text: string): string {
+  return hash('sha1', text, 'base64url')
+}
+
+/** The error that a caller gets; the cause of an internal error is hidden. */
+export function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error
+  return new ApiError(error instanceof StoreUnavailableError ? 'unavailable' : 'internal_error')
 }

@@ -1,9 +1,8 @@
 import { lockSessions } from '../contract/lock-sessions.ts'
 import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
-import { recordPage } from './lists.ts'
-import type { RecordView } from './record-columns.ts'
-import { newestRecord, recordById } from './record-queries.ts'
+import { recordPage } from './lists/pages.ts'
+import { type RecordView, newestRecord, recordById } from './record-queries.ts'
 
 export const handlers: Handlers<typeof lockSessions> = {
   listLockSessions(caller, params) {

@@ -1,6 +1,6 @@
 import { sql } from '../vendor/kysely.js'
 import { lockTemplates } from '../contract/lock-templates.ts'
-import { type Query, recordQuery } from '../store/query.ts'
+import { type CheckedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import {
   type Access,
   type AccessForm,
@@ -13,10 +13,9 @@ import {
   type OwnerAccess,
   sessionsOf,
 } from '../accounts/access.ts'
-import type { Handlers } from './handler.ts'
-import { recordPage } from './lists.ts'
+import { type Handlers, recordOrNull } from './handler.ts'
+import { recordPage } from './lists/pages.ts'
 import { recordById, type RecordRow } from './record-queries.ts'
-import { oneOrNull } from './results.ts'
 
 const templates = { table: 'lock_template', order: 'newest' } as const
 
@@ -32,10 +31,10 @@ export const handlers: Handlers<typeof lockTemplates> = {
     const access = accessTo(caller, templates.table)
     const form = formOf(access)
     const query = templatesInUse.getOrInsertComputed(formName(form), () => templateInUse(form))
-    const [template] = await caller.store.read(query, { ...access, ...sessions })
+    const [template] = await readChecked(caller.store, query, { ...access, ...sessions })
     // The template may belong to another account than the session.
     const owners = new Set([sessions.owner, template?.owner_id ?? sessions.owner])
-    return { ...oneOrNull(template), reads: [{ area, owners: [...owners] }] }
+    return { ...recordOrNull(template), reads: [{ area, owners: [...owners] }] }
   },
 
   getLockTemplate(caller, { id }) {
@@ -46,16 +45,18 @@ export const handlers: Handlers<typeof lockTemplates> = {
 /** Access to templates, and to the sessions of one account. */
 type InUse = Access & OwnerAccess
 
-const templatesInUse = new Map<string, Query<InUse, RecordRow>>()
+const templatesInUse = new Map<string, CheckedQuery<InUse, RecordRow>>()
 
 /** The template of the active lock session of an account; of several such sessions the newest counts. */
-function templateInUse(form: AccessForm): Query<InUse, RecordRow> {
+function templateInUse(form: AccessForm): CheckedQuery<InUse, RecordRow> {
   return recordQuery(
-    param => sql`
-      select id, owner_id, document, etag from lock_template
+    `lock template in use ${formName(form)}`,
+    (param, owned) => sql`
+      select ${owned}, document, etag from lock_template
       where ${isReadable(param, form)} and id = (
         select template_id from lock_session
         where ${isReadableOf(param)} and is_active = 1
         order by at desc, id desc limit 1)`,
+    true,
   )
 }

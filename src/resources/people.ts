@@ -1,77 +1,94 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
-import { expiryOf } from '../accounts/tokens.ts'
+import { isOpenAccess } from '../accounts/ends.ts'
+import { expiryOf } from '../accounts/api-keys.ts'
+import { checkedQuery, readChecked } from '../accounts/checked-reads.ts'
 import { accountText, people } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
-import { query, type Params } from '../store/query.ts'
-import type { Caller, Handlers } from './handler.ts'
-import { idRangeOf, readPage } from './lists.ts'
-import { pageQueries } from './page-queries.ts'
-import { made, one } from './results.ts'
+import type { Params } from '../store/query.ts'
+import { type Caller, type Handlers, jsonResult, recordResult } from './handler.ts'
+import { idRangeOf, readListPage } from './lists/pages.ts'
+import { pageQueries } from './lists/page-queries.ts'
 
 interface Person {
-  readonly id: number
   readonly document: string
   readonly etag: string
 }
 
-/** Who asks for people, and when: links that have ended do not count. */
+/** Who asks for people, and when: access that has ended do not count. */
 interface Asker {
-  readonly caller: number
+  /** The caller. */
+  readonly owner: number
   readonly now: number
 }
 
 /**
- * The caller and everybody linked to the caller, in either direction. An account that was given access by its username is not
+ * The caller and everybody with whom the caller shares access, in either direction. An account that was given access by its username is not
  * among them before it has read: nothing tells its owner whether there is such an account.
  */
 const linked = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> => sql`
   id in (
-    select ${param('caller')}
-    union all select owner_id from partnership where partner_id = ${param('caller')} and ${isOpen(param)}
-    union all select partner_id from partnership where owner_id = ${param('caller')} and ${isOpen(param)} and ${isKnown})`
-
-const isOpen = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> =>
-  sql`ended_at is null and (expires_at is null or expires_at > ${param('now')})`
+    select ${param('owner')}
+    union all select owner_id from partnership where partner_id = ${param('owner')} and ${isOpenAccess(param('now'))}
+    union all select partner_id from partnership where owner_id = ${param('owner')} and ${isOpenAccess(param('now'))} and ${isKnown})`
 
 /** Whether the owner knows that the partner has an account. */
 const isKnown = sql`(by_name = 0 or exists (
   select 1 from read_log where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id))`
 
-const person = <Values extends Asker & { id: number }>(param: Params<Values>) =>
-  sql<Person>`select id, document, etag from account where ${linked(param)} and id = ${param('id')}`
+/** Rows of people say who asked for them. */
+const askedBy = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> =>
+  sql`cast(${param('owner')} as bigint) as owner_id`
 
-const personById = query<Asker & { id: number }, Person>(person)
+const person = <Values extends Asker & { id: number }>(param: Params<Values>) =>
+  sql`select ${askedBy(param)}, document, etag from account where ${linked(param)} and id = ${param('id')}`
+
+/** `owners` is the person who is asked for. */
+const personById = checkedQuery<Asker & { id: number; owners: readonly number[] }, Person>(
+  'person by id',
+  (param, named) => sql`
+    select ${named}, id as owner_id, document, etag from account where ${linked(param)} and id = ${param('id')}`,
+)
 
 type PeopleRange = Asker & { after: number; limit: number; offset: number }
 
 /** The people at some positions in the list. */
-const peopleAt = (positions: RawBuilder<unknown>) => sql`
-  select document, etag, octet_length(document) as size, '0.' || position.id as position
+const peopleAt = (param: Params<PeopleRange>, positions: RawBuilder<unknown>) => sql`
+  select ${askedBy(param)}, document, etag, octet_length(document) as size, '0.' || position.id as position
   from (${positions}) as position
   join account on account.id = position.id
   order by position.id`
 
 // The engine merges three index ranges, so that a page does not read all accounts.
 const peoplePages = pageQueries<PeopleRange>({
+  name: 'people',
   rows: param =>
-    peopleAt(sql`
-      select id from account where id = ${param('caller')} and id > ${param('after')}
+    peopleAt(
+      param,
+      sql`
+      select id from account where id = ${param('owner')} and id > ${param('after')}
       union select owner_id from partnership
-        where partner_id = ${param('caller')} and owner_id > ${param('after')} and ${isOpen(param)}
+        where partner_id = ${param('owner')} and owner_id > ${param('after')} and ${isOpenAccess(param('now'))}
       union select partner_id from partnership
-        where owner_id = ${param('caller')} and partner_id > ${param('after')} and ${isOpen(param)} and ${isKnown}
-      order by id limit ${param.count('limit')} offset ${param.count('offset')}`),
+        where owner_id = ${param('owner')} and partner_id > ${param('after')} and ${isOpenAccess(param('now'))} and ${isKnown}
+      order by id limit ${param.count('limit')} offset ${param.count('offset')}`,
+    ),
   row: person,
+  ofOneOwner: true,
   onlyRecords: false,
 })
 
-/** For a token that reads nothing of others. */
+/** For an API key that reads nothing of others. */
 const callerPages = pageQueries<PeopleRange>({
+  name: 'the caller',
   rows: param =>
-    peopleAt(sql`
-      select id from account where id = ${param('caller')} and id > ${param('after')}
-      order by id limit ${param.count('limit')} offset ${param.count('offset')}`),
+    peopleAt(
+      param,
+      sql`
+      select id from account where id = ${param('owner')} and id > ${param('after')}
+      order by id limit ${param.count('limit')} offset ${param.count('offset')}`,
+    ),
   row: person,
+  ofOneOwner: true,
   onlyRecords: false,
 })
 
@@ -79,15 +96,16 @@ function seesOthers({ grant: { scopes } }: Caller): boolean {
   return scopes.includes('shared:access')
 }
 
-const accountAndToken = query<{ tokenId: number }, AccountAndToken>(
-  param => sql`
-    select account.document, account.subscription_ends_at, token.id, token.name, token.last4, token.scopes,
+const accountAndKey = checkedQuery<{ keyId: number; owner: number }, AccountAndKey>(
+  'account and API key',
+  (param, named) => sql`
+    select ${named}, account.id as owner_id, account.document, account.subscription_ends_at, token.id, token.name, token.last4, token.scopes,
       token.created_at, token.expires_at, token.replaced_at, token.last_used_at
     from token join account on account.id = token.account_id
-    where token.id = ${param('tokenId')}`,
+    where token.id = ${param('keyId')}`,
 )
 
-interface AccountAndToken {
+interface AccountAndKey {
   readonly document: string
   readonly subscription_ends_at: number | null
   readonly id: number
@@ -103,25 +121,31 @@ interface AccountAndToken {
 export const handlers: Handlers<typeof people> = {
   listUsers(caller, params) {
     const { store, now } = caller
-    const values = { caller: caller.grant.accountId, now, ...idRangeOf(params) }
+    const values = { owner: caller.grant.accountId, now, ...idRangeOf(params) }
     const source = { params, list: people.listUsers.listOf(params) }
-    return readPage(store, seesOthers(caller) ? peoplePages : callerPages, values, source)
+    return readListPage(store, seesOthers(caller) ? peoplePages : callerPages, values, source)
   },
 
   async getCurrentUser({ store, grant: { accountId }, now }) {
-    const [person] = await store.read(personById, { caller: accountId, now, id: accountId })
-    return one(person)
+    const [person] = await readChecked(store, personById, {
+      owner: accountId,
+      now,
+      id: accountId,
+      owners: [accountId],
+    })
+    return recordResult(person)
   },
 
   async getUser(caller, { id }) {
     const { store, now } = caller
     const { accountId } = caller.grant
-    const [person] = await store.read(personById, { caller: accountId, now, id })
-    return seesOthers(caller) || id === accountId ? one(person) : undefined
+    const [person] = await readChecked(store, personById, { owner: accountId, now, id, owners: [id] })
+    return seesOthers(caller) || id === accountId ? recordResult(person) : undefined
   },
 
   async getMe({ store, grant }) {
-    const [row] = await store.read(accountAndToken, { tokenId: grant.tokenId })
+    const values = { keyId: grant.keyId, owner: grant.accountId }
+    const [row] = await readChecked(store, accountAndKey, values)
     if (row === undefined) return undefined
     const token = {
       id: row.id,
@@ -133,6 +157,6 @@ export const handlers: Handlers<typeof people> = {
       lastUsedAt: formatOptionalTimestamp(row.last_used_at),
     }
     const account = accountText(row.document, row.subscription_ends_at)
-    return made(`{"account":${account},"token":${JSON.stringify(token)}}`)
+    return jsonResult(`{"account":${account},"token":${JSON.stringify(token)}}`)
   },
 }

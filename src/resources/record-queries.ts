@@ -1,17 +1,16 @@
-import { sql } from '../vendor/kysely.js'
+import { sql, type RawBuilder } from '../vendor/kysely.js'
 import { type Access, accessTo, accessToOne, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
-import { type Query, recordQuery } from '../store/query.ts'
-import type { Caller } from './handler.ts'
-import { nameOf, recordColumns, type RecordView } from './record-columns.ts'
-import { one, oneOrNull, type Result } from './results.ts'
+import { type CheckedQuery, type OwnedRow, readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import { type Caller, recordOrNull, recordResult, type Result } from './handler.ts'
+import type { RecordName } from '../store/tables.ts'
 
 /** One record, as it is sent. */
-export interface RecordRow {
-  readonly id: number
-  readonly owner_id: number
+interface StoredRecord {
   readonly document: string
   readonly etag: string
 }
+
+export type RecordRow = StoredRecord & OwnedRow
 
 interface ById extends RecordView {
   /** Whether public rows of other owners are included. */
@@ -22,20 +21,24 @@ interface ById extends RecordView {
 export async function recordById(caller: Caller, view: ById, id: number): Promise<Result | undefined> {
   const access = accessTo(caller, view.table)
   const form = formOf(access)
-  const name = `${nameOf(view)} ${view.orPublic} ${formName(form)}`
+  const name = `${nameOf(view)} by id ${view.orPublic} ${formName(form)}`
   const query = byId.getOrInsertComputed(name, () =>
-    recordQuery<Access & { id: number }, RecordRow>(param => {
-      const readable = isReadable(param, form)
-      return sql`
-        select ${columnsOf(view)} from ${sql.table(view.table)} as record
-        where ${view.orPublic === true ? sql`(${readable} or is_public = 1)` : readable} and id = ${param('id')}`
-    }),
+    recordQuery<Access & { id: number }, StoredRecord>(
+      name,
+      (param, owned) => {
+        const readable = isReadable(param, form)
+        const [columns, condition] =
+          view.orPublic === true ? [sql`, is_public`, sql`(${readable} or is_public = 1)`] : [sql``, readable]
+        return sql`
+          select ${owned}, ${columnsOf(view)} ${columns} from ${sql.table(view.table)} as record
+          where ${condition} and id = ${param('id')}`
+      },
+      true,
+    ),
   )
-  return readKept(caller, access, `${name} ${id}`, async () => {
-    const [record] = await caller.store.read(query, { ...access, id })
-    const result = one(record)
-    return result && record && { ...result, reads: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
-  })
+  const [record] = await readChecked(caller.store, query, { ...access, id })
+  const result = recordResult(record)
+  return result && record && { ...result, reads: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
 }
 
 interface Newest extends RecordView {
@@ -47,46 +50,63 @@ interface Newest extends RecordView {
 export async function newestRecord(caller: Caller, view: Newest, ownerId: number | undefined): Promise<Result> {
   const access = accessToOne(caller, view.table, ownerId)
   const form = formOf(access)
-  const name = `${nameOf(view)} ${view.isActive} ${formName(form)}`
+  const name = `newest ${nameOf(view)} ${view.isActive} ${formName(form)}`
   const query = newest.getOrInsertComputed(name, () =>
-    recordQuery<Access, RecordRow>(
-      param => sql`
-        select ${columnsOf(view)} from ${sql.table(view.table)} as record
+    recordQuery<Access, StoredRecord>(
+      name,
+      (param, owned) => sql`
+        select ${owned}, ${columnsOf(view)} from ${sql.table(view.table)} as record
         where ${isReadable(param, form)} ${view.isActive === true ? sql`and is_active = 1` : sql``}
         order by at desc, id desc limit 1`,
+      true,
     ),
   )
-  return readKept(caller, access, `${name} newest`, async () => {
-    const [record] = await caller.store.read(query, access)
-    return { ...oneOrNull(record), reads: [{ area: areaOf(view.table), owners: access.owners }] }
-  })
+  const [record] = await readChecked(caller.store, query, access)
+  return { ...recordOrNull(record), reads: [{ area: areaOf(view.table), owners: access.owners }] }
 }
 
-/** The kept result under a name and the owners while the database has not changed, else the result of `read`. */
-async function readKept<Found extends Result | undefined>(
-  { store, kept, ifNoneMatch }: Caller,
-  { owners, starts }: Access,
-  name: string,
-  read: () => Promise<Found>,
-): Promise<Found | Result> {
-  const look = { version: store.version?.(), ifNoneMatch }
-  if (kept === undefined || look.version === undefined || starts !== undefined) return read()
-  const key = `${owners.join()} ${name}`
-  const current = kept.at(key, look)
-  if (current !== undefined) return current
-  const result = await read()
-  if (result === undefined) return result
-  const revisions = `${result.reads?.[0]?.owners.join()} ${result.etag}`
-  const found = kept.find(key, revisions, look)
-  if (found !== undefined) return found
-  kept.keep(key, { ...result, revisions }, look)
-  return result
-}
-
-const byId = new Map<string, Query<Access & { id: number }, RecordRow>>()
-const newest = new Map<string, Query<Access, RecordRow>>()
+const byId = new Map<string, CheckedQuery<Access & { id: number }, RecordRow>>()
+const newest = new Map<string, CheckedQuery<Access, RecordRow>>()
 
 function columnsOf(view: RecordView) {
   const { document, etag } = recordColumns(view)
-  return sql`id, owner_id, ${document} as document, ${etag} as etag`
+  return sql`${document} as document, ${etag} as etag`
+}
+
+/** The columns of a table that an endpoint shows. */
+export interface RecordView {
+  readonly table: RecordName
+  /** The column that holds the JSON text; `document` unless given. */
+  readonly text?: 'document' | 'summary'
+  /** Optional fields that the caller requested; they follow those of the text. */
+  readonly added?: readonly AddedField[]
+}
+
+type AddedField = keyof typeof addedFields
+
+/** The JSON text of each added field. */
+const addedFields = {
+  ownerId: sql`cast(record.owner_id as text)`,
+  templateId: sql`coalesce(cast(record.template_id as text), 'null')`,
+}
+
+/** The text of a row of `record`, its validator, and its length in bytes of UTF-8. */
+export function recordColumns({ text = 'document', added = [] }: RecordView) {
+  const column = sql.ref(`record.${text}`)
+  if (added.length === 0) return { document: column, etag: sql`record.etag`, size: sql`octet_length(${column})` }
+  const fields = concatenate(added.map(name => sql`${sql.lit(`,"${name}":`)} || ${addedFields[name]}`))
+  return {
+    document: sql`substr(${column}, 1, length(${column}) - 1) || ${fields} || '}'`,
+    etag: sql`record.etag || '-' || ${concatenate(added.map(name => addedFields[name]))}`,
+    size: sql`octet_length(${column}) + octet_length(${fields})`,
+  }
+}
+
+/** A name of a view, for caching its queries. */
+export function nameOf({ table, text = 'document', added = [] }: RecordView): string {
+  return `${table} ${text} ${added.join()}`
+}
+
+function concatenate(texts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
+  return sql.join(texts, sql` || `)
 }

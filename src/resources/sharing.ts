@@ -4,10 +4,10 @@ import { listAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
 import { formatDate } from '../contract/calendar.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
 import { DAY_MS, formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
-import type { Handlers } from './handler.ts'
-import { timeRangeOf } from './lists.ts'
-import { DOCUMENT_SEPARATOR } from './page-queries.ts'
-import { made, pageResult } from './results.ts'
+import { type Handlers, jsonResult } from './handler.ts'
+import { timeRangeOf } from './lists/pages.ts'
+import { DOCUMENT_SEPARATOR } from './lists/page-queries.ts'
+import { pageResult } from './lists/page-results.ts'
 
 export const handlers: Handlers<typeof sharing> = {
   async getAccess({ store, grant, now }) {
@@ -20,7 +20,7 @@ export const handlers: Handlers<typeof sharing> = {
       })) satisfies GivenAccess[],
       received: received.map(sentAccess),
     }
-    return made(JSON.stringify(data))
+    return jsonResult(JSON.stringify(data))
   },
 
   async listReads({ store, grant }, params) {

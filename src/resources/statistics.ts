@@ -6,30 +6,22 @@ import { type RangeParams, readRange, type statistics, type StatisticsSources } 
 import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
-import { countedUntil, daysInParts } from '../stats/status.ts'
+import { countedUntil } from '../stats/status.ts'
 import { lockStatistics, withoutPractice } from '../stats/lock-statistics.ts'
-import { lockHistory } from '../stats/lock-queries.ts'
-import { streaksOf } from '../stats/streaks.ts'
-import { filtered } from '../stats/training.ts'
-import { allTrainings } from '../stats/training-rows.ts'
-import { type TrainingStatistics, trainingStatistics } from '../stats/training-statistics.ts'
-import { inTurns } from '../stats/turns.ts'
-import { type ZoneClock, zoneClock } from '../stats/zone-clock.ts'
-import type { Caller, Handlers } from './handler.ts'
-import { made, type Result } from './results.ts'
+import { locksSince } from '../stats/lock-queries.ts'
+import { trainingHistory } from '../stats/training-history.ts'
+import type { TrainingStatistics } from '../stats/training-statistics.ts'
+import { zoneClock } from '../stats/zone-clock.ts'
+import { type Caller, type Handlers, jsonResult, type Result } from './handler.ts'
 import { hourOf } from './status.ts'
 
 export const handlers: Handlers<typeof statistics> = {
   async getTrainingStatistics(caller, params) {
-    const { store, now } = caller
-    const { access, range, clock, buckets, known, reads } = await readScope(caller, 'dtt', params)
-    const all = await allTrainings(store, access)
-    const sessions = await filtered(all, { kind: params.type, program: params.programId })
-    const [sums, days] = await inTurns(
-      () => trainingStatistics(sessions, buckets, clock, params.type),
-      () => daysInParts(sessions, clock),
-    )
-    const streak = streaksOf(days, clock.dayOf(now), clock)
+    const { access, range, buckets, known, reads } = await readScope(caller, 'dtt', params)
+    const history = await trainingHistory(caller.store, access)
+    const filters = { kind: params.type, program: params.programId }
+    const sums = await history.statistics(filters, range, known.timeZone, caller.now)
+    const { streaks } = sums
     const { sessions: counted, ungradedSegments } = sums.total
     const data = {
       ...commonFieldsOf(range, known),
@@ -37,20 +29,20 @@ export const handlers: Handlers<typeof statistics> = {
       total: trainingFields(sums.total),
       buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...trainingFields(bucket) })),
       streak: {
-        currentDays: streak.current,
-        longestDays: streak.longest,
-        longestFrom: streak.from === null ? null : formatDate(streak.from),
-        longestTo: streak.to === null ? null : formatDate(streak.to),
+        currentDays: streaks.current,
+        longestDays: streaks.longest,
+        longestFrom: streaks.from === null ? null : formatDate(streaks.from),
+        longestTo: streaks.to === null ? null : formatDate(streaks.to),
       },
     }
-    return { ...made(JSON.stringify(data)), reads }
+    return { ...jsonResult(JSON.stringify(data)), reads }
   },
 
   async getLockStatistics(caller, params) {
     const { access, range, buckets, known, reads } = await readScope(caller, 'lkbx', params)
     const until = countedUntil(known.asOf, caller.now)
     const [start, end] = [buckets[0]?.start ?? 0, buckets.at(-1)?.end ?? 0]
-    const overlapping = (await lockHistory(caller.store, access, until, start)).filter(
+    const overlapping = (await locksSince(caller.store, access, until, start)).filter(
       ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
     )
     const sessions = withoutPractice(overlapping)
@@ -65,14 +57,13 @@ export const handlers: Handlers<typeof statistics> = {
       total: sums.total,
       buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
     }
-    return { ...made(JSON.stringify(data)), reads }
+    return { ...jsonResult(JSON.stringify(data)), reads }
   },
 }
 
 interface StatisticsScope {
   readonly access: OwnerAccess
   readonly range: BucketRange
-  readonly clock: ZoneClock
   readonly buckets: readonly Bucket[]
   readonly known: KnownTime
   readonly reads: Result['reads']
@@ -84,9 +75,9 @@ async function readScope(
   area: Area,
   params: RangeParams & { readonly ownerId: number | undefined; readonly tz: string | undefined },
 ): Promise<StatisticsScope> {
-  const { store, now } = caller
-  const { accountId } = caller.grant
-  const stored = await readKnownTime(store, accountId, params.ownerId ?? accountId, now)
+  const { store, now, grant } = caller
+  const access = sessionsOf(caller, area, params.ownerId)
+  const stored = await readKnownTime(store, grant.accountId, access.owner, now)
   const known = { ...stored, timeZone: params.tz ?? stored.timeZone }
   const clock = zoneClock(known.timeZone)
   const { range, errors } = readRange(params, clock.dayOf(now))
@@ -94,9 +85,8 @@ async function readScope(
   if (error !== undefined) {
     throw new ApiError('invalid_parameter', `${error.field} ${error.message}`, { fieldErrors: errors })
   }
-  const access = sessionsOf(caller, area, params.ownerId)
   const reads = [{ area, owners: [access.owner] }]
-  return { access, range, clock, buckets: bucketsOf(range, clock, now), known, reads }
+  return { access, range, buckets: bucketsOf(range, clock, now), known, reads }
 }
 
 function commonFieldsOf({ weekStart, from, to }: BucketRange, { timeZone, asOf }: KnownTime) {

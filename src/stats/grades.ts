@@ -1,3 +1,5 @@
+import { roundedRatio } from '../contract/numbers.ts'
+
 /** Grades, counted by value. */
 export class GradeCounts {
   count = 0
@@ -45,10 +47,3 @@ export class GradeCounts {
 }
 
 const MAX_USUAL = 100
-
-/** The quotient of two integers, rounded half up, divided by `scale`; null when divided by 0. */
-export function roundedRatio(numerator: number, denominator: number, scale = 1): number | null {
-  if (denominator === 0) return null
-  // In integers, because adding 0.5 to the quotient could round.
-  return Math.floor((2 * numerator + denominator) / (2 * denominator)) / scale
-}

@@ -63,3 +63,17 @@ export function parseEvents(text: string): LockEvent[] {
   // The archive wrote it as a list of these tuples.
   return JSON.parse(text) as LockEvent[]
 }
+
+/** Milliseconds locked and not locked over all intervals, and those of the longest locked one. */
+export function totalsOf(intervals: readonly LockInterval[]): { locked: number; open: number; longest: number } {
+  let locked = 0
+  let open = 0
+  let longest = 0
+  for (const { start, end, locked: isLocked } of intervals) {
+    if (isLocked) {
+      locked += end - start
+      longest = Math.max(longest, end - start)
+    } else open += end - start
+  }
+  return { locked, open, longest }
+}

@@ -1,7 +1,17 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
-import { isReadableById, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import {
+  type Access,
+  ANY_SESSIONS,
+  isReadable,
+  isReadableById,
+  isReadableOf,
+  type OwnerAccess,
+} from '../accounts/access.ts'
+import type { LockSession } from '../contract/lock-sessions.ts'
+import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
-import { type Params, query } from '../store/query.ts'
+import { forEachInTurns } from '../turns.ts'
+import type { Params } from '../store/query.ts'
 import {
   lockEnd,
   type LockEvent,
@@ -11,8 +21,6 @@ import {
   parseEvents,
   plannedEnd,
 } from './intervals.ts'
-import type { KeptReads } from './kept.ts'
-import { forEachInParts, inTurns } from './turns.ts'
 
 /** Queries of lock sessions for statistics: they read columns, not records. */
 
@@ -33,19 +41,16 @@ export interface LockStats {
   readonly intervals: readonly LockInterval[]
 }
 
-/**
- * The lock sessions of an account that were active at or after `from`, oldest first. Other requests are handled while many of them
- * are read from their rows.
- */
-export async function lockHistory(
+/** The lock sessions of an account that were active at or after `from`, oldest first. Others have their turns while there are many. */
+export async function locksSince(
   store: Store,
   access: OwnerAccess,
   now: number,
   from = Number.MIN_SAFE_INTEGER,
 ): Promise<LockStats[]> {
-  const rows = await store.read(locksSince, { ...access, from })
   const sessions: LockStats[] = []
-  await inTurns(() => forEachInParts(rows, row => sessions.push(lockStats(row, now))))
+  const rows = await readChecked(store, activeSince, { ...access, from })
+  await forEachInTurns(access.owner, rows, row => sessions.push(lockStats(row, now)))
   return sessions
 }
 
@@ -58,13 +63,18 @@ export interface LockEntry {
 
 /** All lock sessions of an account, the newest first. */
 export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
-  return store.read(allLocks, access)
+  const rows = await readChecked(store, allLocks, access)
+  return rows.map(({ id, state, template }) => ({ id, state, template }))
 }
 
-/** Which of some lock templates are for practice, in ascending order. */
-export async function practiceTemplates(store: Store, ids: readonly number[]): Promise<number[]> {
+/** Which of the lock templates that an account uses are for practice, in ascending order. */
+export async function practiceTemplates(
+  store: Store,
+  { owner }: OwnerAccess,
+  ids: readonly number[],
+): Promise<number[]> {
   if (ids.length === 0) return []
-  return (await store.read(practiceTemplatesById, { ids })).map(({ id }) => id)
+  return (await readChecked(store, practiceTemplatesById, { owner, ids })).map(({ id }) => id)
 }
 
 /** Some lock sessions of an account, in the order of `ids`; those that are not found are left out. */
@@ -74,7 +84,7 @@ export async function someLocks(
   ids: readonly number[],
   now: number,
 ): Promise<LockStats[]> {
-  const rows = new Map((await store.read(locksById, { ...access, ids })).map(row => [row.id, row]))
+  const rows = new Map((await readChecked(store, locksById, { ...access, ids })).map(row => [row.id, row]))
   return ids.flatMap(id => {
     const row = rows.get(id)
     return row === undefined ? [] : [lockStats(row, now)]
@@ -83,35 +93,54 @@ export async function someLocks(
 
 /** The lock sessions of an account that started last, the newest first. */
 export async function newestLocks(store: Store, access: OwnerAccess, limit: number, now: number): Promise<LockStats[]> {
-  return (await store.read(newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
+  return (await readChecked(store, newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
 }
 
 /** The facts of a running lock session that do not depend on the present time. */
 export type RunningLock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'>
 
 /** The lock session that runs; the newest where there are several. */
-export async function runningLock(
-  store: Store,
-  access: OwnerAccess,
-  kept: KeptReads,
-): Promise<RunningLock | undefined> {
-  return kept.get(
-    `lock of ${access.owner} from ${access.start}`,
-    async () => {
-      const [row] = await store.read(runningLockSession, access)
-      return row && lockFacts(row)
-    },
-    lock => Math.ceil((lock?.events.length ?? 0) / EVENTS_OF_SIZE_1),
-  )
+export async function runningLock(store: Store, access: OwnerAccess): Promise<RunningLock | undefined> {
+  const [row] = await readChecked(store, runningLockSession, access)
+  return row && lockFacts(row)
 }
-
-/** Events of a lock take as much room as one training session. */
-const EVENTS_OF_SIZE_1 = 5
 
 /** The lock session that runs, with its record; the newest where there are several. */
 export async function activeLock(store: Store, access: OwnerAccess, now: number) {
-  const [row] = await store.read(activeLockSession, access)
+  const [row] = await readChecked(store, activeLockSession, access)
   return row && { ...lockStats(row, now), document: row.document }
+}
+
+/** A lock session with its record. */
+export interface LockDetails extends LockStats {
+  readonly owner: number
+  readonly record: LockSession
+  /** The record as it is stored. */
+  readonly document: string
+}
+
+/** One lock session of some accounts; undefined when they have none with this identifier. */
+export async function lockSession(
+  store: Store,
+  access: Access,
+  id: number,
+  now: number,
+): Promise<LockDetails | undefined> {
+  const [row] = await readChecked(store, sessionById, { ...access, id })
+  if (row === undefined) return undefined
+  const { owner_id: owner, document } = row
+  // The archive wrote it in the form of the contract.
+  return { ...lockStats(row, now), owner, document, record: JSON.parse(document) as LockSession }
+}
+
+/** Records of lock sessions as they are stored, by identifier. */
+export async function lockRecords(
+  store: Store,
+  access: OwnerAccess,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const rows = await readChecked(store, sessionRecords, { ...access, ids })
+  return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
 interface LockRow {
@@ -150,7 +179,7 @@ function lockFacts(row: LockRow): RunningLock {
 }
 
 /** The rules of the template; undefined where it is not known. */
-export function rulesOf({
+function rulesOf({
   is_test_lock,
   is_time_displayed,
 }: Pick<LockRow, 'is_test_lock' | 'is_time_displayed'>): LockRules | undefined {
@@ -159,76 +188,96 @@ export function rulesOf({
 }
 
 // Also of templates of other accounts: a reader of the session learns only whether they are for practice and hide the time.
-export function ruleColumns({ isDistributed }: Pick<Params<unknown>, 'isDistributed'>): RawBuilder<unknown> {
-  if (isDistributed) return sql.raw(RULES.join(', '))
-  return sql.raw(
-    RULES.map(
-      column => `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`,
-    ).join(', '),
-  )
+function ruleColumns(param: ServersParam): RawBuilder<unknown> {
+  const ofTemplate = (column: string) =>
+    `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`
+  return sql.raw(param.onOneServer(RULES.map(ofTemplate), RULES).join(', '))
 }
 
+type ServersParam = Pick<Params<unknown>, 'onOneServer'>
+
 /** The lock sessions that are readable, with what `ruleColumns` shows. */
-export function lockSessions(
-  { isDistributed }: Pick<Params<unknown>, 'isDistributed'>,
-  readable: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  if (!isDistributed) return sql`lock_session`
-  // The templates are of several owners, so they are found before the sessions are joined with them.
-  return sql`lock_session left join (
-    select id as rules_id, ${sql.raw(RULES.map(column => `max(${column}) as ${column}`).join(', '))} from lock_template
-    where id in (select template_id from lock_session where ${readable}) group by id) as rules on rules_id = template_id`
+function lockSessions(param: ServersParam, readable: RawBuilder<unknown>): RawBuilder<unknown> {
+  return param.onOneServer(
+    sql`lock_session`,
+    // The templates are of several owners, so they are found before the sessions are joined with them.
+    sql`lock_session left join (
+      select id as rules_id, ${sql.raw(RULES.map(column => `max(${column}) as ${column}`).join(', '))} from lock_template
+      where id in (select template_id from lock_session where ${readable}) group by id) as rules on rules_id = template_id`,
+  )
 }
 
 const RULES = ['is_test_lock', 'is_time_displayed']
 
-const lockColumns = (param: Params<OwnerAccess>) =>
+const lockColumns = (param: ServersParam) =>
   sql`id, at, lock_state, is_active, template_id, ${ruleColumns(param)}, ended_at, events`
 
-const locksSince = query<OwnerAccess & { from: number }, LockRow>(
-  param => sql`
-    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
+const activeSince = recordQuery<OwnerAccess & { from: number }, LockRow>(
+  'lock sessions since',
+  (param, owned) => sql`
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id`,
 )
 
-const allLocks = query<OwnerAccess, LockEntry>(
-  param => sql`
-    select id, lock_state as state, template_id as template from lock_session
+const allLocks = recordQuery<OwnerAccess, LockEntry>(
+  'all lock sessions',
+  (param, owned) => sql`
+    select ${owned}, id, lock_state as state, template_id as template from lock_session
     where ${isReadableOf(param)}
     order by at desc, id desc`,
 )
 
-const practiceTemplatesById = query<{ ids: readonly number[] }, { id: number }>(
-  param => sql`
-    select distinct id from lock_template
+// The templates may be of other accounts.
+const practiceTemplatesById = checkedQuery<{ owner: number; ids: readonly number[] }, { id: number }>(
+  'templates for practice',
+  (param, named) => sql`
+    select distinct ${named}, cast(${param('owner')} as bigint) as owner_id, id from lock_template
     where id in ${param.rows(values => values.ids)} and is_test_lock = 1
     order by id`,
 )
 
-const locksById = query<OwnerAccess & { ids: readonly number[] }, LockRow>(
-  param => sql`
-    select ${lockColumns(param)} from ${lockSessions(param, isReadableById(param))}
+const locksById = recordQuery<OwnerAccess & { ids: readonly number[] }, LockRow>(
+  'lock sessions by id',
+  (param, owned) => sql`
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableById(param))}
     where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
 )
 
-const newestLockSessions = query<OwnerAccess & { limit: number }, LockRow>(
-  param => sql`
-    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
+const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>(
+  'newest lock sessions',
+  (param, owned) => sql`
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param.count('limit')}`,
 )
 
-const runningLockSession = query<OwnerAccess, LockRow>(
-  param => sql`
-    select ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
+const runningLockSession = recordQuery<OwnerAccess, LockRow>(
+  'running lock session',
+  (param, owned) => sql`
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
 
-const activeLockSession = query<OwnerAccess, LockRow & { document: string }>(
-  param => sql`
-    select ${lockColumns(param)}, document from ${lockSessions(param, isReadableOf(param))}
+const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string }>(
+  'active lock session',
+  (param, owned) => sql`
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
+)
+
+const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string }>(
+  'lock session by id',
+  (param, owned) => sql`
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadable(param, ANY_SESSIONS))}
+    where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
+)
+
+const sessionRecords = recordQuery<OwnerAccess & { ids: readonly number[] }, { id: number; document: string }>(
+  'records of lock sessions',
+  (param, owned) => sql`
+    select ${owned}, id, document from lock_session
+    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
 )

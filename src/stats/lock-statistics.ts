@@ -1,6 +1,5 @@
-import { sum } from '../contract/numbers.ts'
+import { roundedRatio, sum } from '../contract/numbers.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
-import { roundedRatio } from './grades.ts'
 import type { LockInterval, LockRules } from './intervals.ts'
 import { type Periods, periodOf } from './periods.ts'
 

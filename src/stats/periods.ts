@@ -8,8 +8,7 @@ export type Periods = readonly number[]
 
 /**
  * The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. A day has 23 or 25 hours
- * where clocks change; a day that the zone skipped has no period. The list is cached and returned again for the same periods, so
- * that results can be cached by it.
+ * where clocks change; a day that the zone skipped has no period.
  */
 export function periodsBetween(unit: Unit, from: number, to: number, zone: string): Periods {
   const clock = zoneClock(zone)
@@ -24,9 +23,6 @@ export function lastPeriods(unit: Unit, count: number, now: number, zone: string
 
 /** The periods from one first day to another. */
 function periodsOfDays(unit: Unit, first: number, last: number, zone: string): Periods {
-  const key = `${unit} ${first} ${last} ${zone}`
-  const known = lists.get(key)
-  if (known !== undefined) return known
   const clock = zoneClock(zone)
   const starts = [clock.startOf(first)]
   for (let day = first; day <= last;) {
@@ -35,13 +31,8 @@ function periodsOfDays(unit: Unit, first: number, last: number, zone: string): P
     // A day that the zone skipped starts where the next one does.
     if (start !== starts.at(-1)) starts.push(start)
   }
-  if (lists.size >= MAX_LISTS) lists.clear()
-  lists.set(key, starts)
   return starts
 }
-
-const lists = new Map<string, Periods>()
-const MAX_LISTS = 50
 
 /** Which period an instant lies in, -1 for none. */
 export function periodOf(at: number, periods: Periods): number {

@@ -1,8 +1,8 @@
 import { sql } from '../vendor/kysely.js'
 import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
+import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
-import { query } from '../store/query.ts'
 
 /** Queries of programs. */
 
@@ -11,7 +11,7 @@ export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
 
 /** The programs of some accounts, the newest first; each is parsed when it is asked for. */
 export async function programsOf(store: Store, access: Access) {
-  const rows = await store.read(programsByOwner, access)
+  const rows = await readChecked(store, programsByOwner, access)
   return rows.map(({ id, owner_id, summary }) => ({
     id,
     ownerId: owner_id,
@@ -26,16 +26,19 @@ export async function programPage(
   access: Access,
   part: { readonly limit: number; readonly offset: number },
 ): Promise<TrainingTemplate[]> {
-  const rows = await store.read(programPart, { ...access, ...part })
+  const rows = await readChecked(store, programPart, { ...access, ...part })
   // The archive wrote it in the form of the contract.
   return rows.map(({ document }) => JSON.parse(document) as TrainingTemplate)
 }
 
 /** How many programs some accounts have, and the newest one in use. */
 export async function programCounts(store: Store, access: Access) {
-  const [[row], [active]] = await Promise.all([store.read(programCount, access), store.read(activeProgram, access)])
+  const [counts, [active]] = await Promise.all([
+    readChecked(store, numberOfPrograms, access),
+    readChecked(store, activeProgram, access),
+  ])
   return {
-    total: row?.count ?? 0,
+    total: counts.reduce((sum, { count }) => sum + count, 0),
     // The archive wrote it in the form of the contract.
     inUse: active && (JSON.parse(active.summary) as ListedProgram),
   }
@@ -43,38 +46,45 @@ export async function programCounts(store: Store, access: Access) {
 
 /** A program with its record as it is stored; undefined if the access has none with this identifier. */
 export async function findProgram(store: Store, access: Access, id: number) {
-  const [row] = await store.read(programById, { ...access, id })
+  const [row] = await readChecked(store, programById, { ...access, id })
   // The archive wrote it in the form of the contract.
   return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
 }
 
-const programsByOwner = query<Access, { id: number; owner_id: number; summary: string }>(
-  param => sql`
-    select id, owner_id, summary from training_template
+const programsByOwner = recordQuery<Access, { id: number; summary: string }>(
+  'programs',
+  (param, owned) => sql`
+    select ${owned}, id, summary from training_template
     where ${isReadable(param, ANY_OWNERS)}
     order by at desc, id desc`,
 )
 
-const programPart = query<Access & { limit: number; offset: number }, { document: string }>(
-  param => sql`
-    select document from training_template
+const programPart = recordQuery<Access & { limit: number; offset: number }, { document: string }>(
+  'part of programs',
+  (param, owned) => sql`
+    select ${owned}, document from training_template
     where ${isReadable(param, ANY_OWNERS)}
     order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
 )
 
-const programCount = query<Access, { count: number }>(
-  param => sql`select count(*) as count from training_template where ${isReadable(param, ANY_OWNERS)}`,
+const numberOfPrograms = recordQuery<Access, { count: number }>(
+  'numbers of programs',
+  (param, owned) => sql`
+    select ${owned}, count(*) as count from training_template
+    where ${isReadable(param, ANY_OWNERS)} group by owner_id`,
 )
 
-const activeProgram = query<Access, { summary: string }>(
-  param => sql`
-    select summary from training_template
+const activeProgram = recordQuery<Access, { summary: string }>(
+  'active program',
+  (param, owned) => sql`
+    select ${owned}, summary from training_template
     where ${isReadable(param, ANY_OWNERS)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
 
-const programById = query<Access & { id: number }, { document: string }>(
-  param => sql`
-    select document from training_template
+const programById = recordQuery<Access & { id: number }, { document: string }>(
+  'program by id',
+  (param, owned) => sql`
+    select ${owned}, document from training_template
     where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
 )

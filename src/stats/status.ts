@@ -1,10 +1,10 @@
 import { bucketStart } from '../contract/calendar.ts'
+import { forEachInTurns } from '../turns.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
 import type { RunningLock } from './lock-queries.ts'
 import { streaksOf } from './streaks.ts'
-import { firstFrom, type SessionStats, SessionSums } from './training.ts'
-import { atOnce, forEachInParts, type Parts } from './turns.ts'
-import { type ZoneClock, zoneClock } from './zone-clock.ts'
+import { sessionsBetween, type SessionStats, totalsOf } from './training.ts'
+import type { ZoneClock } from './zone-clock.ts'
 
 /** The present state of a lock. */
 export interface LockStatus {
@@ -84,70 +84,30 @@ export interface TrainingStatus {
   readonly bestGrade: number | null
 }
 
-/**
- * The state after all these sessions, the oldest first. Weeks start on Monday. It depends on the day, not on the time of day, so it
- * is cached by the list of sessions.
- */
-export function trainingStatus(sessions: readonly SessionStats[], timeZone: string, now: number): TrainingStatus {
-  const clock = zoneClock(timeZone)
-  const today = clock.dayOf(now)
-  const known = computed.getOrInsertComputed(sessions, () => new Map())
-  const last = known.get(timeZone)
-  if (last?.today === today) return last.status
-  const status = computeTrainingStatus(sessions, clock, today)
-  if (known.size >= MAX_ZONES) known.clear()
-  known.set(timeZone, { today, status })
-  return status
-}
-
-interface ComputedStatus {
-  readonly today: number
-  readonly status: TrainingStatus
-}
-
-/** By time zone: the same history may be read from several. */
-const computed = new WeakMap<readonly SessionStats[], Map<string, ComputedStatus>>()
-
-const MAX_ZONES = 10
-
-function computeTrainingStatus(sessions: readonly SessionStats[], clock: ZoneClock, today: number): TrainingStatus {
+/** The state after all these sessions, the oldest first. Weeks start on Monday. */
+export async function trainingStatusOf(
+  account: number,
+  sessions: readonly SessionStats[],
+  clock: ZoneClock,
+  today: number,
+): Promise<TrainingStatus> {
   const monday = bucketStart('week', 'monday', today)
-  const week = sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7))
-  const { current, longest } = streaksOf(atOnce(daysInParts(sessions, clock)), today, clock)
-  const sums = new SessionSums()
-  for (const session of week) sums.add(session)
+  const days = new Set<number>()
+  let bestGrade: number | null = null
+  await forEachInTurns(account, sessions, ({ at, grade }) => {
+    days.add(clock.dayOf(at))
+    if (grade !== null && grade > (bestGrade ?? -Infinity)) bestGrade = grade
+  })
+  const { current, longest } = streaksOf([...days], today, clock)
+  const week = totalsOf(sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7)))
   return {
     last: sessions.at(-1),
-    sessionsToday: sessionsBetween(week, clock.startOf(today), clock.startOf(today + 1)).length,
-    sessionsThisWeek: sums.sessions,
-    repsThisWeek: sums.reps,
-    distanceThisWeek: sums.distance(),
+    sessionsToday: sessionsBetween(sessions, clock.startOf(today), clock.startOf(today + 1)).length,
+    sessionsThisWeek: week.sessions,
+    repsThisWeek: week.reps,
+    distanceThisWeek: week.distance,
     streakDays: current,
     longestStreakDays: longest,
-    bestGrade: bestGrade(sessions),
+    bestGrade,
   }
-}
-
-/** The days with a session, in ascending order. The sessions must be in order, the oldest first. */
-export function* daysInParts(
-  sessions: readonly Pick<SessionStats, 'at'>[],
-  clock: ZoneClock,
-): Parts<readonly number[]> {
-  const days: number[] = []
-  yield* forEachInParts(sessions, ({ at }) => {
-    const day = clock.dayOf(at)
-    if (day !== days.at(-1)) days.push(day)
-  })
-  return days
-}
-
-function bestGrade(sessions: readonly SessionStats[]): number | null {
-  let best: number | null = null
-  for (const { grade } of sessions) if (grade !== null && (best === null || grade > best)) best = grade
-  return best
-}
-
-/** Of sessions in order, those from one instant to before another. */
-function sessionsBetween(sessions: readonly SessionStats[], start: number, end: number): readonly SessionStats[] {
-  return sessions.slice(firstFrom(sessions, start), firstFrom(sessions, end))
 }

@@ -4,6 +4,9 @@ import { previousDay, type ZoneClock } from './zone-clock.ts'
 export interface Streaks {
   /** The days in a row up to today; up to yesterday while today has none yet. */
   readonly current: number
+  /** Its first and last day; null if there is none. */
+  readonly currentFrom: number | null
+  readonly currentTo: number | null
   readonly longest: number
   /** The first and last day of the longest, the latest of equals; null if there is none. */
   readonly from: number | null
@@ -24,6 +27,8 @@ export function streaksOf(days: readonly number[], today: number, clock: ZoneClo
   const isCurrent = run.to === today || run.to === previousDay(clock, today)
   return {
     current: isCurrent ? run.length : 0,
+    currentFrom: isCurrent ? run.from : null,
+    currentTo: isCurrent ? run.to : null,
     longest: longest.length,
     from: longest.length === 0 ? null : longest.from,
     to: longest.length === 0 ? null : longest.to,

@@ -1,6 +1,8 @@
+import { forEachInTurns } from '../turns.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
-import { ofKind, SessionSums, type TrainingResults } from './training.ts'
+import { periodNear } from './periods.ts'
+import { sessionsBetween, type SessionStats, SessionSums } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 export interface TrainingStatistics {
@@ -32,25 +34,20 @@ interface GradeStatistics {
   readonly p90: number
 }
 
-/**
- * The statistics of sessions, the oldest first, by bucket and in total. With a kind, only sessions that have a segment of it count, and
- * only these segments are summed.
- */
-export function trainingStatistics(
-  sessions: readonly TrainingResults[],
+/** The statistics of sessions, the oldest first, by bucket and in total. Others have their turns while there are many. */
+export async function trainingStatistics(
+  account: number,
+  sessions: readonly SessionStats[],
   buckets: readonly Bucket[],
   clock: ZoneClock,
-  kind?: string,
-): { readonly total: TrainingStatistics; readonly buckets: readonly TrainingStatistics[] } {
+): Promise<{ readonly total: TrainingStatistics; readonly buckets: readonly TrainingStatistics[] }> {
   const boundaries = boundariesOf(buckets)
   const sums = buckets.map(() => new TrainingSums())
-  let index = 0
-  for (const session of sessions) {
-    while (session.at >= (boundaries[index + 1] ?? Infinity)) index += 1
-    const bucket = session.at < (boundaries[0] ?? Infinity) ? undefined : sums[index]
-    const part = kind === undefined ? session : ofKind(session, kind)
-    if (bucket !== undefined && part !== undefined) bucket.add(part, clock.dayOf(session.at))
-  }
+  let index = -1
+  await forEachInTurns(account, sessionsBetween(sessions, boundaries[0] ?? Infinity, boundaries.at(-1)), session => {
+    index = periodNear(index, session.at, boundaries)
+    sums[index]?.add(session, clock.dayOf(session.at))
+  })
   const total = new TrainingSums()
   for (const bucket of sums) total.merge(bucket)
   return { total: total.statistics(), buckets: sums.map(bucket => bucket.statistics()) }
@@ -65,7 +62,7 @@ class TrainingSums {
   #lastDay = NaN
   readonly #grades = new Map<string, { readonly counts: GradeCounts; passed: number }>()
 
-  add(session: TrainingResults, day: number) {
+  add(session: SessionStats, day: number) {
     this.#sums.add(session)
     if (day !== this.#lastDay) this.#days += 1
     this.#lastDay = day
@@ -111,11 +108,7 @@ class TrainingSums {
   }
 
   #gradesOf(kind: string) {
-    const known = this.#grades.get(kind)
-    if (known !== undefined) return known
-    const made = { counts: new GradeCounts(), passed: 0 }
-    this.#grades.set(kind, made)
-    return made
+    return this.#grades.getOrInsertComputed(kind, () => ({ counts: new GradeCounts(), passed: 0 }))
   }
 }
 

@@ -1,6 +1,7 @@
 import { mean } from '../contract/numbers.ts'
+import { forEachInTurns } from '../turns.ts'
+import { GradeCounts } from './grades.ts'
 import { groupByPeriod, lastPeriods, periodNear, type Periods } from './periods.ts'
-import { atOnce, forEachInParts, inTurns, kept, type Parts } from './turns.ts'
 
 /** Segments of one kind within a session. */
 export interface KindStats {
@@ -46,8 +47,8 @@ export interface Rate {
 
 /** The mean grade of the graded segments of one kind within a session; null when it has none. */
 export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string): number | null {
-  for (const stats of kinds) if (stats.kind === kind) return meanGrade(stats)
-  return null
+  const stats = kinds.find(one => one.kind === kind)
+  return stats === undefined ? null : meanGrade(stats)
 }
 
 /** The mean grade of graded segments; null without any. */
@@ -79,27 +80,6 @@ export interface KindTotals extends Rate {
   readonly constantGrade: number | null
 }
 
-/** Totals of segments by kind, the most frequent first; cached by the list of sessions. */
-export function totalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): readonly KindTotals[] {
-  return atOnce(totalsByKindInParts(sessions))
-}
-
-export function totalsByKindInParts(sessions: readonly Pick<SessionStats, 'kinds'>[]): Parts<readonly KindTotals[]> {
-  return kept(kindTotals, sessions, () => computeTotalsByKind(sessions))
-}
-
-const kindTotals = new WeakMap<readonly Pick<SessionStats, 'kinds'>[], readonly KindTotals[]>()
-
-function* computeTotalsByKind(sessions: readonly Pick<SessionStats, 'kinds'>[]): Parts<readonly KindTotals[]> {
-  const totals = new Map<string, KindSums>()
-  yield* forEachInParts(sessions, session => {
-    for (const stats of session.kinds) totals.getOrInsertComputed(stats.kind, () => new KindSums()).add(stats)
-  })
-  return [...totals]
-    .map(([kind, sums]) => sums.totals(kind))
-    .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1))
-}
-
 class KindSums {
   #passed = 0
   #total = 0
@@ -110,10 +90,9 @@ class KindSums {
   #lowest = Infinity
   #highest = -Infinity
 
-  add({ segments, passed, gradeSum, graded }: Pick<KindStats, 'segments' | 'passed' | 'gradeSum' | 'graded'>) {
+  add({ segments, passed, gradeSum, graded }: KindStats, grade: number | null) {
     this.#passed += passed
     this.#total += segments
-    const grade = mean(gradeSum, graded)
     if (grade === null) return
     this.#grades += gradeSum
     this.#graded += graded
@@ -148,51 +127,10 @@ export interface Totals {
   readonly grade: number | null
 }
 
-/** The totals over sessions; cached by the list. */
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
-  return atOnce(totalsInParts(sessions))
-}
-
-export function totalsInParts(sessions: readonly SessionStats[]): Parts<Totals> {
-  return kept(totals, sessions, () => computeTotals(sessions))
-}
-
-const totals = new WeakMap<readonly SessionStats[], Totals>()
-
-function* computeTotals(sessions: readonly SessionStats[]): Parts<Totals> {
-  const sums = new TotalSums()
-  yield* forEachInParts(sessions, session => sums.add(session))
+  const sums = new SessionSums()
+  for (const session of sessions) sums.add(session)
   return sums.totals()
-}
-
-class TotalSums {
-  readonly #sums = new SessionSums()
-  #segments = 0
-  #grades = 0
-  #graded = 0
-
-  add(session: SessionStats) {
-    this.#sums.add(session)
-    this.#segments += session.segments
-    const { grade } = session
-    if (grade === null) return
-    this.#grades += grade
-    this.#graded += 1
-  }
-
-  totals(): Totals {
-    const { sessions, passed, reps, measured, approximate } = this.#sums
-    return {
-      sessions,
-      passed,
-      segments: this.#segments,
-      reps,
-      measured,
-      approximate,
-      distance: this.#sums.distance(),
-      grade: mean(this.#grades, this.#graded),
-    }
-  }
 }
 
 /** Sums over sessions. Distances are micrometres. */
@@ -205,14 +143,21 @@ export class SessionSums {
   approximate = 0
   /** Sessions whose distance is unknown. */
   unknownDistances = 0
+  #segments = 0
+  #grades = 0
+  #graded = 0
 
-  add({ passed, reps, distance, approximate }: Pick<SessionStats, 'passed' | 'reps' | 'distance' | 'approximate'>) {
+  add({ passed, segments, grade, reps, distance, approximate }: SessionStats) {
     this.sessions += 1
     this.passed += passed ? 1 : 0
     this.reps += reps
+    this.#segments += segments
     if (distance === null) this.unknownDistances += 1
     else if (approximate) this.approximate += distance
     else this.measured += distance
+    if (grade === null) return
+    this.#grades += grade
+    this.#graded += 1
   }
 
   merge(other: SessionSums) {
@@ -222,34 +167,95 @@ export class SessionSums {
     this.measured += other.measured
     this.approximate += other.approximate
     this.unknownDistances += other.unknownDistances
+    this.#segments += other.#segments
+    this.#grades += other.#grades
+    this.#graded += other.#graded
   }
 
-  /** All distances; null if there are sessions and the distance of none is known. */
-  distance(): number | null {
-    return this.sessions > 0 && this.unknownDistances === this.sessions ? null : this.measured + this.approximate
+  totals(): Totals {
+    const { sessions, passed, reps, measured, approximate, unknownDistances } = this
+    const distance = sessions > 0 && unknownDistances === sessions ? null : measured + approximate
+    const grade = mean(this.#grades, this.#graded)
+    return { sessions, passed, segments: this.#segments, reps, measured, approximate, distance, grade }
   }
 }
 
-/** The totals of each period; cached by the list of sessions. */
-export function totalsByPeriod(sessions: readonly SessionStats[], periods: Periods): readonly Totals[] {
-  return atOnce(totalsByPeriodInParts(sessions, periods))
+/** The 10th percentile, the median and the 90th percentile of the grades of sessions. */
+export interface GradeSpread {
+  readonly sessions: number
+  readonly low: number
+  readonly median: number
+  readonly high: number
 }
 
-export function totalsByPeriodInParts(sessions: readonly SessionStats[], periods: Periods): Parts<readonly Totals[]> {
-  const byPeriods = periodTotals.getOrInsertComputed(sessions, () => new WeakMap())
-  return kept(byPeriods, periods, () => computeTotalsByPeriod(sessions, periods))
+/** What pages show of sessions. */
+export interface TrainingSummary {
+  readonly totals: Totals
+  /** By kind of segment, the most frequent first. */
+  readonly kinds: readonly KindTotals[]
+  /** By period, as the following two. */
+  readonly periods: readonly Totals[]
+  /** The spread of the grades of sessions; null where there are none. */
+  readonly spreads: readonly (GradeSpread | null)[]
+  /** The spreads of their mean grades of each kind. */
+  readonly kindSpreads: ReadonlyMap<string, readonly (GradeSpread | null)[]>
 }
 
-const periodTotals = new WeakMap<readonly SessionStats[], WeakMap<Periods, readonly Totals[]>>()
-
-function* computeTotalsByPeriod(sessions: readonly SessionStats[], periods: Periods): Parts<readonly Totals[]> {
-  const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new TotalSums())
+/** The summary of sessions, the oldest first. Others have their turns while many are summed. */
+export async function summarize(
+  account: number,
+  sessions: readonly SessionStats[],
+  periods: Periods = [],
+): Promise<TrainingSummary> {
+  const total = new SessionSums()
+  const kindSums = new Map<string, KindSums>()
+  const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new SessionSums())
+  const grades = new GradesByPeriod()
+  const kindGrades = new Map<string, GradesByPeriod>()
   let index = -1
-  yield* forEachInParts(sessions, session => {
+  await forEachInTurns(account, sessions, session => {
     index = periodNear(index, session.at, periods)
+    total.add(session)
     sums[index]?.add(session)
+    grades.add(index, session.grade)
+    for (const stats of session.kinds) {
+      const grade = meanGrade(stats)
+      kindSums.getOrInsertComputed(stats.kind, () => new KindSums()).add(stats, grade)
+      kindGrades.getOrInsertComputed(stats.kind, () => new GradesByPeriod()).add(index, grade)
+    }
   })
-  return sums.map(period => period.totals())
+  return {
+    totals: total.totals(),
+    kinds: [...kindSums]
+      .map(([kind, one]) => one.totals(kind))
+      .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1)),
+    periods: sums.map(period => period.totals()),
+    spreads: grades.spreads(sums.length),
+    kindSpreads: new Map([...kindGrades].map(([kind, one]) => [kind, one.spreads(sums.length)])),
+  }
+}
+
+class GradesByPeriod {
+  readonly #counts: (GradeCounts | undefined)[] = []
+
+  add(period: number, grade: number | null) {
+    if (period !== -1 && grade !== null) (this.#counts[period] ??= new GradeCounts()).add(grade)
+  }
+
+  spreads(length: number): (GradeSpread | null)[] {
+    return Array.from({ length }, (_, period) => {
+      const grades = this.#counts[period]
+      // There is a count for periods with a grade.
+      return grades === undefined
+        ? null
+        : {
+            sessions: grades.count,
+            low: grades.percentile(10) ?? 0,
+            median: grades.percentile(50) ?? 0,
+            high: grades.percentile(90) ?? 0,
+          }
+    })
+  }
 }
 
 /** This week so far, and the average of the four weeks before it; null if they have no sessions. */
@@ -286,80 +292,40 @@ export interface Filters {
   readonly passed?: boolean | undefined
 }
 
-/**
- * The sessions that match; with a kind, those that have a segment of it, reduced to these segments. Without filters, and for the
- * filters of the call before, the same list is returned, so that what was computed for it is used again. Other requests are handled
- * while a long list is filtered.
- */
-export async function filtered(sessions: readonly SessionStats[], filters: Filters): Promise<readonly SessionStats[]> {
-  const { kind, program, passed } = filters
-  if (kind === undefined && program === undefined && passed === undefined) return sessions
-  const last = lastFiltered.get(sessions)
-  if (last !== undefined && last.kind === kind && last.program === program && last.passed === passed)
-    return last.fitting
-  const [fitting] = await inTurns(() => fittingSessions(sessions, filters))
-  lastFiltered.set(sessions, { kind, program, passed, fitting })
-  return fitting
-}
-
-const lastFiltered = new WeakMap<readonly SessionStats[], Filters & { readonly fitting: readonly SessionStats[] }>()
-
-function* fittingSessions(sessions: readonly SessionStats[], filters: Filters): Parts<readonly SessionStats[]> {
-  const fitting: SessionStats[] = []
-  yield* forEachInParts(sessions, session => {
-    if (filters.program !== undefined && session.program !== filters.program) return
-    if (filters.passed !== undefined && session.passed !== filters.passed) return
-    const fits = filters.kind === undefined ? session : withKind(session, filters.kind)
-    if (fits !== undefined) fitting.push(fits)
-  })
-  return fitting
-}
-
-/** A session reduced to its segments of a kind; undefined if it has none. */
-function withKind(session: SessionStats, kind: string): SessionStats | undefined {
+/** A session, if it matches; with a kind, reduced to its segments of that kind, of which it must have some. */
+export function matching(session: SessionStats, { kind, program, passed }: Filters): SessionStats | undefined {
+  if (program !== undefined && session.program !== program) return undefined
+  if (passed !== undefined && session.passed !== passed) return undefined
+  if (kind === undefined) return session
   const results = session.kinds.find(one => one.kind === kind)
   if (results === undefined) return undefined
-  const { id, at, passed, program, approximate } = session
   const { segments, reps, distance } = results
-  // Field by field: a spread of so many objects takes ten times as long.
-  return { id, at, passed, program, segments, grade: meanGrade(results), reps, distance, approximate, kinds: [results] }
+  const { id, at, approximate } = session
+  return {
+    id,
+    at,
+    passed: session.passed,
+    program: session.program,
+    segments,
+    grade: meanGrade(results),
+    reps,
+    distance,
+    approximate,
+    kinds: [results],
+  }
 }
 
-/** The results of a session that are summed. */
-export type TrainingResults = Pick<SessionStats, 'at' | 'passed' | 'reps' | 'distance' | 'approximate' | 'kinds'>
-
-/** The results of a session reduced to its segments of one kind; undefined if it has none. */
-export function ofKind({ at, passed, approximate, kinds }: TrainingResults, kind: string): TrainingResults | undefined {
-  const results = kinds.find(one => one.kind === kind)
-  return results && { at, passed, approximate, reps: results.reps, distance: results.distance, kinds: [results] }
-}
-
-/**
- * Of sessions in order, those from one instant to before another. For the same sessions the same list is returned, so that what was
- * computed for it is used again.
- */
+/** Of sessions in order, those from one instant to before another. */
 export function sessionsBetween(
   sessions: readonly SessionStats[],
   from: number,
   to = Infinity,
 ): readonly SessionStats[] {
-  const [start, end] = [firstFrom(sessions, from), firstFrom(sessions, to)]
-  if (start === 0 && end === sessions.length) return sessions
-  const parts = partsOf.getOrInsertComputed(sessions, () => new Map())
-  const key = `${start} ${end}`
-  const known = parts.get(key)
-  if (known !== undefined) return known
-  if (parts.size >= MAX_PARTS) parts.clear()
-  const part = sessions.slice(start, end)
-  parts.set(key, part)
-  return part
+  return sessions.slice(firstFrom(sessions, from), firstFrom(sessions, to))
 }
 
-const partsOf = new WeakMap<readonly SessionStats[], Map<string, readonly SessionStats[]>>()
-const MAX_PARTS = 8
-
 /** Of sessions in order, the index of the first at or after an instant. */
-export function firstFrom(sessions: readonly Pick<SessionStats, 'at'>[], at: number): number {
+function firstFrom(sessions: readonly Pick<SessionStats, 'at'>[], at: number): number {
   let low = 0
   let high = sessions.length
   while (low < high) {

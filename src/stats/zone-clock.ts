@@ -36,7 +36,7 @@ interface OffsetPeriod {
   readonly start: number
   readonly offset: number
   /** The latest day that clocks showed before this period: when clocks go back over midnight, the day that had begun goes on. */
-  readonly reached: number
+  readonly latestDayShown: number
 }
 
 /** Transitions are looked up in blocks of this length, somewhat more than a year. */
@@ -66,8 +66,8 @@ function makeClock(zone: string): ZoneClock {
       const periods = periodsAt(at)
       let index = periods.length - 1
       while (index > 0 && (periods[index]?.start ?? 0) > at) index -= 1
-      const { offset, reached } = periods[index] ?? UTC
-      return Math.max(reached, Math.floor((at + offset) / DAY_MS))
+      const { offset, latestDayShown } = periods[index] ?? UTC
+      return Math.max(latestDayShown, Math.floor((at + offset) / DAY_MS))
     },
     startOf(day) {
       const midnight = day * DAY_MS
@@ -81,19 +81,23 @@ function makeClock(zone: string): ZoneClock {
   }
 }
 
-const UTC: OffsetPeriod = { start: -Infinity, offset: 0, reached: -Infinity }
+const UTC: OffsetPeriod = { start: -Infinity, offset: 0, latestDayShown: -Infinity }
 
 function offsetPeriods(zone: string, block: number): OffsetPeriod[] {
   const start = block * BLOCK_MS - MARGIN_MS
   const end = (block + 1) * BLOCK_MS + MARGIN_MS
   let clock = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(zone)
-  let last: OffsetPeriod = { start: -Infinity, offset: offsetOf(clock), reached: -Infinity }
+  let last: OffsetPeriod = { start: -Infinity, offset: offsetOf(clock), latestDayShown: -Infinity }
   const periods = [last]
   for (;;) {
     const next = clock.getTimeZoneTransition('next')
     if (next === null || next.epochMilliseconds >= end) return periods
-    const reached = Math.floor((next.epochMilliseconds - 1 + last.offset) / DAY_MS)
-    last = { start: next.epochMilliseconds, offset: offsetOf(next), reached: Math.max(last.reached, reached) }
+    const latestDayShown = Math.floor((next.epochMilliseconds - 1 + last.offset) / DAY_MS)
+    last = {
+      start: next.epochMilliseconds,
+      offset: offsetOf(next),
+      latestDayShown: Math.max(last.latestDayShown, latestDayShown),
+    }
     periods.push(last)
     clock = next
   }

@@ -1,11 +1,14 @@
 import { type Kysely, sql } from '../vendor/kysely.js'
 import type pg from 'pg'
+import { isConnectionLost } from './postgres-errors.ts'
+import type { KnownServers } from './postgres-reader.ts'
+import { StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /** Records that are distributed to several servers by their owner, with Citus. */
 
 /** Whether the records of a PostgreSQL database are distributed. */
-export async function isDistributed(execute: (text: string) => Promise<{ rows: unknown[] }>): Promise<boolean> {
+async function isDistributed(execute: (text: string) => Promise<{ rows: unknown[] }>): Promise<boolean> {
   const installed = await execute(`select 1 where to_regclass('pg_catalog.pg_dist_partition') is not null`)
   if (installed.rows.length === 0) return false
   const { rows } = await execute(`select 1 from pg_catalog.pg_dist_partition
@@ -13,15 +16,50 @@ export async function isDistributed(execute: (text: string) => Promise<{ rows: u
   return rows.length > 0
 }
 
-/** What is known of the records that a pool of connections reads. */
-export interface KnownDistribution {
-  /** Undefined until the first read. */
-  isDistributed: boolean | undefined
+/** Finds out once whether the records are distributed that are read on connections of a pool. */
+export function detectDistribution(connect: () => Promise<pg.PoolClient>): KnownServers {
+  let detecting: Promise<boolean> | undefined
+  return {
+    areSeveral: undefined,
+    async detect() {
+      detecting ??= retried(() => detect(connect)).finally(() => (detecting = undefined))
+      return (this.areSeveral = await detecting)
+    },
+  }
+}
+
+async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isConnectionLost(error)) return work()
+    throw error
+  }
+}
+
+/** If records are distributed, the connection is closed, because its plans could not be. */
+async function detect(connect: () => Promise<pg.PoolClient>): Promise<boolean> {
+  const client = await connect()
+  let found: boolean | undefined
+  try {
+    found = await isDistributed(text => client.query(text))
+    return found
+  } finally {
+    client.release(found !== false)
+  }
+}
+
+/** Throws StoreError if the tables are distributed: one transaction cannot empty and fill all of them. */
+export async function requireOneServer(db: Kysely<Tables>): Promise<void> {
+  if (!(await isDistributed(text => sql.raw(text).execute(db)))) return
+  throw new StoreError(
+    'the tables of the database are distributed: name one whose tables are not, and distribute them afterwards',
+  )
 }
 
 /** If records are distributed, prevents generic plans on a connection: they cannot be distributed. */
-export async function allowDistributedPlans(client: pg.ClientBase, known: KnownDistribution): Promise<void> {
-  if (known.isDistributed === true) await client.query('set plan_cache_mode = force_custom_plan')
+export async function allowDistributedPlans(client: pg.ClientBase, known: KnownServers): Promise<void> {
+  if (known.areSeveral === true) await client.query('set plan_cache_mode = force_custom_plan')
 }
 
 /** Records of a table, by their identifiers. */
@@ -32,7 +70,7 @@ export interface NamedRecords {
 }
 
 /**
- * Runs work that joins records with temporary tables, which is not possible while the records are distributed. Instead, the named
+ * Runs work that joins records with temporary tables. That is not possible while the records are distributed: then the named
  * records are copied to temporary tables of the same names as theirs, and what the work changes there is written back.
  */
 export async function withLocalRecords<Result>(
@@ -40,6 +78,7 @@ export async function withLocalRecords<Result>(
   records: readonly NamedRecords[],
   work: () => Promise<Result>,
 ): Promise<Result> {
+  if (!(await isDistributed(text => sql.raw(text).execute(db)))) return work()
   // After parallel writes to the servers, a later statement of the transaction may not see all that was written.
   await run(db, `set local citus.multi_shard_modify_mode = 'sequential'`)
   const schema = await schemaOf(db)

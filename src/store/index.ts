@@ -4,14 +4,14 @@ import { lockFile, openSqlite } from './sqlite.ts'
 import { createDatabaseFile } from './sqlite-connection.ts'
 import { type RecordSteps, type OpenOptions, type Store, StoreError } from './store.ts'
 
-export type { Engine } from './engine.ts'
-export { jsonRows } from './json-rows.ts'
+export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, syncFile, syncFolder }
 export {
   type RecordSteps,
   type OpenOptions,
   type Store,
   StoreError,
+  StoreBusyError,
   StoreUnavailableError,
   TooLongError,
 } from './store.ts'
@@ -27,7 +27,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
     const { schema = 'migrate' } = options
     if (schema === 'any' || (await schemaVersion(store)) === currentVersion) return store
     if (schema === 'current') {
-      throw new SchemaError('the schema of the database is out of date: run `lockstep migrate` first')
+      throw new SchemaError(OLD_SCHEMA)
     }
     await bringUpToDate(store, url, options.recordSteps)
     return store
@@ -36,6 +36,9 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
     throw error
   }
 }
+
+const OLD_SCHEMA =
+  'the schema of the database is out of date: make a backup with the version that wrote it, then run `lockstep migrate`'
 
 async function bringUpToDate(store: Store, url: string, recordSteps: RecordSteps | undefined) {
   if (store.engine === 'sqlite') return migrate(store, Date.now(), recordSteps)

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from '../vendor/kysely.js'
-import { query } from './query.ts'
-import type { Engine } from './engine.ts'
+import { query, type Engine } from './query.ts'
 import { type RecordSteps, type Store, StoreUnavailableError } from './store.ts'
-import type { RecordName, Tables } from './tables.ts'
+import { newRevision, type RecordName, recordTables, type Tables } from './tables.ts'
 
 /** A step of the schema. A released step is never edited, because its checksum is stored in every database. */
 interface Migration {
@@ -16,6 +15,8 @@ interface Migration {
   readonly earlierChecksums?: readonly string[]
   /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
+  /** A query of what the step cannot be applied to, and what to do about it. */
+  readonly unless?: { readonly query: string; readonly advice: string }
   /** Runs after the statements and changes the documents of a table, which SQL cannot do. */
   readonly rewrite?: { readonly table: RecordName; readonly step: Exclude<keyof RecordSteps, 'fillColumns'> }
 }
@@ -29,6 +30,14 @@ const RECORDS = [
   'lock_session',
   'training_session',
 ]
+
+// As `browserName` wrote it when the step was released.
+const BROWSER_NAME = `case when browser like '%Firefox/%' then 'Firefox' when browser like '%Edg/%' then 'Edge'
+    when browser like '%Chrome/%' then 'Chrome' when browser like '%Safari/%' then 'Safari'
+    when browser like '%curl/%' then 'curl' else 'Unknown browser' end
+  || case when browser like '%iPhone%' then ' on iPhone' when browser like '%iPad%' then ' on iPad'
+    when browser like '%Android%' then ' on Android' when browser like '%Windows%' then ' on Windows'
+    when browser like '%Mac OS%' then ' on macOS' when browser like '%Linux%' then ' on Linux' else '' end`
 
 // Indexes that begin with a filter column are created before the general one: SQLite uses the first of equally good ones.
 const migrations: readonly Migration[] = [
@@ -128,7 +137,7 @@ const migrations: readonly Migration[] = [
     ],
   },
   {
-    // Keys that begin with the owner allow tables to be distributed by owner.
+    // Keys that begin with the owner allow tables to be divided by owner.
     name: 'records keyed by owner',
     only: 'postgres',
     // The earlier form did not drop an index that an installation had created.
@@ -136,7 +145,7 @@ const migrations: readonly Migration[] = [
     statements: [
       ...RECORDS.flatMap(name => [
         `alter table ${name} drop constraint ${name}_pkey, add primary key (owner_id, id)`,
-        // Some installations have created a unique index, which a distributed table cannot have.
+        // Some installations have created a unique index, which a table that is divided cannot have.
         `drop index if exists ${name}_by_id`,
         `create index ${name}_by_id on ${name} (id)`,
       ]),
@@ -354,6 +363,60 @@ const migrations: readonly Migration[] = [
     name: 'ends of known browsers',
     statements: ['alter table account add column sign_outs integer not null default 0'],
   },
+  {
+    name: 'imports in one transaction',
+    statements: ['drop table import_part'],
+    unless: {
+      query: "select 1 from note where name = 'import to be undone'",
+      advice:
+        'an import by an earlier version was killed and is half stored: run `lockstep account list` of that version, which undoes it, then this one',
+    },
+  },
+  {
+    name: 'account events',
+    statements: [
+      `create table account_event (
+        id identity,
+        account_id integer not null references account (id) on delete cascade,
+        at integer not null,
+        kind text not null,
+        actor text not null,
+        subject text not null,
+        subject_id integer not null,
+        network text not null,
+        browser text not null,
+        times integer not null
+      ) strict`,
+      'create index account_event_by_account on account_event (account_id, at, id)',
+      'create index account_event_by_age on account_event (at)',
+      `create unique index account_event_counted on account_event (account_id, at, kind, subject_id, network, browser)
+        where actor = ''`,
+      "create index account_event_by_key on account_event (subject_id, network) where kind = 'key-network'",
+      `insert into account_event (account_id, at, kind, actor, subject, subject_id, network, browser, times)
+        select account_id, at,
+          case way when 'invitation-used' then 'invitation-password'
+            when 'password' then 'signed-in-password' when 'passkey' then 'signed-in-passkey' when 'oidc' then 'signed-in-oidc'
+            else way end,
+          case way when 'invitation-made' then 'operator' else 'self' end, '', 0, '',
+          case way when 'invitation-made' then '' else ${BROWSER_NAME} end, 1
+        from sign_in order by at, id`,
+      'drop table sign_in',
+    ],
+  },
+  {
+    // Deletes as the owner of the table, and nothing younger than a year: the role of the service may call it.
+    name: 'removal of old account events',
+    only: 'postgres',
+    statements: [
+      `do $step$ begin
+        execute format('create function prune_account_events() returns void language sql security definer
+          set search_path = %I, pg_temp
+          as $function$
+            delete from account_event where at < cast(extract(epoch from now()) * 1000 as bigint) - 31536000000
+          $function$', current_schema());
+      end $step$`,
+    ],
+  },
 ]
 
 /** The schema version of this program. */
@@ -370,14 +433,14 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
   const applied = await db.selectFrom('migration').select(['version', 'checksum']).orderBy('version').execute()
   if (applied.length > currentVersion) {
     throw new SchemaError(
-      `the database has schema version ${applied.length}, this program knows ${currentVersion}: use a newer program`,
+      `a newer version of Lockstep wrote this database (schema ${applied.length}, this version supports ${currentVersion}): upgrade, or restore a backup that this version made`,
     )
   }
   for (const [index, { version, checksum }] of applied.entries()) {
     const known = migrations[index]
     if (version !== index + 1 || known === undefined || !checksumsOf(known).includes(checksum)) {
       throw new SchemaError(
-        `schema version ${version} of the database is not the one this program knows: use the program that made it`,
+        `schema version ${version} of the database is not the one that this version of Lockstep knows: use the version that made it`,
       )
     }
   }
@@ -429,6 +492,7 @@ export async function migrateWithin(
   const pending = migrations.slice(version)
   for (const [index, migration] of pending.entries()) {
     if ((migration.only ?? engine) === engine) {
+      await checkApplicable(db, migration)
       for (const statement of migration.statements) await run(db, engine, statement)
       const { rewrite } = migration
       if (rewrite !== undefined) {
@@ -449,14 +513,22 @@ export async function migrateWithin(
   for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
     await withRecordSteps(db, table, recordSteps, steps => steps.fillColumns(db, table))
   }
-  for (const table of new Set(pending.flatMap(({ rewrite }) => rewrite?.table ?? []))) await raiseRevisions(db, table)
+  await renewRevisions(db)
   return pending.map(migration => migration.name)
 }
 
-/** Invalidates the pages that clients have cached: they contain documents that a step has changed. */
-async function raiseRevisions(db: Kysely<Tables>, table: RecordName) {
-  const revision = sql.ref(`${table}_revision`)
-  await sql`update account set ${revision} = ${revision} + 1`.execute(db)
+/** Throws SchemaError. */
+async function checkApplicable(db: Kysely<Tables>, { unless }: Migration) {
+  if (unless === undefined) return
+  const { rows } = await sql.raw(unless.query).execute(db)
+  if (rows.length > 0) throw new SchemaError(unless.advice)
+}
+
+/** Steps may change documents, or add revisions that are the same in every database of an earlier version. */
+async function renewRevisions(db: Kysely<Tables>) {
+  const revision = newRevision()
+  const columns = Object.fromEntries(recordTables.map(table => [`${table}_revision`, revision]))
+  await db.updateTable('account').set(columns).execute()
 }
 
 /** Throws SchemaError if a table has records and there are no `recordSteps` to change them. */

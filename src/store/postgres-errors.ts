@@ -1,4 +1,4 @@
-import { StoreError, StoreUnavailableError } from './store.ts'
+import { StoreBusyError, StoreError, StoreUnavailableError } from './store.ts'
 
 /** What errors of PostgreSQL and of its driver mean to the rest of the program. */
 
@@ -6,9 +6,11 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error)
   if (CONFLICT.test(code))
     return new StoreUnavailableError('another change came in between: try again', { cause: error })
+  if (code === LOCK_TIMEOUT)
+    return new StoreBusyError('another transaction has locked what this one writes', { cause: error })
   if (code === FORBIDDEN) {
     return new StoreError(
-      `the database role lacks a privilege: ${messageOf(error)} (docs/operating.md lists what to grant)`,
+      `the database role lacks a privilege: ${messageOf(error)} (docs/postgresql.md lists what to grant)`,
     )
   }
   return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) || POOLER_ERROR.test(code)
@@ -20,6 +22,15 @@ export function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
   const hint = POOLER_ERROR.test(codeOf(error)) || STARTUP_PARAMETER.test(messageOf(error)) ? POOLER_HINT : ''
   return new StoreUnavailableError(`the database is unavailable: ${messageOf(error)}${hint}`, { cause: error })
+}
+
+/**
+ * Whether a prepared statement is missing, exists already, or takes other parameters than it did: a pooler gave the connection to
+ * another client in between.
+ */
+export function isStatementLost(error: unknown): boolean {
+  if (POOLER_ERROR.test(codeOf(error))) return true
+  return codeOf(error) === '08P01' && error instanceof Error && 'routine' in error && error.routine === BINDING
 }
 
 /** Whether the connection was lost. The statement may not have run, so a read can be retried on another one. */
@@ -35,6 +46,11 @@ export function isInDoubt(error: unknown): boolean {
   return isConnectionLost(error) || (error instanceof Error && error.message === 'Query read timeout')
 }
 
+/** Whether the server has no room for another connection, of anybody or of this role. */
+export function isOutOfRoom(error: unknown): boolean {
+  return codeOf(error) === '53300'
+}
+
 /** Whether the server cancelled the statement because it took too long. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof StoreUnavailableError && codeOf(error.cause) === '57014'
@@ -46,8 +62,8 @@ const CONNECTION_LOST = /^(08...|57P0[1235])$/
 // The driver has no codes for these.
 const CLOSED_MESSAGE = /^(Connection terminated|Client (has encountered a connection error|was closed))/
 
-// Wrong password or role, database missing or dropped, read-only, out of resources, lock timeout, cancelled, I/O error.
-const UNAVAILABLE = /^(28...|3D000|25006|53...|55P03|57...|58...)$/
+// Wrong password or role, database missing or dropped, read-only, out of resources, cancelled, I/O error.
+const UNAVAILABLE = /^(28...|3D000|25006|53...|57...|58...)$/
 
 // A table or column that is not there: the database is empty until it is restored, or has an older schema.
 const MISSING = /^(42P01|42703)$/
@@ -55,15 +71,19 @@ const MISSING = /^(42P01|42703)$/
 // A key that was taken or removed in the meantime, a deadlock, a conflict with recovery on a replica.
 const CONFLICT = /^(23503|23505|40...)$/
 
-// A prepared statement is missing or exists already: a pooler gave the connection to another client in between.
+// A prepared statement is missing or exists already.
 const POOLER_ERROR = /^(26000|42P05)$/
+
+// Where the server compares the number of parameters with the statement. Poolers use the code for much else.
+const BINDING = 'exec_bind_message'
 
 const STARTUP_PARAMETER = /^unsupported startup parameter/
 
 const POOLER_HINT =
-  ' (a pooler is in between: PgBouncer must be 1.21 or later, with the settings that docs/operating.md names)'
+  ' (a pooler is in between: it must pool by transaction or by session, with the settings that docs/postgresql.md names)'
 
 const FORBIDDEN = '42501'
+const LOCK_TIMEOUT = '55P03'
 
 /** If a host has several addresses and all fail, the error has a code and no message. */
 function messageOf(error: unknown): string {

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresCursor, PostgresPool, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
-import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
+import { isInDoubt, isOutOfRoom, translate, unavailable } from './postgres-errors.ts'
 import type { PrimaryLocator } from './primary-locator.ts'
 import { StoreError, type StoreUnavailableError } from './store.ts'
 
@@ -52,7 +53,13 @@ export function makePool(server: string | PrimaryLocator, options: PoolOptions):
   })
   // Without these listeners, losing an idle connection would end the process.
   pool.on('error', () => {})
-  pool.on('connect', client => client.on('error', () => {}))
+  const clients = new Set<pg.PoolClient>()
+  pool.on('connect', client => {
+    clients.add(client)
+    client.on('error', () => {})
+  })
+  pool.on('remove', client => clients.delete(client))
+  open.set(pool, clients)
   return pool
 }
 
@@ -94,14 +101,63 @@ function withCallback(work: (client: pg.PoolClient) => Promise<void>): NonNullab
   return (client, done) => void work(client).then(() => done(), done)
 }
 
-/** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */
+/**
+ * A connection of the pool. Where the server has no room for another one, waits for one of its own, or takes one of the pool that
+ * `lend` has named if it has none. With none at all it tries again for two seconds: the server counts a connection for a moment
+ * after it was closed. Throws StoreUnavailableError if there is none, for whatever reason.
+ */
 export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect()
-  } catch (error) {
-    throw unavailable(error)
+  const lender = lenders.get(pool)
+  const deadline = performance.now() + FULL_MS
+  for (;;) {
+    if (lender !== undefined && full.has(pool) && openCount(pool) === 0) return connect(lender)
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (!isOutOfRoom(error) || performance.now() > deadline) throw unavailable(error)
+      openNoMore(pool, error)
+      if (lender === undefined && openCount(pool) === 0) await sleep(RETRY_INTERVAL_MS)
+    }
   }
 }
+
+/** For a while, lets whoever needs a connection of the pool wait for one that is open. */
+function openNoMore(pool: pg.Pool, cause: unknown) {
+  const { options } = pool
+  if (!full.has(pool)) {
+    const { max } = options
+    full.add(pool)
+    problems.get(pool)?.(new StoreError(TOO_FEW, { cause }))
+    problems.delete(pool)
+    setTimeout(() => {
+      options.max = max
+      full.delete(pool)
+    }, FULL_MS).unref()
+  }
+  options.max = Math.max(1, openCount(pool))
+}
+
+/** Lets a pool use the connections of another one while it has none, and reports once that the server has no room. */
+export function lend(pool: pg.Pool, to: pg.Pool, onProblem: (problem: Error) => void) {
+  lenders.set(to, pool)
+  problems.set(to, onProblem)
+}
+
+function openCount(pool: pg.Pool): number {
+  return open.get(pool)?.size ?? 0
+}
+
+/** The open connections of each pool; it counts those as well that are being opened, which can fail. */
+const open = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
+const lenders = new WeakMap<pg.Pool, pg.Pool>()
+const problems = new WeakMap<pg.Pool, (problem: Error) => void>()
+/** Pools that open no connection now. */
+const full = new WeakSet<pg.Pool>()
+const FULL_MS = 2000
+const RETRY_INTERVAL_MS = 50
+
+const TOO_FEW =
+  'the server of the database has no room for a further connection of this role: the service goes on with those it has, and needs two at least. Raise the connection limit of the role, or max_connections'
 
 /** The pool as Kysely uses it: errors are translated, and a connection that may be broken is not used again. */
 export function guarded(pool: pg.Pool): PostgresPool {

@@ -1,7 +1,8 @@
 import type pg from 'pg'
-import { isConnectionLost, isInDoubt } from './postgres-errors.ts'
+import { isConnectionLost, isInDoubt, isStatementLost } from './postgres-errors.ts'
 import { connect } from './postgres-pool.ts'
 import { type PreparedStatement, type Read, ReadBatch } from './postgres-read.ts'
+import { StoreError } from './store.ts'
 
 /**
  * Sends reads to a pool of connections. Short ones of one turn of the event loop are sent as a batch, in one write, and run one
@@ -10,19 +11,21 @@ import { type PreparedStatement, type Read, ReadBatch } from './postgres-read.ts
  *
  * No read depends on the others of its batch. If one fails, those after it are sent again, each alone. If the connection is lost,
  * all are sent again once, each alone. If results are late, each read that has none is sent again, alone, and the first result
- * counts.
+ * counts. If a statement is not the one that was prepared, all are sent again without names, and so are all later ones.
  */
 export class ReadQueue {
   readonly #pool: pg.Pool
   readonly #mayBatch: (statement: PreparedStatement) => boolean
+  readonly #names: StatementNames
   /** The reads that the present turn of the event loop has collected. */
   #collected: Read[] = []
   /** How many reads have been sent and have no result. */
   #inFlight = 0
 
-  constructor(pool: pg.Pool, mayBatch: (statement: PreparedStatement) => boolean) {
+  constructor(pool: pg.Pool, mayBatch: (statement: PreparedStatement) => boolean, names: StatementNames) {
     this.#pool = pool
     this.#mayBatch = mayBatch
+    this.#names = names
   }
 
   add(read: Read) {
@@ -55,7 +58,7 @@ export class ReadQueue {
     const [start, load] = [performance.now(), this.#inFlight]
     let hasEnded = false
     let isResent = false
-    const batch = new ReadBatch(reads, error => {
+    const batch = new ReadBatch(reads, this.#names.areUsed, error => {
       hasEnded = true
       clearTimeout(timer)
       client.release(isInDoubt(error))
@@ -64,7 +67,10 @@ export class ReadQueue {
       const milliseconds = (performance.now() - start) / load
       for (const { statement } of reads) statement.recordRun(milliseconds)
       if (error === null) return
+      const isLost = batch.isNamed && isStatementLost(error)
+      if (isLost) this.#names.giveUp(error)
       if (isResent) failAll(batch.unfinished, error)
+      else if (isLost) this.#sendEach(batch.unfinished, isRetry)
       else this.#fail(batch.unfinished, error, isRetry)
     })
     client.query(batch)
@@ -87,7 +93,30 @@ export class ReadQueue {
   #fail(reads: readonly Read[], error: Error, isRetry: boolean) {
     const isLost = isConnectionLost(error) && !isRetry
     if (!isLost) reads[0]?.fail(error)
-    for (const read of isLost ? reads : reads.slice(1)) void this.#send([read], isLost)
+    this.#sendEach(isLost ? reads : reads.slice(1), isLost)
+  }
+
+  #sendEach(reads: readonly Read[], isRetry: boolean) {
+    for (const read of reads) void this.#send([read], isRetry)
+  }
+}
+
+/** Whether the statements of a process have names, and stay prepared. Some poolers lose or confuse those of their clients. */
+export class StatementNames {
+  areUsed = true
+  readonly #onProblem: (problem: Error) => void
+
+  constructor(onProblem: (problem: Error) => void) {
+    this.#onProblem = onProblem
+  }
+
+  /** Does without names from now on. */
+  giveUp(cause: Error) {
+    if (!this.areUsed) return
+    this.areUsed = false
+    this.#onProblem(
+      new StoreError('a pooler does not keep prepared statements: reads are prepared each time from now on', { cause }),
+    )
   }
 }
 
@@ -97,7 +126,7 @@ function failAll([first, ...others]: readonly Read[], error: Error) {
   for (const read of others) read.fail()
 }
 
-/** A pooler has to keep as many statements of each connection: see docs/operating.md. */
+/** A pooler has to keep as many statements of each connection: see docs/postgresql.md. */
 export const MAX_BATCH = 16
 /** After this time the reads of a batch do not wait for one another any longer. */
 const RESEND_AFTER_MS = 50

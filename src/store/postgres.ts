@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from '../vendor/kysely.js'
 import type pg from 'pg'
-import { allowDistributedPlans, type KnownDistribution } from './distributed.ts'
+import { allowDistributedPlans, detectDistribution, requireOneServer } from './distributed.ts'
 import { checkVersion } from './migrations.ts'
 import { isCancelled } from './postgres-errors.ts'
-import { APPLICATION_NAME, guarded, makePool, type PoolOptions } from './postgres-pool.ts'
+import { APPLICATION_NAME, connect, guarded, lend, makePool, type PoolOptions } from './postgres-pool.ts'
 import { keepConnected } from './postgres-presence.ts'
 import { parseAddress } from './postgres-address.ts'
+import { StatementNames } from './postgres-read-queue.ts'
 import { makeReader, type Reader } from './postgres-reader.ts'
 import { locatePrimary, type PrimaryLocator } from './primary-locator.ts'
 import { watchPrimary } from './primary-health.ts'
 import { watchReplicas } from './replicas.ts'
-import { makeStandIn, snapshotOf } from './stand-in.ts'
-import { type OpenOptions, type Store, StoreError } from './store.ts'
+import { makeReplicaStore, snapshotOf } from './replica-store.ts'
+import { type OpenOptions, type Store, StoreError, StoreUnavailableError } from './store.ts'
 import type { Tables } from './tables.ts'
 import { runTransaction } from './transaction.ts'
+import { withFallback } from './fallback.ts'
 
 /**
  * Opens a PostgreSQL database; connects with the first statement, unless the primary has to be found among several servers.
@@ -23,6 +25,7 @@ import { runTransaction } from './transaction.ts'
  */
 export async function openPostgres(address: string, options: OpenOptions): Promise<Store> {
   const { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs, readUrls = [], exclusive = false } = options
+  const names = new StatementNames(options.onProblem ?? (() => {}))
   const limits = {
     statementTimeoutMs,
     lockTimeoutMs: busyTimeoutMs,
@@ -35,9 +38,10 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
   keepConnected(pool)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
-  const { read: readPrimary, close: closeReading } = openReader(db, url, limits)
-  const replicas = openReplicas(db, { primary: url, locator, readUrls, limits })
-  const primary = watchPrimary(makePool(url, MONITORING))
+  const { pool: reading, read: readPrimary, close: closeReading } = openReader(db, url, limits, names)
+  lend(pool, reading, options.onProblem ?? (() => {}))
+  const replicas = openReplicas(db, { primary: url, locator, readUrls, limits, names })
+  const primary = watchPrimary(makePool(url, MONITORING), options.onProblem)
   const readRecords = replicas === undefined ? readPrimary : readFrom(replicas, readPrimary)
 
   return {
@@ -46,24 +50,28 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
     reads: db,
     read: (query, values) => (query.onlyRecords ? readRecords(query, values) : readPrimary(query, values)),
     async health() {
+      const check = () => checkVersion({ read: readPrimary })
+      if (replicas === undefined) return check()
       try {
-        await checkVersion({ read: readPrimary })
-        return 'ready'
+        await withFallback(primary, check, reportDown)
       } catch (error) {
-        if (replicas === undefined || replicas.current().length === 0) throw error
-        return 'degraded'
+        if (replicas.current().length === 0) throw error
       }
     },
     snapshot: work => snapshotOf(db, work),
     locked: runLocked,
     tryLock: name => holdLock(pool, name),
-    requireAlone: () => requireAlone(db),
+    async requireAlone() {
+      await requireOneServer(db)
+      await requireAlone(db)
+    },
     erase: undefined,
-    freeBytes: undefined,
     primary,
     ...(replicas === undefined
       ? {}
-      : { standIn: async withinMs => ((await primary.checkIsDown()) ? replicas.standIn(withinMs) : undefined) }),
+      : {
+          findReplica: async withinMs => ((await primary.checkIsDown()) ? replicas.findReplica(withinMs) : undefined),
+        }),
     async close() {
       await Promise.all([replicas?.close(), primary.close(), closeReading(), locator?.close()])
       // Kysely ends only a pool that it has used.
@@ -96,14 +104,18 @@ const ON_REPLICA = { statementTimeoutMs: 1200, lockTimeoutMs: 1200, connectTimeo
 // A connection of its own, because a pool in full use would look like a server that is down.
 const MONITORING = { statementTimeoutMs: 800, lockTimeoutMs: 800, connectTimeoutMs: 800, maxConnections: 1 }
 
+function reportDown(): never {
+  throw new StoreUnavailableError('the primary is down')
+}
+
 type Replicas = ReturnType<typeof watchReplicas>
 
 /** Opens a reader with connections of its own. */
-function openReader(db: Kysely<Tables>, server: string | PrimaryLocator, limits: ReadLimits) {
-  const known: KnownDistribution = { isDistributed: undefined }
-  const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, known)
+function openReader(db: Kysely<Tables>, server: string | PrimaryLocator, limits: ReadLimits, names: StatementNames) {
+  const servers = detectDistribution(() => connect(pool))
+  const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, servers)
   const pool = makePool(server, { ...limits, ...READING, prepare })
-  return { pool, read: makeReader(db, pool, known), close: () => pool.end() }
+  return { pool, read: makeReader(db, pool, servers, names), close: () => pool.end() }
 }
 
 type ReadLimits = Pick<PoolOptions, 'statementTimeoutMs' | 'lockTimeoutMs' | 'connectTimeoutMs' | 'applicationName'>
@@ -114,22 +126,23 @@ interface ReplicaServers {
   readonly readUrls: readonly string[]
   /** The limits of reads from a replica in place of the primary. */
   readonly limits: ReadLimits
+  readonly names: StatementNames
 }
 
 function openReplicas(
   db: Kysely<Tables>,
-  { primary, locator, readUrls, limits }: ReplicaServers,
+  { primary, locator, readUrls, limits, names }: ReplicaServers,
 ): Replicas | undefined {
   if (readUrls.length === 0) return undefined
   const replicas = readUrls.map(readUrl => {
-    const { read, close } = openReader(db, readUrl, ON_REPLICA)
+    const { read, close } = openReader(db, readUrl, ON_REPLICA, names)
     // It connects when it is used.
-    const standIn = openReader(db, readUrl, limits)
+    const replica = openReader(db, readUrl, limits, names)
     return {
       monitor: makePool(readUrl, MONITORING),
       read,
-      openStandIn: () => makeStandIn(standIn),
-      close: async () => void (await Promise.all([close(), standIn.close()])),
+      openReplicaStore: () => makeReplicaStore(replica),
+      close: async () => void (await Promise.all([close(), replica.close()])),
     }
   })
   return watchReplicas(makePool(primary, MONITORING), replicas, timeline => locator?.isCurrent(timeline) ?? true)

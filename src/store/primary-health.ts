@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import type { PrimaryHealth } from './store.ts'
+import { type PrimaryHealth, StoreError } from './store.ts'
 
 /**
  * Tells a server that is down (it refuses or ends connections, is starting or stopping, or does not respond) from one
  * that is slow, busy or refuses a statement. It is probed on a connection of its own, because a pool in full use would
  * look like a server that does not respond. While it is down, one probe follows the other, so that its return is noticed
- * within a second.
+ * within a second. That it is down, or is back, is reported.
  */
-export function watchPrimary(pool: pg.Pool): PrimaryHealth & { close(): Promise<void> } {
+export function watchPrimary(
+  pool: pg.Pool,
+  report: (problem: Error) => void = () => {},
+): PrimaryHealth & { close(): Promise<void> } {
   const closing = new AbortController()
   let probing: Promise<boolean> | undefined
   let isDown = false
@@ -19,13 +22,19 @@ export function watchPrimary(pool: pg.Pool): PrimaryHealth & { close(): Promise<
       if (closing.signal.aborted) return
       isDown = !(await responds(pool))
     }
+    report(new StoreError('the primary database responds again'))
   }
   let waiting = Promise.resolve()
 
   const probe = async () => {
     // One connection can be lost, or one response late, on a healthy server, so it takes two failures.
     isDown = !(await responds(pool)) && !(await responds(pool))
-    if (isDown) waiting = waitUntilUp()
+    if (isDown) {
+      report(
+        new StoreError('the primary database does not respond: what replicas have can be read, and nothing changed'),
+      )
+      waiting = waitUntilUp()
+    }
     return isDown
   }
 

@@ -1,5 +1,4 @@
 import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
-import type { Engine } from './engine.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -8,7 +7,7 @@ import type { Tables } from './tables.ts'
  */
 export interface Query<Values, Row> {
   readonly build: (engine: Engine, isDistributed?: boolean) => RawBuilder<Row>
-  /** Whether it reads nothing but records, which a replica has too. */
+  /** Whether it reads nothing but records, and may be a few seconds behind, like a replica that answers it. */
   readonly onlyRecords: boolean
   /** Type only: a run may pass more values than the query needs. */
   readonly values?: (values: Values) => void
@@ -17,8 +16,8 @@ export interface Query<Values, Row> {
 export interface Params<Values> {
   /** The engine the query is built for. */
   readonly engine: Engine
-  /** Whether records are distributed by their owner, and those of different owners cannot be joined. */
-  readonly isDistributed: boolean
+  /** `one`, or `several` where records are distributed by their owner, so that those of different owners cannot be joined. */
+  onOneServer<Value>(one: Value, several: Value): Value
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
   /**
    * A parameter for a limit or an offset. As an expression, because SQLite compiles a statement again each time that a bare
@@ -41,11 +40,6 @@ export function query<Values, Row>(
   onlyRecords = false,
 ): Query<Values, Row> {
   return { onlyRecords, build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
-}
-
-/** A query of records alone: it may be a few seconds behind, like the replica that answers it. */
-export function recordQuery<Values, Row>(build: (param: Params<Values>) => RawBuilder<Row>): Query<Values, Row> {
-  return query(build, true)
 }
 
 export interface Compiled {
@@ -84,7 +78,7 @@ function makeParams<Values>(engine: Engine, isDistributed: boolean): Params<Valu
   const param = <Name extends keyof Values & string>(name: Name) => placeholder<Values[Name]>(values => values[name])
   return Object.assign(param, {
     engine,
-    isDistributed,
+    onOneServer: <Value>(one: Value, several: Value) => (isDistributed ? several : one),
     count: <Name extends keyof Values & string>(name: Name) =>
       engine === 'sqlite' ? sql<Values[Name]>`${param(name)} + 0` : param(name),
     each: <Item>(list: (values: Values) => readonly Item[], count: number) =>
@@ -102,4 +96,15 @@ function makeParams<Values>(engine: Engine, isDistributed: boolean): Params<Valu
         : sql<number>`(select (value ->> 1)::bigint from json_array_elements(${json}::json) where (value ->> 0)::bigint = ${key})`
     },
   })
+}
+
+export type Engine = 'sqlite' | 'postgres'
+
+/**
+ * Passes rows as one parameter, so that the text of a statement does not depend on their number. Each row is a JSON array in the
+ * column `value`.
+ */
+export function jsonRows(engine: Engine, rows: readonly (readonly unknown[])[]): RawBuilder<unknown> {
+  const json = JSON.stringify(rows)
+  return engine === 'sqlite' ? sql`json_each(${json})` : sql`json_array_elements(${json}::json)`
 }

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Reader } from './postgres-reader.ts'
 import { OWN_TIMELINE } from './primary-locator.ts'
-import type { StandIn, Store } from './store.ts'
+import type { ReplicaStore, Store } from './store.ts'
 
 /** A replica, with separate pools so that monitoring does not wait for reads. */
 interface ReplicaPools {
   readonly monitor: pg.Pool
   readonly read: Reader
   /** A store that reads from it in place of the primary. */
-  openStandIn(): Store
+  openReplicaStore(): Store
   close(): Promise<void>
 }
 
@@ -43,11 +43,11 @@ export function watchReplicas(
       return [...usable.slice(turn % usable.length), ...usable.slice(0, turn % usable.length)]
     },
     /** The first replica that has everything the primary had when it last responded, at most `withinMs` ago. */
-    async standIn(withinMs: number): Promise<StandIn | undefined> {
+    async findReplica(withinMs: number): Promise<ReplicaStore | undefined> {
       const last = history.last()
       if (last === undefined || performance.now() - last.at > withinMs) return undefined
-      for (const { standIn } of watched) {
-        const store = await standIn(last.at)
+      for (const { findReplica } of watched) {
+        const store = await findReplica(last.at)
         if (store !== undefined) return { store, asOf: last.time }
       }
       return undefined
@@ -107,21 +107,27 @@ interface Watch {
   readonly closing: AbortSignal
 }
 
-function watchReplica({ monitor, read, openStandIn }: ReplicaPools, { history, isCurrentTimeline, closing }: Watch) {
+function watchReplica(
+  { monitor, read, openReplicaStore }: ReplicaPools,
+  { history, isCurrentTimeline, closing }: Watch,
+) {
   let isUp = false
   /** The replica has everything that the primary had at this time. */
   let upTo = Number.NEGATIVE_INFINITY
   /** The same store is used as long as the primary is down, because results are cached for each store. */
-  let standIn: Store | undefined
+  let replicaStore: Store | undefined
 
   const check = async () => {
     await history.ready
     const replayed = await positionOf(monitor, 'pg_last_wal_replay_lsn()', isCurrentTimeline)
     isUp = replayed !== undefined
     if (replayed !== undefined) upTo = Math.max(upTo, history.reachedAt(replayed) ?? upTo)
-    if (history.isUp()) standIn = undefined
+    if (history.isUp()) replicaStore = undefined
   }
   const has = (at: number) => isUp && upTo >= at
+  let checking: Promise<void> | undefined
+  /** One check for all who wait for it. */
+  const checkNow = () => (checking ??= check().finally(() => (checking = undefined)))
 
   return {
     read,
@@ -133,11 +139,11 @@ function watchReplica({ monitor, read, openStandIn }: ReplicaPools, { history, i
      * A store that reads from the replica; undefined if the replica lacks anything that the primary had at this time. Checks the
      * replica if that is not known.
      */
-    async standIn(at: number): Promise<Store | undefined> {
-      if (!has(at)) await check()
+    async findReplica(at: number): Promise<Store | undefined> {
+      if (!has(at)) await checkNow()
       if (!has(at)) return undefined
-      standIn ??= openStandIn()
-      return standIn
+      replicaStore ??= openReplicaStore()
+      return replicaStore
     },
     isCurrent: () => isUp && history.referenceTime() - upTo <= MAX_LAG_MS,
   }

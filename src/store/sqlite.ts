@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, openSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, openSync, rmSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
@@ -16,7 +15,14 @@ import {
   SqliteQueryCompiler,
   sql,
 } from '../vendor/kysely.js'
-import { type OpenOptions, type Store, StoreError, StoreUnavailableError, TooLongError } from './store.ts'
+import {
+  type OpenOptions,
+  type Store,
+  StoreBusyError,
+  StoreError,
+  StoreUnavailableError,
+  TooLongError,
+} from './store.ts'
 import { checkVersion } from './migrations.ts'
 import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'
 import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
@@ -28,7 +34,8 @@ import { runTransaction } from './transaction.ts'
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
-  const db = new Kysely<Tables>({ dialect: dialectOf(makeWriter(path, options), options.busyTimeoutMs) })
+  const writer = refreshing(makeWriter(path, options), () => reader.refresh())
+  const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
   const reader = makeReader(db, path)
   const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true
   const reads = isAlone
@@ -43,7 +50,6 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     version: reader.version,
     async health() {
       await checkVersion(this)
-      return 'ready'
     },
     snapshot: work =>
       options.exclusive === true || options.readOnly === true
@@ -54,7 +60,6 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     // Nobody else can have opened it since this store did.
     requireAlone: async () => {},
     erase: () => eraseDeleted(path),
-    freeBytes: () => freeBytes(path),
     async close() {
       reader.close()
       await db.destroy()
@@ -76,13 +81,44 @@ function makeWriter(path: string, options: OpenOptions): SqliteExecutor {
   return startWriterThread({ path, options })
 }
 
-/** Runs compiled queries as prepared statements on a connection that is opened with the first of them. */
+/** Calls `refresh` around each statement, so that what is read next sees what it wrote. */
+function refreshing(executor: SqliteExecutor, refresh: () => void): SqliteExecutor {
+  return {
+    execute(statement, parameters) {
+      refresh()
+      const result = executor.execute(statement, parameters)
+      return result instanceof Promise ? result.finally(refresh) : result
+    },
+    close: () => executor.close(),
+  }
+}
+
+/**
+ * Runs compiled queries as prepared statements on a connection that is opened with the first of them. Those of one turn of the event
+ * loop share a transaction: SQLite locks the file for each, which takes nearly half the time of a short read.
+ */
 function makeReader(db: Kysely<Tables>, path: string) {
   let connection: DatabaseSync | undefined
+  let begin: StatementSync | undefined
+  let commit: StatementSync | undefined
+  let isShared = false
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
   let version: number | undefined
   const open = () => (connection ??= openReader(path))
+  const refresh = () => {
+    isShared = false
+    version = undefined
+    // Some errors of the engine have ended it already.
+    if (connection?.isOpen === true && connection.isTransaction) commit?.run()
+  }
+  const share = () => {
+    begin ??= open().prepare('begin')
+    commit ??= open().prepare('commit')
+    begin.run()
+    isShared = true
+    setImmediate(refresh)
+  }
   const prepare = (query: Query<never, unknown>) => {
     const compiled = compile(db, 'sqlite', query)
     const prepared = { ...compiled, statement: open().prepare(compiled.sql) }
@@ -92,6 +128,7 @@ function makeReader(db: Kysely<Tables>, path: string) {
 
   const read = <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
     try {
+      if (!isShared) share()
       const { statement, parameters } = statements.get(query) ?? prepare(query)
       // Parameters of a query are numbers and texts; its columns are those of its Row.
       return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
@@ -102,12 +139,11 @@ function makeReader(db: Kysely<Tables>, path: string) {
 
   return {
     read,
+    /** What is read next sees what was committed until now. */
+    refresh,
     version() {
-      if (version === undefined) {
-        // All commits are of other connections: this one only reads.
-        version = read(dataVersion, {})[0]?.data_version ?? NaN
-        setImmediate(() => (version = undefined))
-      }
+      // All commits are of other connections: this one only reads.
+      version ??= read(dataVersion, {})[0]?.data_version ?? NaN
       return version
     },
     connection: open,
@@ -134,10 +170,12 @@ function translate(error: unknown): unknown {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (code === TOO_BIG) return new TooLongError('the result is too long', { cause: error })
   if (!UNAVAILABLE.has(code)) return error
+  if (code === BUSY) return new StoreBusyError('another program is writing to the database', { cause: error })
   const reason = code === READ_ONLY ? 'its file or its file system is read-only' : messageOf(error)
   return new StoreUnavailableError(`the database is unavailable: ${reason}`, { cause: error })
 }
 
+const BUSY = 5
 const TOO_BIG = 18
 const READ_ONLY = 8
 
@@ -188,19 +226,33 @@ function openReader(path: string): DatabaseSync {
  */
 export function lockFile(path: string): (() => Promise<void>) | undefined {
   for (;;) {
-    closeSync(openSync(path, 'a', 0o600))
-    const file = inodeOf(path)
-    const lock = new DatabaseSync(path, { timeout: 0 })
+    const isNew = createEmpty(path)
+    let lock: DatabaseSync | undefined
     try {
+      const file = inodeOf(path)
+      lock = new DatabaseSync(path, { timeout: 0 })
       lock.exec('begin exclusive')
-    } catch (error) {
+      const locked = lock
+      if (file !== undefined && file === inodeOf(path)) return async () => releaseLock(locked, path)
+      // Whoever had the lock has removed the file meanwhile: nobody else would see a lock on it.
       lock.close()
+    } catch (error) {
+      lock?.close()
       if (isBusy(error)) return undefined
+      if (isNew) rmSync(path, { force: true })
       throw error
     }
-    if (file !== undefined && file === inodeOf(path)) return async () => releaseLock(lock, path)
-    // Whoever had the lock has removed the file meanwhile: nobody else would see a lock on it.
-    lock.close()
+  }
+}
+
+/** Creates an empty file; returns whether there was none. An existing file is not opened: closing it would release a lock of this process. */
+function createEmpty(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
   }
 }
 
@@ -212,11 +264,6 @@ function releaseLock(lock: DatabaseSync, path: string) {
     // Windows does not remove open files.
   }
   lock.close()
-}
-
-function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(dirname(path))
-  return bavail * bsize
 }
 
 function inodeOf(path: string): bigint | undefined {

@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Engine } from './engine.ts'
-import type { Query } from './query.ts'
+import type { Engine, Query } from './query.ts'
 import type { RecordName, Tables } from './tables.ts'
 
 /** An open database. */
@@ -20,8 +19,8 @@ export interface Store {
    * is at least as new. Throws StoreUnavailableError.
    */
   readonly version?: () => number
-  /** `degraded` means that replicas respond but the primary does not. Throws StoreUnavailableError if nothing responds. */
-  health(): Promise<'ready' | 'degraded'>
+  /** Throws StoreUnavailableError unless records can be read, if only from a replica. */
+  health(): Promise<void>
   /** Runs reads that all see the same state of the database, without blocking writers. */
   snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
   /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
@@ -35,22 +34,20 @@ export interface Store {
   requireAlone(): Promise<void>
   /** Rewrites the whole file without what was deleted, in another thread; SQLite only. Throws StoreError. */
   readonly erase: (() => Promise<void>) | undefined
-  /** How much room is left on the disk of the database; SQLite only. */
-  readonly freeBytes: (() => number) | undefined
   /** Whether the primary server is up; PostgreSQL only. */
   readonly primary?: PrimaryHealth
   /**
    * While the primary is down: a replica that has everything the primary had when it last responded, at most `withinMs` ago.
    * Undefined if there is none, or if the primary is up. Only with replicas.
    */
-  readonly standIn?: (withinMs: number) => Promise<StandIn | undefined>
+  readonly findReplica?: (withinMs: number) => Promise<ReplicaStore | undefined>
   /** Whether it is a replica, so that nothing can be written. */
   readonly isReplica?: true
   close(): Promise<void>
 }
 
 /** A replica that is read in place of the primary. */
-export interface StandIn {
+export interface ReplicaStore {
   /** Its writes throw StoreUnavailableError. */
   readonly store: Store
   /** When the primary last responded, in milliseconds since 1970: the replica has everything up to then. */
@@ -67,7 +64,12 @@ export interface PrimaryHealth {
 
 /** The store cannot answer now; the request may succeed later. */
 export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailableError'
+  override readonly name: string = 'StoreUnavailableError'
+}
+
+/** Another writer, such as an import, has kept this one waiting for too long. Nothing was written. */
+export class StoreBusyError extends StoreUnavailableError {
+  override readonly name = 'StoreBusyError'
 }
 
 /** The result of a query is longer than a process should hold at once; it can be read in parts. */
@@ -99,6 +101,8 @@ export interface OpenOptions {
   readonly schema?: 'migrate' | 'current' | 'any'
   /** Needed to bring a database that has records up to date. */
   readonly recordSteps?: RecordSteps
+  /** Is told what an operator should know although everything works. */
+  readonly onProblem?: (problem: Error) => void
   /** Replicas that records may be read from. */
   readonly readUrls?: readonly string[]
   /** Whether to create the database if it does not exist. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Generated, Selectable } from 'kysely'
 
 /**
@@ -7,7 +8,7 @@ import type { Generated, Selectable } from 'kysely'
 export interface Tables {
   account: AccountTable
   partnership: PartnershipTable
-  token: TokenTable
+  token: KeyTable
   lock_template: LockTemplateTable
   lock_device: RecordTable
   training_device: RecordTable
@@ -19,7 +20,7 @@ export interface Tables {
   browser_session: BrowserSessionTable
   preference: PreferenceTable
   invitation: InvitationTable
-  sign_in: SignInTable
+  account_event: AccountEventTable
   passkey: PasskeyTable
   linked_identity: LinkedIdentityTable
   used_challenge: UsedChallengeTable
@@ -30,7 +31,6 @@ export interface Tables {
   read_log: ReadLogTable
   removed_account: RemovedAccountTable
   unmatched_access: UnmatchedAccessTable
-  import_part: ImportPartTable
 }
 
 interface AccountTable extends Revisions {
@@ -44,11 +44,11 @@ interface AccountTable extends Revisions {
   extra: Generated<string | null>
   /** The time up to which its records are known; null if unknown. */
   as_of: Generated<number | null>
-  /** How often all its browsers, or all but one, were signed out. */
+  /** Another number, of 53 random bits, whenever all its browsers, or all but one, are signed out; 0 before that. */
   sign_outs: Generated<number>
 }
 
-/** For each kind of records, a number that grows whenever records of the account are written. */
+/** For each kind of records, a number that is another one whenever records of the account are written; 0 before that. */
 type Revisions = { [Table in RecordName as `${Table}_revision`]: Generated<number> }
 
 /** `owner_id` lets `partner_id` read, or did so until `ended_at`. */
@@ -68,7 +68,7 @@ interface PartnershipTable {
   by_name: Generated<number>
 }
 
-interface TokenTable {
+interface KeyTable {
   id: Generated<number>
   account_id: number
   hash: string
@@ -80,7 +80,7 @@ interface TokenTable {
   expires_at: number | null
   revoked_at: number | null
   last_used_at: number | null
-  /** When another token replaced it; `expiryOf` says until when it works. */
+  /** When another key replaced it; `expiryOf` says until when it works. */
   replaced_at: Generated<number | null>
 }
 
@@ -172,14 +172,25 @@ interface InvitationTable {
 /** The ways in which people prove who they are. */
 export type ProofWay = 'password' | 'passkey' | 'oidc'
 
-/** How somebody got into an account, and when. */
-interface SignInTable {
+/** What happened to an account that concerns its safety. */
+interface AccountEventTable {
   id: Generated<number>
   account_id: number
+  /** The start of the hour for events that are counted. */
   at: number
-  way: ProofWay | 'invitation-made' | 'invitation-used' | 'invitation-passkey' | 'invitation-oidc'
-  /** The user agent; empty for the command line. */
+  /** A kind of `eventKinds`. */
+  kind: string
+  /** Empty for events that are counted, of which nobody knows who caused them. */
+  actor: 'self' | 'operator' | ''
+  /** The name of the key, the passkey or the person that it is about; empty without one. */
+  subject: string
+  /** The identifier of the key; 0 without one. */
+  subject_id: number
+  /** IPv4: a /24, IPv6: a /48; empty for the operator, and for networks that are only counted. */
+  network: string
+  /** Its name and system; empty for the operator, and for keys. */
   browser: string
+  times: number
 }
 
 /** A key on a device of its owner. Bytes are in base64url. */
@@ -271,9 +282,9 @@ export interface PullSourceTable {
   account_id: number
   /** Scheme, host and port, and the path before `/api/v1`. */
   origin: string
-  /** The username that the source last reported for the token; null if it reports none. */
+  /** The username that the source last reported for the API key; null if it reports none. */
   username: string | null
-  /** 1 if the source says which account the token belongs to. */
+  /** 1 if the source says which account the API key belongs to. */
   knows_me: number
   /** Which parameters the source supports, as JSON. */
   capabilities: string
@@ -317,27 +328,16 @@ interface ReadLogTable {
   reader_id: number
   /** Empty for reads of which only the number is known. */
   via: string
-  /** Empty if the reader used no token. */
+  /** Empty if the reader used no API key. */
   token_name: string
   area: string
   kind: string
   reads: number
 }
 
-/** What a part of an incomplete import has added or replaced, so that it can be undone. */
-interface ImportPartTable {
-  id: Generated<number>
-  /** Parts are undone in reverse order. */
-  part: number
-  kind: string
-  /** The keys of the rows that the part added, as JSON; null if `replaced` is set. */
-  added: string | null
-  /** A row that the part replaced, as it was before: its columns as JSON. */
-  replaced: string | null
-}
-
 export type AccountRow = Selectable<AccountTable>
-export type TokenRow = Selectable<TokenTable>
+export type KeyRow = Selectable<KeyTable>
+export type EventRow = Selectable<AccountEventTable>
 
 /** Tables whose rows belong to an account and are read by the API. */
 export const recordTables = [
@@ -349,3 +349,11 @@ export const recordTables = [
   'training_session',
 ] as const
 export type RecordName = (typeof recordTables)[number]
+
+/**
+ * A revision that no records had before, of 53 random bits. Neither a count nor a time would do: a restored database, or one whose clock
+ * was set back, would count through the same numbers again, and clients would be told that other records are those they have.
+ */
+export function newRevision(): number {
+  return Number(randomBytes(8).readBigUInt64BE() >> 11n)
+}

@@ -1,4 +1,6 @@
 /*
+node_modules/kysely 0.29.9 sha512-K48ErswC3MlIcBqR0pYIIEl+n9rIgwxgzaM1FxKHMXn7egxr1NHj7bCeF98mXl9A3/QoL5I7mo5S/mLXgeDgGA==
+
 kysely
 
 The MIT License (MIT)

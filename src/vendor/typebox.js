@@ -1,4 +1,6 @@
 /*
+node_modules/typebox 1.4.3 sha512-u3nyf7ZciAv1GOijVpI0TDt9At5wmEi7lSHSlRrnjuThv1DcB7fgGBqqrz+fGZ54jAfTpOOX0JXwxSIg3pnxQA==
+
 typebox
 
 TypeBox

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { addAccount } from '../../src/accounts/accounts.ts'
 import { listGiven } from '../../src/accounts/given-access.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
-import { addAccess, FULL_ACCESS } from '../../src/accounts/shared-access.ts'
+import { giveAccess } from '../support/access.ts'
 import { authenticator } from '../support/authenticator.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
 import { trainingSession, world } from '../support/records.ts'
@@ -75,6 +75,20 @@ const forms: readonly Form[] = [
     before: async service => void (await service.token('ann')),
     send: ann => ann.post('/keys/1/regenerate'),
   },
+  {
+    title: 'the revocation of a key',
+    before: async service => void (await service.token('ann')),
+    send: ann => ann.post('/keys/1/revoke'),
+  },
+  {
+    title: 'access to a name without an account that is narrowed',
+    before: async ({ store }, ann) => {
+      assert.equal((await ann.post('/people/give', [['username', 'nobody'], ...AREAS])).status, 303)
+      const given = (await listGiven(store, 1, Date.now())).find(({ username }) => username === 'nobody')
+      return `/people/${given?.handle}/narrow`
+    },
+    send: (ann, path) => ann.post(path, { area: 'dtt' }),
+  },
   { title: 'access that is given', send: ann => ann.post('/people/give', [['username', 'cas'], ...AREAS]) },
   {
     title: 'access that is given to a name without an account',
@@ -135,7 +149,7 @@ async function addPasskey(ann: Visitor, site: string) {
 async function givenTwice({ store }: TestService, ann: Visitor): Promise<string> {
   assert.equal((await ann.post('/people/give', [['username', 'zoe'], ...AREAS])).status, 303)
   const { id } = await addAccount(store, { username: 'zoe', tier: null })
-  await addAccess(store, { ownerId: 1, partnerId: id }, { ...FULL_ACCESS, again: false }, Date.now())
+  await giveAccess(store, { ownerId: 1, partnerId: id })
   const given = (await listGiven(store, 1, Date.now())).find(({ username }) => username === 'zoe')
   return `/people/${given?.handle}/end`
 }

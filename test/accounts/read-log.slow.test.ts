@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { allReads, listReads } from '../../src/accounts/reads.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { testOnBoth } from '../support/engines.ts'
@@ -73,13 +73,7 @@ testOnPostgres('reads beyond a limit are written as a gap once the primary is ba
   const log = makeReadLog(store, options)
   const start = Date.parse('2001-01-01T00:00:00Z')
   const record = (hour: number) =>
-    log.record(
-      { accountId: 2, via: 'dashboard', tokenId: 0, tokenName: '' },
-      1,
-      'dtt',
-      'list',
-      start + hour * 3_600_000,
-    )
+    log.record({ accountId: 2, via: 'dashboard', keyId: 0, keyName: '' }, 1, 'dtt', 'list', start + hour * 3_600_000)
   const nextFailure = async () => {
     const known = failures
     await until(async () => failures > known)
@@ -129,5 +123,5 @@ testOnBoth('reads by several workers are added up in the log when they end', asy
 })
 
 function newToken(store: Store): Promise<string> {
-  return createToken(store, { accountId: 1, name: 'counted', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+  return createKey(store, { accountId: 1, name: 'counted', scopes: ['dtt:read'], expiresAt: null }, Date.now())
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { DatabaseSync } from 'node:sqlite'
 import { ERASURE_NOTE } from '../../src/accounts/removal.ts'
 import { sql } from '../../src/vendor/kysely.js'
 import type { Store } from '../../src/store/index.ts'
@@ -199,7 +200,7 @@ test('account remove leaves only the mark, and no import of any kind ignores it'
     /line 1: is of an account that was removed here: account add --id allows it to come back/,
   )
   await folder.run(words('import - --on-error set-aside --on-conflict replace'), { input: archive })
-  assert.deepEqual(await leftOf(store), ['removed_account'], 'nothing of it is set aside either')
+  assert.deepEqual(await leftOf(store), ['removed_account'], 'nothing of it is rejected either')
 
   const next = await folder.run(words('account add --username dan --json'))
   assert.equal(JSON.parse(next.stdout)[0].id, 4)
@@ -237,6 +238,26 @@ testOn('sqlite', 'what a process deleted but could not erase is erased by the ne
   await using running = folder.start(['serve'], { env: { LOCKSTEP_PORT: '0' } })
   await running.says(/Listening on (\S+)/)
   await until(async () => markersIn(folder.file('data/lockstep.db')).length === 0)
+})
+
+testOn('sqlite', 'what a killed account remove had not erased yet is erased by the next command', async () => {
+  await using folder = await makeEverything()
+  const path = folder.file('data/lockstep.db')
+  {
+    // While somebody reads an earlier state, nothing can be erased.
+    using reader = new DatabaseSync(path)
+    reader.exec('begin; select count(*) from account')
+    await using removing = folder.start(words('account remove --account ann --yes'))
+    await using store = await folder.store()
+    const accounts = () => store.db.selectFrom('account').select('id').where('id', '=', 1).execute()
+    await until(async () => (await accounts()).length === 0)
+    removing.process.kill('SIGKILL')
+    await removing.ended
+    assert.ok(markersIn(path).length > 0)
+  }
+  const { code, stderr } = await folder.run(words('account list'))
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(markersIn(path), [])
 })
 
 testOn('sqlite', 'what a prune removes is also erased from the file', async () => {

@@ -3,8 +3,9 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setTier } from '../../src/accounts/accounts.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
-import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
-import { listTokens, revokeToken } from '../../src/accounts/tokens.ts'
+import { endAccess } from '../../src/accounts/shared-access.ts'
+import { listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
+import { giveAccess } from '../support/access.ts'
 import { assertRefused, idsOf } from '../support/responses.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -26,7 +27,7 @@ const changes: readonly {
   {
     title: 'a token that is revoked',
     change: async ({ store }) => {
-      for (const { id } of await listTokens(store, 2)) await revokeToken(store, id, Date.now())
+      for (const { id } of await listKeys(store, 2)) await revokeKey(store, id, Date.now())
     },
     refused: [401, 'token_revoked'],
   },
@@ -92,7 +93,7 @@ void suite('what a token grants follows the store', together, () => {
     await endAccess(one.store, { ownerId: 1, partnerId: 2 }, Date.now())
     await within(1000, async () => (await other.fetch(session, token)).status === 404)
     assert.deepEqual(await seen(), [[], [2], 403])
-    await giveAccess(one.store, { ownerId: 1, partnerId: 2 }, FULL_ACCESS, Date.now())
+    await giveAccess(one.store, { ownerId: 1, partnerId: 2 })
     await within(1000, async () => (await other.fetch(session, token)).status === 200)
     assert.deepEqual(await seen(), [[1], [1, 2], 200])
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { newSqlite } from '../support/databases.ts'
 import { startWorker } from '../support/memory-worker.ts'
 import { account, lockSegment, lockSession } from '../support/records.ts'
@@ -31,7 +31,7 @@ test('a page of 100 records of the largest size is sent with less than 200 MB of
       }
       await importArchive(store, archive())
       const request = { accountId: 1, name: 'test', scopes: ['lkbx:read'], expiresAt: null }
-      const token = await createToken(store, request, Date.now())
+      const token = await createKey(store, request, Date.now())
       await store.close()
 
       await using worker = startWorker({ work: 'serve', url: database.url })

@@ -1,8 +1,8 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordPage } from '../../src/resources/lists.ts'
-import type { RecordList } from '../../src/resources/record-lists.ts'
+import { recordPage } from '../../src/resources/lists/pages.ts'
+import type { RecordList } from '../../src/resources/lists/record-lists.ts'
 import type { Store } from '../../src/store/index.ts'
 import { query } from '../../src/store/query.ts'
 import { partnership, trainingSession, world } from '../support/records.ts'
@@ -35,9 +35,9 @@ test('a list combines any number of filters with owners, a range of time and a p
       from: from === undefined ? undefined : Date.parse(from),
       to: before === undefined ? undefined : { before: Date.parse(before), isDay: false },
     }
-    const { data } = await recordPage(service, list, { owners }, params, endpoint)
-    assert.ok(data !== undefined && !('bytes' in data) && !('open' in data))
-    return (JSON.parse(data.join('')) as { data: { id: number }[] }).data.map(({ id }) => id)
+    const page = await recordPage(service, list, { owners }, params, endpoint)
+    assert.ok(page.kind === 'page')
+    return (JSON.parse(page.data.join('')) as { data: { id: number }[] }).data.map(({ id }) => id)
   }
   const second = { from: '2026-02-02T00:00:00Z', before: '2026-02-03T00:00:00Z' }
   for (const [found, expected] of [

@@ -14,14 +14,14 @@ import {
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
-/** So long that a page of ten is sent in chunks; with characters of one to four bytes, also at the ends of chunks. */
+/** So long that a page of six is sent in chunks; with characters of one to four bytes, also at the ends of chunks. */
 const long = (id: number) => `${id} ${'aé€😀'.repeat(55_000)} ${'x'.repeat(300_000)}`
 
 /** The same on PostgreSQL, which sends shorter records in chunks, too, and takes long for the chunks of long ones. */
 const longEnough = (id: number) =>
   postgresUrl === undefined ? long(id) : `${id} ${'aé€😀'.repeat(11_000)} ${'x'.repeat(60_000)}`
 
-const COUNT = 10
+const COUNT = 6
 
 const ids = Array.from({ length: COUNT }, (_, index) => index + 1)
 
@@ -76,11 +76,6 @@ test('a page of long records equals its records fetched one by one, by offset an
         next = nextOf(page.headers)
       }
       assert.deepEqual(found, body.data.data, path)
-    }
-    for (const way of ['offset=0', 'cursor=']) {
-      const first = await service.fetch(`${path}${and}limit=${count - 1}&${way}`, token)
-      const second = await service.fetch(nextOf(first.headers) ?? '', token)
-      assert.deepEqual([...first.body.data.data, ...second.body.data.data], body.data.data, path)
     }
     if (one === undefined) continue
     for (const record of body.data.data) {

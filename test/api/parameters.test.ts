@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Grant } from '../../src/accounts/tokens.ts'
-import type { Endpoint, Page } from '../../src/contract/endpoint.ts'
+import type { Grant } from '../../src/accounts/api-keys.ts'
+import type { Endpoint, ListEndpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
 import type { Handler } from '../../src/resources/handler.ts'
@@ -14,14 +14,15 @@ import { startService } from '../support/service.ts'
 test('no endpoint ignores a parameter that it offers', async t => {
   await using service = await startService(world)
   const grant: Grant = {
-    tokenId: 1,
+    keyId: 1,
     accountId: 1,
     scopes: [],
+    createdAt: 0,
     expiresAt: null,
     revokedAt: null,
     tier: 'ultra',
     tierEndsAt: null,
-    tokenName: 'test',
+    keyName: 'test',
     via: 'token',
     shared: [],
   }
@@ -29,7 +30,7 @@ test('no endpoint ignores a parameter that it offers', async t => {
     const { query } = endpoint
     await t.test(name, async () => {
       // A cursor is bound to all filters of its list, which is not a use of them.
-      if ('listOf' in endpoint) t.mock.method(endpoint as Page, 'listOf', () => '')
+      if ('listOf' in endpoint) t.mock.method(endpoint as ListEndpoint, 'listOf', () => '')
       const used = new Set<string>()
       const defaults = Object.entries(query).map(([parameter, { defaultValue }]) => [parameter, defaultValue])
       const params = new Proxy(Object.fromEntries(defaults), {

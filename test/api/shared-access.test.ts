@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findGrant } from '../../src/accounts/tokens.ts'
+import { findGrant } from '../../src/accounts/api-keys.ts'
 import { handlers } from '../../src/resources/index.ts'
-import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
+import { type AccessTerms, endAccess } from '../../src/accounts/shared-access.ts'
 import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
+import { giveAccess } from '../support/access.ts'
 import { assertRefused, idsOf, withoutRequest } from '../support/responses.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import {
@@ -118,15 +119,15 @@ const cases: readonly {
   },
   {
     title: 'access past its end',
-    arrange: service => giveAccess(service.store, annToBen, { ...FULL_ACCESS, until: now - 1 }, now - 2),
+    arrange: service => giveAccess(service.store, annToBen, { until: now - 1 }, now - 2),
     visible: all,
     isPartner: false,
   },
   { title: 'a token without shared:access', arrange: give({}), scopes: alone, visible: all, isPartner: false },
 ]
 
-function give(terms: Partial<typeof FULL_ACCESS>) {
-  return ({ store }: TestService) => giveAccess(store, annToBen, { ...FULL_ACCESS, ...terms }, now)
+function give(terms: Partial<AccessTerms>) {
+  return ({ store }: TestService) => giveAccess(store, annToBen, terms, now)
 }
 
 for (const {
@@ -144,7 +145,7 @@ for (const {
     await arrange(service)
     await using other = await startService([...people, ...visible], unlimited)
     // On the same terms, which validators follow from.
-    if (isPartner) await giveAccess(other.store, annToBen, { areas: readable, recordsFrom, until: null }, now)
+    if (isPartner) await giveAccess(other.store, annToBen, { areas: readable, recordsFrom }, now)
     for (const { store } of [service, other]) await equalizeRevisions(store)
     const [token, otherToken] = [await service.token('ben', { scopes }), await other.token('ben', { scopes })]
 

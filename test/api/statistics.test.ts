@@ -242,6 +242,24 @@ test('a range out of bounds is refused together with all other errors', async ()
   }
 })
 
+test('nothing about an account is read for somebody who may not see it', async () => {
+  await using service = await startService(lines, unlimited)
+  const { store } = service
+  const token = await service.token('ann')
+  for (const path of [TRAINING, LOCKS, '/api/v1/status']) {
+    assert.equal((await service.fetch(`${path}?ownerId=1`, token)).status, 200)
+    const reading = store.read.bind(store)
+    let reads = 0
+    store.read = (...query) => {
+      reads += 1
+      return reading(...query)
+    }
+    assertRefused(await service.fetch(`${path}?ownerId=3`, token), 403, 'owner_not_accessible')
+    assert.equal(reads, 0, path)
+    store.read = reading
+  }
+})
+
 test('every zone of the platform is accepted, and returned as it was sent', async () => {
   await using service = await startService([account(1, 'ann')], unlimited)
   const token = await service.token('ann')

@@ -5,8 +5,7 @@ import { api } from '../../src/contract/index.ts'
 import { formatTimestamp } from '../../src/contract/time.ts'
 import { handlers } from '../../src/resources/index.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
-import { trainingStatus } from '../../src/stats/status.ts'
-import { allTrainings } from '../../src/stats/training-rows.ts'
+import { trainingHistory } from '../../src/stats/training-history.ts'
 import { assertRefused } from '../support/responses.ts'
 import { lockSegment, lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -272,8 +271,8 @@ test('training is counted by the day and week of the zone that was sent, else of
   ]
   await using service = await startService([...world, ...lines], unlimited)
   const now = Date.parse('2026-03-15T23:30:00Z')
-  const sessions = await allTrainings(service.store, { owner: 1, start: Number.MIN_SAFE_INTEGER })
-  const { last, ...berlin } = trainingStatus(sessions, 'Europe/Berlin', now)
+  const history = await trainingHistory(service.store, { owner: 1, start: Number.MIN_SAFE_INTEGER })
+  const { last, ...berlin } = await history.status('Europe/Berlin', now)
   assert.equal(last?.id, 2)
   assert.deepEqual(berlin, {
     sessionsToday: 1,
@@ -284,7 +283,7 @@ test('training is counted by the day and week of the zone that was sent, else of
     longestStreakDays: 2,
     bestGrade: 92,
   })
-  const { last: _, ...utc } = trainingStatus(sessions, 'UTC', now)
+  const { last: _, ...utc } = await history.status('UTC', now)
   assert.deepEqual(utc, {
     ...berlin,
     sessionsToday: 2,
@@ -389,14 +388,15 @@ test('polled every minute for a day with a pull every five minutes, at least 95 
   // The handler is called directly, because the clock of a server cannot be set.
   const minutes = Array.from({ length: 24 * 60 }, (_, minute) => Date.parse('2026-03-18T09:30:00Z') + minute * MINUTE)
   const grant = {
-    tokenId: 1,
+    keyId: 1,
     accountId: 1,
     scopes: [],
+    createdAt: 0,
     expiresAt: null,
     revokedAt: null,
     tier: 'ultra',
     tierEndsAt: null,
-    tokenName: 'test',
+    keyName: 'test',
     via: 'token' as const,
     shared: [],
   }

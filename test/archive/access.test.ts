@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listLinks } from '../../src/accounts/access-lists.ts'
-import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
+import { listAllAccess } from '../../src/accounts/access-lists.ts'
+import { endAccess } from '../../src/accounts/shared-access.ts'
 import { ImportError } from '../../src/archive/import.ts'
+import { FULL_ACCESS, giveAccess } from '../support/access.ts'
 import { assertRefused, idsOf } from '../support/responses.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -14,7 +15,7 @@ const annToBen = { ownerId: 1, partnerId: 2 }
 const access = (more: object) => ({ kind: 'partnership', data: { ...annToBen, ...more } })
 
 async function termsOf({ store }: TestService) {
-  const [link] = await listLinks(store)
+  const [link] = await listAllAccess(store)
   if (link === undefined) throw new Error('there is no access')
   const { areas, recordsFrom, until, endedAt } = link
   return { areas, recordsFrom, until, endedAt }
@@ -51,14 +52,14 @@ test('terms that make no sense are errors of their line', async () => {
       return true
     })
   }
-  assert.deepEqual(await listLinks(service.store), [])
+  assert.deepEqual(await listAllAccess(service.store), [])
 })
 
 test('no archive widens, prolongs, restores or ends stored access', async () => {
   await using service = await startService([...people, trainingSession(1, 1)])
   const day = Date.parse('2026-02-01')
   const narrow = { areas: ['lkbx'] as const, recordsFrom: day, until: Date.parse('2099-01-01') }
-  await giveAccess(service.store, annToBen, narrow, Date.now())
+  await giveAccess(service.store, annToBen, narrow)
   for (const more of [{}, { areas: ['dtt'] }, { until: null }, { endedAt: '2026-02-01T00:00:00Z' }]) {
     for (const onConflict of ['fail', 'skip', 'replace'] as const) {
       const line = { ...access(more), extra: { '/note': `${JSON.stringify(more)} ${onConflict}` } }
@@ -86,7 +87,7 @@ test("yesterday's archive does not bring back access that was ended today, and s
 test('ended access is exported as ended, and stays ended in another store', async () => {
   await using service = await startService([...people, partnership(1, 2), trainingSession(1, 1)])
   await endAccess(service.store, annToBen, Date.now())
-  const [link] = await listLinks(service.store)
+  const [link] = await listAllAccess(service.store)
   const endedAt = new Date(link?.endedAt ?? 0).toISOString()
   await using other = await startService([...people, access({ endedAt }), trainingSession(1, 1)])
   assert.deepEqual(idsOf(await other.fetch('/api/v1/dtt/sessions', await other.token('ben'))), [])

@@ -142,14 +142,6 @@ test('the archive of one account has that account and its own records, and can b
   assert.equal(await store.export(4711), end(0))
 })
 
-test('archives of single accounts can be imported one after the other', async () => {
-  await using store = await openStore(archive)
-  await using copy = await openStore()
-  for (const owner of [30, 1, 2]) await copy.import(Buffer.from(await store.export(owner)))
-  await copy.import(links)
-  assert.equal(await copy.export(), await store.export())
-})
-
 test('tokens, passwords and sign-ins are never in an archive', async () => {
   await using service = await startService([...people, ...records(1)])
   const token = await service.token('ann', { name: 'telltale-name' })

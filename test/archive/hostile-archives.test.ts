@@ -79,9 +79,6 @@ const tooDeep = 'must not be nested more than 32 deep'
 const notInstant = 'must be an existing RFC 3339 date-time'
 const unknownKind = `kind must be one of ${kinds.map(({ name }) => name).join(', ')}`
 
-const long = (length: number) =>
-  textOf(device({ macAddress: 'x'.repeat(length - textOf(device({ macAddress: '' })).length) }))
-
 /** The line of a device with these bytes, given in hexadecimal, in one of its texts. */
 function bytesIn(hex: string): Buffer {
   const [start = '', end = ''] = textOf(device({ macAddress: 'HERE' })).split('HERE')
@@ -89,19 +86,13 @@ function bytesIn(hex: string): Buffer {
 }
 
 testRefusals('lines that cannot be read are refused', [
-  ['a line of 1 MiB and a byte', long(MAX_LINE_BYTES + 1), tooLong],
-  ['a line of 1 MiB and a byte, with CRLF', `${long(MAX_LINE_BYTES + 1)}\r`, tooLong],
   ['a line of many MiB', Buffer.alloc(5_000_000, SECRET), tooLong],
   ['a line of nothing but spaces, too long', ' '.repeat(MAX_LINE_BYTES + 1), tooLong],
   ['a line that is too long in bytes, not in characters', 'ß'.repeat(MAX_LINE_BYTES / 2 + 1), tooLong],
   ['a byte that is never UTF-8', bytesIn('FF'), notUtf8],
-  ['a continuation byte without a start', bytesIn('80'), notUtf8],
   ['a character that is cut off', bytesIn('E282'), notUtf8],
   ['a character written longer than needed', bytesIn('C0AF'), notUtf8],
-  ['NUL written longer than needed', bytesIn('C080'), notUtf8],
   ['half of a surrogate pair in bytes', bytesIn('EDA080'), notUtf8],
-  ['a surrogate pair in bytes', bytesIn('EDA0BDEDB280'), notUtf8],
-  ['a character beyond the last', bytesIn('F4908080'), notUtf8],
   ['Latin-1', Buffer.from(textOf(device({ macAddress: 'Gerät' })), 'latin1'), notUtf8],
   ['a NUL byte in a text', bytesIn('00'), 'contains a NUL byte'],
   ['a NUL byte between values', deviceText.replace(',', '\0,'), 'contains a NUL byte'],
@@ -110,22 +101,13 @@ testRefusals('lines that cannot be read are refused', [
 
 testRefusals('lines that are no JSON are refused', [
   ['a line that ends too early', deviceText.slice(0, -1), notJson],
-  ['a line that ends in a text', deviceText.slice(0, deviceText.indexOf(SECRET) + 3), notJson],
-  ['an opening brace', '{', notJson],
   ['words', SECRET, notJson],
   ['two records on a line', deviceText + deviceText, notJson],
   ['a comma at the end', `${deviceText},`, notJson],
-  ['a comma too many', deviceText.replace('}', ',}'), notJson],
   ['a comment', `${deviceText} // ${SECRET}`, notJson],
-  ['single quotes', deviceText.replaceAll('"', "'"), notJson],
-  ['keys without quotes', deviceText.replace('"kind"', 'kind'), notJson],
-  ['an unknown escape', textOf(device({ macAddress: '@' })).replace('@', '\\x41'), notJson],
   ['a control character in a text', textOf(device({ macAddress: '@' })).replace('@', '\u0007'), notJson],
   ['NaN', device({ hueShift: 'RAW:NaN' }), notJson],
   ['Infinity', device({ hueShift: 'RAW:-Infinity' }), notJson],
-  ['a plus sign', device({ hueShift: 'RAW:+1' }), notJson],
-  ['a leading zero', device({ hueShift: 'RAW:01' }), notJson],
-  ['hexadecimal digits', device({ hueShift: 'RAW:0x10' }), notJson],
   ['a byte-order mark in the middle of a file', `\u{FEFF}${deviceText}`, notJson],
   ['a million brackets that nobody closes', '['.repeat(1_000_000), notJson],
 ])
@@ -213,34 +195,7 @@ testRefusals('text that not every reader can hold is refused, wherever it stands
 ])
 
 testRefusals('numbers that are not exact are refused', [
-  ['an identifier beyond what is exact', device({ id: 'RAW:9007199254740993' }), `id ${tooLarge}`],
-  ['an identifier of 64 bits', device({ id: 'RAW:18446744073709551615' }), `id ${tooLarge}`],
-  ['an owner beyond what is exact', device({ ownerId: 'RAW:9007199254740992' }), `ownerId ${tooLarge}`],
-  ['a count beyond what is exact', device({ hueShift: 'RAW:-9007199254740992' }), `hueShift ${tooLarge}`],
-  ['an integer with an exponent, far too large', device({ hueShift: 'RAW:1e300' }), `hueShift ${tooLarge}`],
-  ['an integer that no number can hold', device({ hueShift: 'RAW:1e400' }), `hueShift ${tooLarge}`],
-  ['and below', device({ hueShift: 'RAW:-1e400' }), `hueShift ${tooLarge}`],
   ['an identifier of 400 digits', device({ id: `RAW:${'9'.repeat(400)}` }), `id ${tooLarge}`],
-  [
-    'a decimal that no number can hold',
-    trainingSession(5, 1, { distanceTravelled: 'RAW:1e400' }),
-    `distanceTravelled ${tooLarge}`,
-  ],
-  [
-    'a decimal of a segment that no number can hold',
-    trainingSession(5, 1, { TrainerSegment: [trainerSegment(1, { distanceTravelled: 'RAW:1e400' })] }),
-    `TrainerSegment[0].distanceTravelled ${tooLarge}`,
-  ],
-  [
-    'a decimal that is a large integer',
-    trainingSession(5, 1, { distanceTravelled: 'RAW:9007199254740993' }),
-    `distanceTravelled ${tooLarge}`,
-  ],
-  [
-    'a speed that no number can hold',
-    template({ Segment: [templateSegment(1, { speed: 'RAW:-1e999' })] }),
-    `Segment[0].speed ${tooLarge}`,
-  ],
   ['an unknown number that no number can hold', device({ extra: 'RAW:1e400' }), unknownTooLarge],
   ['and deep in an unknown field', device({ extra: [{ a: 'RAW:-1e400' }] }), unknownTooLarge],
   ['an unknown integer that is not exact', device({ extra: 'RAW:9007199254740993' }), unknownTooLarge],
@@ -263,78 +218,17 @@ testRefusals('numbers that are not exact are refused', [
   ],
 ])
 
-const instants: Readonly<Record<string, unknown>> = {
-  'February 29 of a common year': '2026-02-29T00:00:00Z',
-  'February 29 of a century': '1900-02-29T00:00:00Z',
-  'February 30 of a leap year': '2024-02-30T00:00:00Z',
-  'April 31': '2026-04-31T00:00:00Z',
-  'day 0': '2026-01-00T00:00:00Z',
-  'day 32': '2026-01-32T00:00:00Z',
-  'month 0': '2026-00-01T00:00:00Z',
-  'month 13': '2026-13-01T00:00:00Z',
-  '24:00': '2026-01-01T24:00:00Z',
-  'minute 60': '2026-01-01T00:60:00Z',
-  'second 60': '2026-06-30T23:59:60Z',
-  'a real leap second': '2016-12-31T23:59:60Z',
-  'an offset of 24 hours': '2026-01-01T00:00:00+24:00',
-  'an offset of 60 minutes': '2026-01-01T00:00:00+01:60',
-  'an offset without a colon': '2026-01-01T00:00:00+0100',
-  'an offset of hours': '2026-01-01T00:00:00+01',
-  'an offset with another minus': '2026-01-01T00:00:00−01:00',
-  'an empty fraction': '2026-01-01T00:00:00.Z',
-  'a fraction with a comma': '2026-01-01T00:00:00,5Z',
-  'no seconds': '2026-01-01T00:00Z',
-  'a space for the T': '2026-01-01 00:00:00Z',
-  'a date': '2026-01-01',
-  'a basic date': '20260101T000000Z',
-  'an ordinal date': '2026-001T00:00:00Z',
-  'a year of two digits': '26-01-01T00:00:00Z',
-  'a year of five digits': '12026-01-01T00:00:00Z',
-  'a year with a sign': '+002026-01-01T00:00:00Z',
-  'an offset that leads before the year 0': '0000-01-01T00:00:00+00:01',
-  'an offset that leads beyond the year 9999': '9999-12-31T23:59:59-00:01',
-  'spaces around': ' 2026-01-01T00:00:00Z ',
-  'a newline after': '2026-01-01T00:00:00Z\n',
-  'digits of another script': '２０２６-01-01T00:00:00Z',
-  'a date of HTTP': 'Thu, 01 Jan 2026 00:00:00 GMT',
-  words: SECRET,
-  nothing: '',
-  'seconds since 1970': 1_767_225_600,
-}
-
-testRefusals(
-  'instants that do not exist, or are no RFC 3339 date-times, are refused',
-  Object.entries(instants).map(([name, createdAt]) => [
-    name,
-    lockTemplate(5, 1, { createdAt }),
-    `createdAt ${notInstant}`,
-  ]),
-)
-
 const badDate = '2026-02-29T00:00:00Z'
+const notInstantOrNull = 'subscriptionEndsAt must be an RFC 3339 date-time or null'
 
-testRefusals('instants are checked wherever they stand', [
-  ['of a device', device({ lastVisited: badDate }), `lastVisited ${notInstant}`],
-  ['of a training template', template({ updatedAt: badDate }), `updatedAt ${notInstant}`],
-  ['of a lock session', lockSession(5, 1, { startDate: badDate }), `startDate ${notInstant}`],
-  ['the end of a lock session', lockSession(5, 1, { endDate: badDate }), `endDate ${notInstant}`],
-  ['the making of a lock session', lockSession(5, 1, { createdAt: badDate }), `createdAt ${notInstant}`],
-  [
-    'of an event',
-    lockSession(5, 1, { LockSegment: [lockSegment(1, SECRET, badDate, true)] }),
-    `LockSegment[0].createdAt ${notInstant}`,
-  ],
-  ['of a training session', trainingSession(5, 1, { created_at: badDate }), `created_at ${notInstant}`],
-  [
-    'the end of a subscription',
-    account(5, 'eve', { subscriptionEndsAt: badDate }),
-    'subscriptionEndsAt must be an RFC 3339 date-time or null',
-  ],
-  [
-    'the end of a subscription, as a number',
-    account(5, 'eve', { subscriptionEndsAt: 4711 }),
-    'subscriptionEndsAt must be an RFC 3339 date-time or null',
-  ],
+// Of every kind, and in every notation, elsewhere.
+testRefusals('instants that do not exist, or are no RFC 3339 date-times, are refused', [
+  ['February 29 of a common year', lockTemplate(5, 1, { createdAt: badDate }), `createdAt ${notInstant}`],
+  ['a date', lockTemplate(5, 1, { createdAt: '2026-01-01' }), `createdAt ${notInstant}`],
+  ['seconds of four digits', lockTemplate(5, 1, { createdAt: '2026-01-01T00:00:0012Z' }), `createdAt ${notInstant}`],
+  ['nothing', lockTemplate(5, 1, { createdAt: '' }), `createdAt ${notInstant}`],
+  ['the end of a subscription', account(5, 'eve', { subscriptionEndsAt: badDate }), notInstantOrNull],
+  ['the end of a subscription, as a number', account(5, 'eve', { subscriptionEndsAt: 4711 }), notInstantOrNull],
 ])
 
 /** A line of each kind with something more: beside data, in data, and in a list item where there is one. */

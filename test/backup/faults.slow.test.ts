@@ -304,7 +304,7 @@ testOn(
       one.process.kill('SIGTERM')
       assert.equal((await one.ended).code, 0)
     }
-    assert.match((await folder.run(['link', 'reads', '--owner', 'ann', '--database', url])).stdout, /ben/)
+    assert.match((await folder.run(['access', 'reads', '--owner', 'ann', '--database', url])).stdout, /ben/)
   },
 )
 
@@ -381,8 +381,8 @@ async function serviceDatabase(folder: Folder, url: string) {
   await run(['migrate'])
   await run(['import', '-'], archive)
   await run(['account', 'set-password', '--account', 'ann'], `${PASSWORD}\n`)
-  await run(['link', 'add', '--owner', 'ann', '--partner', 'ben'])
-  const create = (username: string) => run(['token', 'create', '--account', username, '--name', 'Script'])
+  await run(['access', 'add', '--owner', 'ann', '--partner', 'ben'])
+  const create = (username: string) => run(['key', 'create', '--account', username, '--name', 'Script'])
   const tokens = [await create('ann'), await create('ben')]
   // To be revoked.
   await create('ann')

@@ -52,6 +52,30 @@ test('after a crash everything that was committed can be read, and replaced by a
   assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
 })
 
+test('a database file that was copied without its log is taken for a backup only if one says so', async () => {
+  await using folder = await makeFolder()
+  await fill(folder)
+  const before = (await folder.run(['export'])).stdout
+  await crash(folder)
+  copyFileSync(folder.file('data/lockstep.db'), folder.file('copy.db'))
+  const restored = ['--database', 'sqlite:restored.db']
+  for (const args of [
+    ['backup', 'check'],
+    ['backup', 'check', '--full'],
+    ['restore', ...restored],
+  ]) {
+    const { code, stdout, stderr } = await folder.run([...args, 'copy.db'])
+    assert.equal(code, 1, stderr)
+    assert.equal(stdout, '')
+    assert.match(stderr, /copy\.db has no manifest .* add --plain-copy/)
+    const accepted = await folder.run([...args, 'copy.db', '--plain-copy'])
+    assert.equal(accepted.code, 0, accepted.stderr)
+    assert.match(accepted.stderr, /copied without its -wal file lacks what was written last/)
+  }
+  const { stdout } = await folder.run(['export', ...restored])
+  assert.equal(stdout, before, 'without what was only in the log')
+})
+
 test('a database file of 0 bytes is refused by name, not taken for a new one, and can be restored', async () => {
   await using folder = await makeFolder()
   await backUp(folder)
@@ -63,7 +87,7 @@ test('a database file of 0 bytes is refused by name, not taken for a new one, an
     ['import', '-'],
     ['export'],
     ['account', 'add', '--username', 'eve'],
-    ['token', 'list'],
+    ['key', 'list'],
     ['backup', 'b.db'],
     ['pull', 'status'],
     ['move', '--to', 'sqlite:other.db'],
@@ -92,15 +116,24 @@ test('a database whose creation was cut short, or that several processes create,
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
 })
 
-test('a running service names records that changed on the disk', async () => {
+test('a running service names records that changed on the disk, once a day however many processes it has', async () => {
   await using folder = await makeFolder()
   await fill(folder)
   const store = await folder.store()
   await sql`update account set document = replace(document, 'ann', 'eve') where id = 1`.execute(store.db)
   await store.close()
-  await using serving = await serve(folder.databaseUrl)
-  await until(async () => serving.said.stderr.includes('"name":"DamagedRecordError"'))
-  assert.match(serving.said.stderr, /account 1 does not match its hash/)
+  const said: string[] = []
+  for (const _ of ['a start', 'the next start']) {
+    await using serving = await serve(folder.databaseUrl, { args: ['--workers', '2'] })
+    if (said.length === 0) await until(async () => serving.said.stderr.includes('"name":"DamagedRecordError"'))
+    serving.process.kill('SIGTERM')
+    await serving.ended
+    said.push(serving.said.stderr)
+  }
+  assert.equal(
+    said.join('').match(/"name":"DamagedRecordError","message":"account 1 does not match its hash"/g)?.length,
+    1,
+  )
 })
 
 test('a restore that fails leaves no new database behind', async () => {

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { etagOf } from '../../src/archive/kind.ts'
 import { sha256Of, writeDigest } from '../../src/backup/files.ts'
-import { seal } from '../../src/backup/manifest.ts'
+import { writeFileDigest } from '../../src/backup/manifest.ts'
 import { restoreBackup } from '../../src/backup/restore.ts'
 import { openVerified } from '../../src/backup/verify.ts'
 import { open } from '../../src/store/index.ts'
@@ -147,9 +148,9 @@ test('a backup that was made by a newer program is refused with code 1', async (
   change(made.plain, `vacuum into '${newer}'`)
   change(newer, 'drop table backup')
   change(newer, `insert into migration values (${currentVersion + 1}, 'later', 'x', 0)`)
-  const { code, stderr } = await folder.run(['restore', newer])
+  const { code, stderr } = await folder.run(['restore', newer, '--plain-copy'])
   assert.equal(code, 1)
-  assert.match(stderr, /use a newer program/)
+  assert.match(stderr, /a newer version of Lockstep wrote this database/)
 })
 
 test('an encrypted backup needs an identity of one of its recipients: code 2 without one, 1 with another', async () => {
@@ -190,14 +191,17 @@ test('a database that is not empty is refused with code 3, and replaced with --f
 
 test('a database that a service has open is neither restored into nor moved', async () => {
   await using folder = await makeFolder()
+  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
   const store = await folder.store()
-  const before = await everything(store)
+  const { note: _before, ...before } = await everything(store)
   await store.close()
   const url = folder.databaseUrl
   await using _serving = await serve(url)
   await assertInUse(url)
   await using again = await folder.store()
-  assert.deepEqual(await everything(again), before)
+  // The service itself writes notes, such as when it compared records last.
+  const { note: _after, ...after } = await everything(again)
+  assert.deepEqual(after, before)
 })
 
 // PostgreSQL shows who uses a database only by connections, and a service closes those that it has not used for a while.
@@ -293,7 +297,7 @@ async function changeAndSeal(path: string, statement: string) {
     database.exec(statement)
     database.prepare("update backup set value = ? where name = 'fileSha256'").run(placeholder)
   }
-  await seal(path, placeholder)
+  await writeFileDigest(path, placeholder)
 }
 
 test('an encrypted archive is written and read by the command line and by the age tool', async () => {

@@ -4,7 +4,7 @@ import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
 import { setTier } from '../../src/accounts/accounts.ts'
 import { importArchive } from '../../src/archive/import.ts'
-import { createToken, listTokens } from '../../src/accounts/tokens.ts'
+import { createKey, listKeys } from '../../src/accounts/api-keys.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { lockDevice, lockSession, trainingSession, trainingTemplate, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -51,9 +51,9 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
     args: words('account set-tier --account 99999999999999999999 --tier ultra'),
     says: /no account with this id/,
   },
-  { what: 'access to oneself', args: words('link add --owner ann --partner 1'), says: /no access to itself/ },
-  { what: 'a link to nobody', args: words('link add --owner ann --partner dan'), says: /no account .* username/ },
-  { what: 'access that is not there', args: words('link remove --owner ben --partner ann'), says: /no such access/ },
+  { what: 'access to oneself', args: words('access add --owner ann --partner 1'), says: /no access to itself/ },
+  { what: 'a link to nobody', args: words('access add --owner ann --partner dan'), says: /no account .* username/ },
+  { what: 'access that is not there', args: words('access remove --owner ben --partner ann'), says: /no such access/ },
 ]
 
 test('a refused account or link command ends with code 1 and the reason on stderr', async t => {
@@ -151,6 +151,10 @@ test('a password that is too short, too long, or an argument is refused and not 
     assert.equal(stderr, 'lockstep: a password must have 12 to 1024 characters\n')
     assert.equal(code, 1)
   }
+  const { code, stderr: said } = await folder.run(words('account set-password --account ann'), {
+    input: 'Ann-2026-ann!\n',
+  })
+  assert.deepEqual([code, said], [1, 'lockstep: a password must not be the username with digits and signs\n'])
   const secret = 'correct-horse-battery'
   for (const args of [[secret], ['--password', secret]]) {
     const { code, stdout, stderr } = await folder.run([...words('account set-password --account ann'), ...args])
@@ -163,11 +167,11 @@ test('a password that is too short, too long, or an argument is refused and not 
 
 const REMOVED = 'The account is removed. Imports and pulls do not bring it back, but account add --id 1 does.\n'
 
-test('an account is removed with its records, API keys, access and rows set aside, and other accounts keep theirs', async () => {
+test('an account is removed with its records, API keys, access and rejected rows, and other accounts keep theirs', async () => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   for (const accountId of [1, 2]) {
-    await createToken(store, { accountId, name: 'x', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+    await createKey(store, { accountId, name: 'x', scopes: ['dtt:read'], expiresAt: null }, Date.now())
   }
   for (const [row, owner] of [1, 2].entries()) {
     const names = { source: 'x', row_key: String(row), kind: 'lock-device', record_id: row, owner_id: owner }
@@ -199,7 +203,7 @@ test('an account is removed with its records, API keys, access and rows set asid
   )
   assert.doesNotMatch(stdout, /"ownerId":1\b/)
   assert.deepEqual(
-    (await listTokens(store)).map(token => token.account_id),
+    (await listKeys(store)).map(token => token.account_id),
     [2],
   )
   const kept = await store.db.selectFrom('set_aside').select('owner_id').execute()
@@ -212,7 +216,7 @@ test('an account is removed with its records, API keys, access and rows set asid
 test('links are added, listed and removed by username or id; adding one twice changes nothing', async () => {
   await using folder = await makeWorld()
   const list = async () => {
-    const links = JSON.parse((await folder.run(words('link list --json'))).stdout) as { since: string | null }[]
+    const links = JSON.parse((await folder.run(words('access list --json'))).stdout) as { since: string | null }[]
     return links.map(({ since: _, ...link }) => link)
   }
   const open = { areas: ['lkbx', 'dtt'], recordsFrom: null, until: null, endedAt: null }
@@ -220,16 +224,16 @@ test('links are added, listed and removed by username or id; adding one twice ch
   const casToAnn = { ownerId: 3, owner: 'cas', partnerId: 1, partner: 'ann', ...open }
   assert.deepEqual(await list(), [annToBen])
   for (const args of ['--owner cas --partner 1', '--owner 3 --partner ann']) {
-    const { code, stdout, stderr } = await folder.run(words(`link add ${args}`))
+    const { code, stdout, stderr } = await folder.run(words(`access add ${args}`))
     assert.deepEqual([code, stdout, stderr], [0, '', 'Access is given.\n'])
   }
   assert.deepEqual(await list(), [annToBen, casToAnn])
-  const table = await folder.run(words('link list'))
+  const table = await folder.run(words('access list'))
   assert.match(
     table.stdout,
     /^owner +partner +areas +records from +until +since +ended\nann \(1\) +ben \(2\) +lkbx dtt/,
   )
-  const removed = await folder.run(words('link remove --owner 1 --partner ben'))
+  const removed = await folder.run(words('access remove --owner 1 --partner ben'))
   assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'Access is ended.\n' })
   const [ended, ...others] = await list()
   assert.deepEqual(others, [casToAnn])
@@ -238,7 +242,7 @@ test('links are added, listed and removed by username or id; adding one twice ch
 
 test('a link can be narrowed, is left alone once it has ended, and is given again only with --again', async () => {
   await using folder = await makeWorld()
-  const add = (more: string) => folder.run(words(`link add --owner cas --partner ben ${more}`))
+  const add = (more: string) => folder.run(words(`access add --owner cas --partner ben ${more}`))
   const narrow = '--area dtt --records-from 2026-02-01 --until 2099-01-01'
   assert.equal((await add(narrow)).code, 0)
   assert.equal((await add(narrow)).code, 0)
@@ -250,7 +254,7 @@ test('a link can be narrowed, is left alone once it has ended, and is given agai
   const { stdout } = await folder.run(['export'])
   const line = '{"ownerId":3,"partnerId":2,"areas":["dtt"],"recordsFrom":"2026-02-01","until":"2099-01-02T00:00:00Z"}'
   assert.ok(stdout.includes(line), stdout)
-  await folder.run(words('link remove --owner cas --partner ben'))
+  await folder.run(words('access remove --owner cas --partner ben'))
   assert.match((await add(narrow)).stderr, /was ended on .*: left unchanged/)
   assert.equal((await add('--again')).code, 0)
   assert.ok((await folder.run(['export'])).stdout.includes('{"ownerId":3,"partnerId":2}'))

@@ -6,17 +6,18 @@ import { importArchive } from '../../src/archive/import.ts'
 import { beginSessionIn } from '../../src/accounts/browser-sessions.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { endAccess, FULL_ACCESS, giveAccess } from '../../src/accounts/shared-access.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { endAccess } from '../../src/accounts/shared-access.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { writeBackup } from '../../src/backup/create.ts'
 import { defaultScopes } from '../../src/contract/endpoint.ts'
 import { open, type Store } from '../../src/store/index.ts'
+import { giveAccess } from '../support/access.ts'
 import { run } from '../support/command.ts'
 import { PASSWORD } from '../support/dashboard.ts'
 import { newDatabase } from '../support/databases.ts'
 import { fillEveryTable } from '../support/every-table.ts'
 import { account, lockSession, partnership, trainingSession, world } from '../support/records.ts'
-import { archiveOf } from '../support/service.ts'
+import { archiveOf, inBrowser } from '../support/service.ts'
 import { assertWholeOrNothing } from '../support/stopped-writes.ts'
 
 // If one statement of a command fails, nothing of the command is stored.
@@ -40,17 +41,17 @@ const commands: readonly Command[] = [
   { args: ['account', 'set-password', '--account', 'ann'], input: `${PASSWORD}\n`, before: signedIn },
   { args: ['account', 'invite', '--account', 'ann'] },
   { args: ['account', 'remove', '--account', 'ann', '--yes'], before: signedIn },
-  { args: ['link', 'add', '--owner', 'ann', '--partner', 'cas', '--area', 'dtt'] },
+  { args: ['access', 'add', '--owner', 'ann', '--partner', 'cas', '--area', 'dtt'] },
   {
-    args: ['link', 'add', '--owner', 'ann', '--partner', 'cas', '--again'],
+    args: ['access', 'add', '--owner', 'ann', '--partner', 'cas', '--again'],
     before: async store => {
-      await giveAccess(store, pair, { ...FULL_ACCESS, areas: ['dtt'] }, 1)
+      await giveAccess(store, pair, { areas: ['dtt'] }, 1)
       await endAccess(store, pair, 2)
     },
   },
-  { args: ['link', 'remove', '--owner', 'ann', '--partner', 'ben'] },
-  { args: ['token', 'create', '--account', 'ann', '--name', 'Script'] },
-  { args: ['token', 'revoke', '1'], before: withToken },
+  { args: ['access', 'remove', '--owner', 'ann', '--partner', 'ben'] },
+  { args: ['key', 'create', '--account', 'ann', '--name', 'Script'] },
+  { args: ['key', 'revoke', '1'], before: withToken },
   { args: ['import', '-'], input: later.map(line => JSON.stringify(line)).join('\n') },
   { args: ['rejected', 'retry'], before: setAside },
   { args: ['pull', 'prune', '--yes', '--many'], before: goneAtSource },
@@ -86,15 +87,17 @@ async function prepared({ args, input = '', before }: Command) {
 async function signedIn(store: Store) {
   const now = Date.now()
   await setPassword(store, 1, PASSWORD)
-  await store.db.transaction().execute(db => beginSessionIn(db, { accountId: 1, browser: '', now, way: 'password' }))
+  await store.db
+    .transaction()
+    .execute(db => beginSessionIn(db, { accountId: 1, browser: '', actor: inBrowser, now, kind: 'signed-in-password' }))
   await createInvitation(store, 1, now)
 }
 
 function withToken(store: Store) {
-  return createToken(store, { accountId: 1, name: 'Script', scopes: defaultScopes, expiresAt: null }, Date.now())
+  return createKey(store, { accountId: 1, name: 'Script', scopes: defaultScopes, expiresAt: null }, Date.now())
 }
 
-/** A session of an account that is added later is set aside. */
+/** A session of an account that is added later is rejected. */
 async function setAside(store: Store) {
   await importArchive(store, archiveOf([trainingSession(3, 9), partnership(1, 9)]), { onError: 'set-aside' })
   await importArchive(store, archiveOf([account(9, 'eve')]))

@@ -1,7 +1,6 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { makeClient } from '../../src/client.ts'
@@ -41,22 +40,6 @@ test('a backup made while the service runs is complete, private, and can be serv
     Array.from(ids.keys(), index => index + 1),
     'all up to one moment',
   )
-})
-
-test('a backup finishes even if the store is written to all the time', async () => {
-  await using folder = await makeFolder()
-  await folder.run(['migrate'])
-  using database = new DatabaseSync(folder.file('data/lockstep.db'), { timeout: 5000 })
-  database.prepare("insert into note values ('ballast', ?)").run('x'.repeat(40_000_000))
-  const write = database.prepare("insert into note values ('beat', '1') on conflict do update set value = value + 1")
-  const beat = setInterval(() => write.run(), 1)
-  try {
-    await using running = folder.start(['backup', 'copy.db'])
-    const { code, stderr } = await running.ended
-    assert.equal(code, 0, stderr)
-  } finally {
-    clearInterval(beat)
-  }
 })
 
 test('an existing file is never overwritten', async () => {

@@ -20,9 +20,9 @@ const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: 'import nowhere.ndjson', says: /nowhere.ndjson cannot be read \(ENOENT\): nothing was stored/ },
   { args: 'import - -', says: /- is stdin: give it once/ },
   { args: 'import .', says: /\. is a folder: give the archives in it/ },
-  { args: 'token create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
-  { args: 'token create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read, status:read/ },
-  { args: 'token revoke first', says: /id of an API key, as token list shows it/ },
+  { args: 'key create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
+  { args: 'key create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read, status:read/ },
+  { args: 'key revoke first', says: /id of an API key, as key list shows it/ },
   { args: 'serve --workers 0', says: /a number from 1 to 99/ },
   { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
 ]
@@ -42,12 +42,40 @@ test('wrong usage ends with code 2 and a message on stderr that says what to do 
 
 test('invalid settings are reported all at once', async () => {
   const bad = { LOCKSTEP_PORT: 'x', LOCKSTEP_PUBLIC_URL: 'ftp://x', LOCKSTEP_DATABASE: 'sqlite:x.db' }
-  const { code, stdout, stderr } = await launch(['account', 'list'], { env: bad })
+  const { code, stdout, stderr } = await launch(['serve'], { env: bad })
   assert.equal(code, 2)
   assert.equal(stdout, '')
   assert.match(stderr, /LOCKSTEP_PORT must be a port from 0 to 65535/)
   assert.match(stderr, /LOCKSTEP_PUBLIC_URL must be an http or https address/)
   assert.match(stderr, /LOCKSTEP_DATABASE is not a setting/)
+})
+
+test('a command is not stopped by invalid settings that it does not use, but by those that it does', async () => {
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  const env = { LOCKSTEP_REQUEST_TIMEOUT: '0', LOCKSTEP_PORT: 'x', LOCKSTEP_PULL_RATE: 'x' }
+  for (const args of [['account', 'list'], ['token', 'list'], ['export'], ['backup', 'copy.db'], ['migrate']]) {
+    const { code, stderr } = await folder.run(args, { env })
+    assert.equal(code, 0, stderr)
+  }
+  const used: readonly (readonly [args: readonly string[], names: readonly string[]])[] = [
+    [['account', 'invite', '--account', 'ann'], ['LOCKSTEP_PORT']],
+    [['pull'], ['LOCKSTEP_PULL_RATE']],
+    [['serve'], ['LOCKSTEP_PORT', 'LOCKSTEP_PULL_RATE', 'LOCKSTEP_REQUEST_TIMEOUT']],
+  ]
+  for (const [args, names] of used) {
+    const { code, stderr } = await folder.run(args, { env })
+    assert.equal(code, 2, stderr)
+    const found = [...stderr.matchAll(/LOCKSTEP_[A-Z_]+(?= must be)/g)].map(([name]) => name)
+    assert.deepEqual(found.toSorted(), names)
+  }
+})
+
+test('a setting of an earlier version does not stop a command', async () => {
+  const env = { LOCKSTEP_PAGE_CACHE: 'much' }
+  const { stderr } = await launch(['account', 'list', '--database', 'sqlite:nowhere.db'], { env })
+  assert.match(stderr, /no database at nowhere\.db/)
+  assert.doesNotMatch(stderr, /PAGE_CACHE/)
 })
 
 const unusable: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
@@ -84,22 +112,27 @@ const unusable: readonly { readonly what: string; readonly args: readonly string
   {
     what: 'a database of a newer program',
     args: ['account', 'list', '--database', 'sqlite:newer.db'],
-    says: /schema version 99.*use a newer program/,
+    says: /a newer version of Lockstep wrote this database \(schema 99/,
   },
   {
     what: 'a database of a newer program that would be migrated',
     args: ['serve', '--port', '0', '--database', 'sqlite:newer.db'],
-    says: /schema version 99.*use a newer program/,
+    says: /a newer version of Lockstep wrote this database \(schema 99/,
   },
   {
     what: 'a database without the schema',
     args: ['account', 'list', '--database', 'sqlite:empty.db'],
-    says: /out of date: run `lockstep migrate` first/,
+    says: /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/,
+  },
+  {
+    what: 'a backup of a database without the schema',
+    args: ['backup', 'backup.db', '--database', 'sqlite:empty.db'],
+    says: /make a backup with the version that wrote it, then run `lockstep migrate`/,
   },
   {
     what: 'a service that may not bring the schema up to date',
     args: ['serve', '--no-migrate', '--port', '0', '--database', 'sqlite:empty.db'],
-    says: /out of date: run `lockstep migrate` first/,
+    says: /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/,
   },
 ]
 
@@ -120,6 +153,15 @@ test('a store that cannot be used ends with code 3 and a clear message on stderr
     })
   }
   assert.ok(!existsSync(folder.file('nowhere.db')))
+})
+
+test('a process that may have too few files open says so, and how many it needs', async () => {
+  await using folder = await makeFolder()
+  for (const command of ['serve --port 0', 'account list', 'backup copy.db']) {
+    const { code, stdout, stderr } = await folder.shell(`ulimit -n 20; "$0" ${command}`)
+    assert.deepEqual([code, stdout], [3, ''])
+    assert.match(stderr, /^lockstep: the process may have only 20 files open and needs 64: .*\n$/)
+  }
 })
 
 test('--database overrides the environment, which overrides ./data/lockstep.db', async () => {

@@ -23,21 +23,22 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'rejected retry': ['--database', '--json'],
   export: ['--account', '--recipient', '--database'],
   'backup check': ['file', '--identity', '--full', '--database'],
-  restore: ['file', '--identity', '--force', '--revoke-tokens', '--database'],
+  restore: ['file', '--identity', '--force', '--revoke-keys', '--database'],
   move: ['--to', '--database'],
   'account add': ['--username', '--id', '--tier', '--database', '--json'],
   'account list': ['--database', '--json'],
   'account set-tier': ['--account', '--tier', '--until', '--database'],
   'account set-password': ['--account', '--database'],
   'account invite': ['--account', '--database'],
+  'account events': ['--account', '--database', '--json'],
   'account remove': ['--account', '--yes', '--database'],
-  'link add': ['--owner', '--partner', '--area', '--records-from', '--until', '--again', '--database'],
-  'link reads': ['--owner', '--database', '--json'],
-  'link remove': ['--owner', '--partner', '--database'],
-  'link list': ['--database', '--json'],
-  'token create': ['--account', '--name', '--scope', '--expires', '--database'],
-  'token list': ['--account', '--database', '--json'],
-  'token revoke': ['id', '--database'],
+  'access add': ['--owner', '--partner', '--area', '--records-from', '--until', '--again', '--database'],
+  'access reads': ['--owner', '--database', '--json'],
+  'access remove': ['--owner', '--partner', '--database'],
+  'access list': ['--database', '--json'],
+  'key create': ['--account', '--name', '--scope', '--expires', '--database'],
+  'key list': ['--account', '--database', '--json'],
+  'key revoke': ['id', '--database'],
   mcp: ['--texts'],
 }
 
@@ -59,6 +60,11 @@ test('every command has a help that describes it and each of its options, on std
   }
 })
 
+test('help says which options are required', () => {
+  assert.match(helps.get('key create') ?? '', /--account <id\|username> {2,}which account \(required\)/)
+  assert.doesNotMatch(helps.get('key list') ?? '', /required/)
+})
+
 test('the main help names the most common settings and explains the exit codes', () => {
   const help = helps.get('') ?? ''
   for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(help.includes(word))
@@ -66,15 +72,24 @@ test('the main help names the most common settings and explains the exit codes',
 })
 
 test('help shows a command of two words, and refuses one that does not exist', async () => {
-  for (const command of ['token create', 'pull', 'pull status']) {
+  for (const command of ['key create', 'pull', 'pull status']) {
     const { code, stdout } = await run(['help', ...command.split(' ')])
     assert.deepEqual([code, stdout], [0, helps.get(command)])
   }
   const { code, stdout } = await run(['help'])
   assert.deepEqual([code, stdout], [0, helps.get('')])
-  const unknown = await run(['help', 'token', 'make'])
+  const unknown = await run(['help', 'key', 'make'])
   assert.equal(unknown.code, 2)
-  assert.match(unknown.stderr, /there is no command token make: see lockstep --help/)
+  assert.match(unknown.stderr, /there is no command key make: see lockstep --help/)
+})
+
+test('scripts that use the former names of the commands for keys and access still work', async () => {
+  for (const [former, name] of Object.entries({ token: 'key', link: 'access' })) {
+    for (const words of [['list', '--help'], ['--help']]) {
+      assert.deepEqual(await run([former, ...words]), await run([name, ...words]))
+    }
+    assert.deepEqual(await run(['help', former, 'list']), await run(['help', name, 'list']))
+  }
 })
 
 test('every command in the docs exists, with every option that the docs give it', () => {

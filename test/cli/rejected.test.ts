@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 
-test('rows that are set aside are listed with the reason, shown as they came, and stored when nothing is in their way', async () => {
+test('rejected rows are listed with the reason, shown as they came, and stored when nothing is in their way', async () => {
   await using folder = await makeFolder()
   const odd = JSON.stringify(trainingSession(4, 1, { passed: 'yes' }))
   const early = JSON.stringify(lockTemplate(5, 9))

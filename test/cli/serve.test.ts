@@ -31,7 +31,7 @@ test('on an empty store it prints how to import and read records, and those comm
   await does(find('account set-tier'))
   await does(find('import'))
   assert.match(await does(find('account list')), /^4711 +alex +ultra/m)
-  const headers = { Authorization: `Bearer ${await does(find('token create'))}` }
+  const headers = { Authorization: `Bearer ${await does(find('key create'))}` }
   for (const path of ['me', 'dtt/sessions/5']) {
     assert.equal((await fetch(`${url}/api/v1/${path}`, { headers })).status, 200)
   }
@@ -89,7 +89,7 @@ test('options for host and port override the environment', async () => {
   await running.says(/Listening on http:\/\/127\.0\.0\.1:\d+/)
 })
 
-test('the demo works in an empty folder: sign-in, API key, a curl line that works when pasted, and the next step', async () => {
+test('the demo works in an empty folder, as often as one likes in a day, and leaves the other API keys of the account alone', async () => {
   await using folder = await makeFolder()
   await using first = await demo(folder, '--port', String(await freePort()))
   assert.match(first.text, /^Sign-in: +alex or robin \/ \S.+$/m)
@@ -118,13 +118,17 @@ test('the demo works in an empty folder: sign-in, API key, a curl line that work
     }
   }
 
-  // A second one in the same folder: its port is taken, its sample is there already, and both API keys work.
+  const create = ['key', 'create', '--database', 'sqlite:data/demo.db', '--account', 'alex', '--name', 'Mine']
+  const mine = await Promise.all([1, 2, 3, 4].map(async () => (await folder.run(create)).stdout.trim()))
+  assert.match((await folder.run(create)).stderr, /5 active API keys, which is the most/)
+
+  // A second one in the same folder: its port is taken, its sample is there already, and all API keys work.
   await using second = await demo(folder, '--port', String(first.port))
   assert.ok(second.port > first.port)
   assert.equal(second.sample, first.sample, 'the sample was not made again')
   assert.notEqual(second.token, first.token)
-  assert.equal((await me(second.url, first.token)).status, 200)
-  assert.equal((await me(second.url, second.token)).status, 200)
+  for (const token of [first.token, second.token, ...mine]) assert.equal((await me(second.url, token)).status, 200)
+  assert.match((await folder.run(create)).stderr, /5 active API keys, which is the most/)
   for (const { running } of [first, second]) {
     running.process.kill('SIGINT')
     assert.equal((await running.ended).code, 0)

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
-import { account, trainingSession } from '../support/records.ts'
+import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 /** The output at a terminal, which the program `script` provides. */
@@ -80,6 +80,32 @@ test('a pull shows how many rows of each list it has read', options, async () =>
   assert.equal(code, 0, screen)
   assert.match(screen, /training sessions: 100 rows.*training sessions: 150 rows/s)
   assert.match(screen, /pulled into account 1 \(ann\)/)
+})
+
+test('a terminal gets no control characters of others; a pipe gets records as they are', options, async () => {
+  await using folder = await makeFolder()
+  const hostile = '\u001b[35;44m\u009b2J\u202e\u2066\u200f\u061c\u007f'
+  const odd = `{"kind":"training-session","data":{"id":1,"name":"\u009b2J\u202e"}}`
+  const lines = [account(1, 'ann\u202e'), lockTemplate(1, 1, { name: hostile })].map(line => JSON.stringify(line))
+  await folder.run(['import', '-', '--on-error', 'set-aside'], { input: [...lines, odd, ''].join('\n') })
+  const commands = [
+    'account list',
+    'account list --json',
+    'export',
+    'rejected show 1',
+    'account remove --account ann\u202e',
+  ]
+  for (const command of commands) {
+    const typed = command.includes('remove') ? [{ at: /Remove account/, keys: 'n' }] : []
+    const { screen } = await atTerminal(folder, command, typed)
+    assert.doesNotMatch(screen, /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/, command)
+    assert.ok(!screen.includes('\u001b[35;44m'), command)
+    assert.match(screen, /\\u202e/, command)
+  }
+  assert.equal((await folder.run(['rejected', 'show', '1'])).stdout, `${odd}\n`)
+  assert.ok((await folder.run(['export'])).stdout.includes(JSON.stringify(hostile)))
+  const [listed] = JSON.parse((await folder.run(['account', 'list', '--json'])).stdout)
+  assert.equal(listed.username, 'ann\u202e')
 })
 
 test('a prune asks first, and only a yes removes', options, async () => {

@@ -4,15 +4,12 @@ import { test } from 'node:test'
 import { sql } from '../../src/vendor/kysely.js'
 import { open } from '../../src/store/index.ts'
 import { newSqlite } from '../support/databases.ts'
-import { testOnEmptyPostgres } from '../support/engines.ts'
+import { testOnBoth } from '../support/engines.ts'
 import { ask, serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 import { testSignal, twoWorkersServeAsOne, workersOf } from '../support/workers.ts'
 
-testOnEmptyPostgres(
-  'two workers serve as one: started, restarted, replaced, told of changes, stopped (PostgreSQL)',
-  twoWorkersServeAsOne,
-)
+testOnBoth('two workers serve as one: started, restarted, replaced, told of changes, stopped', twoWorkersServeAsOne)
 
 testSignal('an old one goes')
 testSignal('a new one starts')

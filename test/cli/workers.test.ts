@@ -8,13 +8,7 @@ import { start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
 import { serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
-import { twoWorkersServeAsOne, workersOf } from '../support/workers.ts'
-
-test('two workers serve as one: started, restarted, replaced, told of changes, stopped (SQLite)', async () => {
-  const database = newSqlite()
-  await twoWorkersServeAsOne(database)
-  await database.remove()
-})
+import { workersOf } from '../support/workers.ts'
 
 test('workers that cannot listen end with code 2 and one message, and no process remains', async () => {
   const database = newSqlite()

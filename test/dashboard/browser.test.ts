@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
+import { PASSWORD, sampleService, signIn, startSession } from '../support/dashboard.ts'
 import { focusedText, tabTo } from '../support/keyboard.ts'
 import { assertAccessible, assertClean } from '../support/pages.ts'
 
@@ -30,6 +30,7 @@ describe('in a browser', needsChromium, () => {
     await page.getByRole('dialog', { name: 'Create key' }).waitFor()
     await keyboard.type('Kitchen display')
     await assertAccessible(page, 'the form')
+    await page.getByLabel('Expires').press('ArrowDown')
     await tabTo(page, 'Create key')
     await keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
@@ -92,6 +93,62 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
+  test('two clicks open one dialog, and one table of a chart', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url)
+    const arrived = async (address: string, twice: () => Promise<void>) => {
+      const held = Promise.withResolvers<void>()
+      let requests = 0
+      await page.route(address, async route => {
+        requests += 1
+        await held.promise
+        await route.continue()
+      })
+      await twice()
+      held.resolve()
+      return () => requests
+    }
+
+    await page.goto(`${service.url}/keys`)
+    const dialogs = await arrived(`${service.url}/keys/new`, () => page.getByText('Create key').dblclick())
+    await page.getByRole('dialog').waitFor()
+    await page.waitForLoadState('networkidle')
+    assert.deepEqual([await page.getByRole('dialog').count(), dialogs()], [1, 1])
+
+    await page.goto(`${service.url}/training?range=1y`)
+    const link = page.locator('a[data-table]').first()
+    const address = new URL((await link.getAttribute('href')) ?? '', service.url)
+    const tables = await arrived(address.href.replace(/#.*/, ''), () => link.dblclick())
+    await page.locator('[data-chart-table]').first().waitFor()
+    await page.waitForLoadState('networkidle')
+    assert.deepEqual([await page.locator('[data-chart-table]').count(), tables()], [1, 1])
+  })
+
+  test('signing out leaves no records in other tabs, also if the service does not answer', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url)
+    const other = await page.context().newPage()
+    await other.goto(`${service.url}/training`)
+    await page.goto(`${service.url}/keys`)
+    await page.waitForLoadState('networkidle')
+    assert.match(await other.content(), /Notebook|Session|Training/)
+    await page.context().setOffline(true)
+    await page.evaluate(() =>
+      document.querySelector('form[action="/signout"] button')?.dispatchEvent(new MouseEvent('click')),
+    )
+    await other.getByText('You signed out in another tab.').waitFor()
+    const left = (await other.locator('body').textContent()) ?? ''
+    assert.equal(left.replaceAll(/\s+/g, ' ').trim(), 'You signed out in another tab.Sign in')
+    assert.equal(await other.title(), 'Lockstep')
+    await page.context().setOffline(false)
+    await other.getByRole('button', { name: 'Sign in' }).click()
+    await other.waitForURL(/\/signin|\/$/)
+  })
+
   test('everything works without scripts', async () => {
     await using service = await sampleService()
     await using browser = await openPage({ javaScriptEnabled: false })
@@ -100,7 +157,9 @@ describe('in a browser', needsChromium, () => {
     await page.goto(`${service.url}/keys`)
     await page.getByRole('link', { name: 'Create key' }).click()
     await page.getByLabel('Name').fill('Without script')
+    await page.getByLabel('Expires').selectOption('never')
     await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('button', { name: 'Create key that never expires' }).click()
     await page.getByText(/^lks_[0-9A-Za-z]{36}$/).waitFor()
     await page.getByRole('link', { name: 'Done' }).click()
     await page.getByRole('link', { name: 'Revoke Without script' }).click()

@@ -116,7 +116,7 @@ describe('charts of a dense history', needsChromium, () => {
     await other.page.goto(`${service.url}/training?range=4w`)
     await other.page.emulateMedia({ media: 'print' })
     await other.page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
-    for (const title of ['Grade over time', 'Repetitions per week', 'Distance per week (m)', 'Pass rate by kind']) {
+    for (const title of ['Grade over time', 'Repetitions per week', 'Distance per week (m)']) {
       await other.page.getByRole('region', { name: `${title}, as a table` }).waitFor()
     }
     assert.equal(await other.page.locator('.plot:visible').count(), 0)

@@ -9,10 +9,22 @@ import * as records from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 describe('every chart in a browser', needsChromium, () => {
-  testDrawn('every chart')
+  testDrawn()
   testMarks({ colorScheme: 'light', width: 1440 })
   testMarks({ colorScheme: 'dark', width: 320 })
   for (const width of [320, 768, 1440]) testStill(width)
+
+  test('a chart that cannot be drawn opens its table and reports why', async () => {
+    await using service = await sampleService()
+    await using browser = await openPage()
+    const { page } = browser
+    await page.route('**/assets/plot.js*', route => route.abort())
+    await startSession(page, service.url)
+    await page.goto(`${service.url}/programs/13`)
+    await page.locator('.chart.failed').first().waitFor()
+    await page.getByRole('region', { name: 'Segments, as a table' }).waitFor()
+    assert.ok(browser.problems.some(problem => problem.startsWith('console: The chart "segments" cannot be drawn')))
+  })
 
   test('every lock has its timeline, however short it was', async () => {
     const start = '2026-02-01T08:00:00Z'
@@ -70,7 +82,6 @@ describe('every chart in a browser', needsChromium, () => {
     await shows('/training?program=7', 'Grade over time', 'No grades in this period')
     await shows('/training?program=7', 'Repetitions per week', 'No repetitions in this period')
     await shows('/training?program=7', 'Distance per week (m)', 'No distance is known in this period')
-    await shows('/training?program=7', 'Pass rate by kind', 'No segments in this period')
     await shows('/training/2', 'Measured against target', 'No segments')
     await shows('/training/1', 'Measured against target', '1 Repetitions')
     await shows('/programs/1', 'Segments', 'No segments')

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
+import { listEvents } from '../../src/accounts/events.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
 import { trainingSession, world } from '../support/records.ts'
-import { startService } from '../support/service.ts'
+import { inBrowser, startService } from '../support/service.ts'
 
 const MINUTE = 60_000
 
@@ -72,6 +73,29 @@ test('the export of everything needs a fresh sign-in, and leads back to its butt
   assert.equal((await it.ann.post('/confirm', { next: 'https://evil.example', confirm: PASSWORD })).to, '/')
 })
 
+test('a confirmation gives the browser a new cookie, so that a stolen copy of the old one is not confirmed too', async () => {
+  await using it = await signedIn()
+  const key: [string, string][] = [
+    ['name', 'One'],
+    ['scope', 'dtt:read'],
+    ['expires', '30d'],
+  ]
+  for (const confirm of [
+    () => it.ann.post('/confirm', { next: '/settings', confirm: PASSWORD }),
+    () => it.ann.post('/keys', [...key, ['confirm', PASSWORD]]),
+  ]) {
+    await it.age(11)
+    const thief = visitor(it.service.url)
+    for (const [name, value] of it.ann.cookies) thief.cookies.set(name, value)
+    assert.equal((await thief.get('/settings')).status, 200)
+    const { headers } = await confirm()
+    assert.match(headers.getSetCookie().join(), /^session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+    assert.equal((await thief.get('/settings')).to, '/signin?next=%2Fsettings')
+    assert.equal((await it.ann.get('/settings')).status, 200)
+  }
+  assert.match((await it.ann.post('/keys', key)).text, /Your new key/)
+})
+
 test('ten minutes after the sign-in nothing that matters happens without another proof', async () => {
   await using it = await signedIn()
   await it.service.token('ann')
@@ -125,9 +149,13 @@ test('a password that is changed between its check and the sign-in lets nobody i
   const proof = await verifyPassword(store, 'ann', PASSWORD)
   assert.ok(proof !== undefined)
   await setPassword(store, 1, 'another long password')
-  assert.equal(await beginSession(store, { proof, browser: '', now: Date.now() }), undefined)
+  assert.equal(await beginSession(store, { proof, browser: '', actor: inBrowser, now: Date.now() }), undefined)
   assert.deepEqual(await store.db.selectFrom('browser_session').selectAll().execute(), [])
-  assert.deepEqual(await store.db.selectFrom('sign_in').selectAll().execute(), [])
+  assert.deepEqual(await listEvents(store, 1, { limit: 10, group: 'signIns' }), [])
+  assert.deepEqual(
+    (await listEvents(store, 1, { limit: 10, group: 'methods' })).map(({ kind }) => kind),
+    ['password-set', 'password-set'],
+  )
 })
 
 test('a password and the end of the sessions that had the old one are stored together, or not at all', async () => {

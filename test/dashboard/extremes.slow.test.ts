@@ -4,22 +4,12 @@ import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { allowSignIn, startSession } from '../support/dashboard.ts'
 import { extremeRecords } from '../support/extremes.ts'
+import { pageAddresses } from '../support/page-addresses.ts'
 import { assertAccessible, drawCharts } from '../support/pages.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-const paths = [
-  '/',
-  '/training',
-  '/training?range=all',
-  '/training/1',
-  '/programs',
-  '/programs/1',
-  '/locks',
-  '/locks/51',
-  '/lock-templates',
-  '/lock-templates/41',
-  '/people',
-]
+const examples = { '/training/:id': 1, '/programs/:id': 1, '/locks/:id': 51, '/lock-templates/:id': 41 }
+const paths = [...pageAddresses(examples), '/training?range=all']
 
 describe('records that are seldom seen, in a browser', needsChromium, () => {
   let service: TestService

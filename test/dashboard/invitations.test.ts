@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { cellTexts, allowSignIn, PASSWORD, tableRows, visitor } from '../support/dashboard.ts'
 import { world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -121,7 +121,7 @@ test('an invitation that is accepted ends the session that somebody else had in 
   assert.match((await browser.get('/settings')).text, /shown instead of ann</)
 })
 
-test('invitations made and used are in the list of sign-ins, with the browser, and the store has no secret of one', async () => {
+test('invitations made and used are among the events of the account, with the browser, and the store has no secret of one', async () => {
   await using service = await startService(world)
   const path = await invite(service)
   const ann = visitor(service.url)
@@ -131,16 +131,12 @@ test('invitations made and used are in the list of sign-ins, with the browser, a
   assert.ok(!JSON.stringify(kept).includes(path.slice('/invitation/'.length)))
   await ann.post(path, chosen, firefox)
   await ann.signIn('ann', CHOSEN)
-  const list = (await ann.get('/settings')).text.split('<h2>Sign-ins</h2>')[1] ?? ''
-  const rows = [...list.matchAll(/data-title="How">(.*?)<\/td><td data-title="Browser">(.*?)<\/td>/g)]
-  assert.deepEqual(
-    rows.map(([, way, browser]) => [way, browser]),
-    [
-      ['Password', 'Unknown browser'],
-      ['Invitation used, password chosen', 'Firefox on Linux'],
-      ['Invitation made by the operator', 'Command line'],
-    ],
-  )
+  const rows = tableRows((await ann.get('/settings')).text, 'event-table')?.map(row => cellTexts(row).slice(1))
+  assert.deepEqual(rows?.slice(0, 3), [
+    ['Signed in with the password', 'You', '127.0.0.0/24', 'Unknown browser'],
+    ['Invitation used, password chosen', 'You', '127.0.0.0/24', 'Firefox on Linux'],
+    ['Invitation made', 'Operator', '', ''],
+  ])
   await service.service.close()
   assert.ok(!service.log.join('').includes(path.slice('/invitation/'.length)), 'the log has no secret')
 })

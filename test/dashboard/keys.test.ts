@@ -1,9 +1,10 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listTokens } from '../../src/accounts/tokens.ts'
+import { OPERATOR } from '../../src/accounts/events.ts'
+import { listKeys, replaceKey } from '../../src/accounts/api-keys.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
 import { account, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -44,6 +45,7 @@ test('a form that is not complete is shown again with what was entered and what 
     [{ scope: 'all' }, /Choose what the key may read/],
     [{ expires: 'date', date: '2026-02-30' }, /Choose the last day on which/],
     [{ expires: 'date', date: '2020-01-01' }, /Choose today or a later day/],
+    [{ expires: '' }, /Choose when the key expires/],
     [{ expires: '1000d' }, /Choose the last day on which/],
     [{ expires: 'date', date: '9999-12-31' }, /must not lie beyond 9999-12-31T23:59:59\.999Z: choose an earlier one/],
   ]
@@ -62,7 +64,11 @@ test('a key expires after a number of days, at the end of a day in the zone of t
   await using it = await signedIn()
   await it.ann.post('/settings', { timeZone: 'Asia/Tokyo', units: 'metric' })
   const before = Date.now()
-  for (const fields of [{ expires: '90d' }, { expires: 'date', date: '2099-05-01' }, { expires: 'never' }]) {
+  for (const fields of [
+    { expires: '90d' },
+    { expires: 'date', date: '2099-05-01' },
+    { expires: 'never', never: 'yes' },
+  ]) {
     assert.equal((await it.create(fields)).status, 200)
   }
   const [span, day, never] = await it.service.store.db.selectFrom('token').select('expires_at').orderBy('id').execute()
@@ -110,7 +116,7 @@ test('revoking names the key, says when it was last used, and takes effect at on
 test('a regenerated key has the name, scopes and lifetime of the old one, which works for a day and is not counted', async () => {
   await using it = await signedIn()
   const old = KEY.exec((await it.create({ name: 'Kitchen' })).text)?.[0] ?? ''
-  for (let index = 0; index < 4; index += 1) await it.create({ name: `Other ${index}`, expires: 'never' })
+  for (let index = 0; index < 4; index += 1) await it.create({ name: `Other ${index}` })
   const { db } = it.service.store
   const keyOf = (secret: string) =>
     db
@@ -157,7 +163,7 @@ test('a key that is regenerated shortly before its end does not work longer', as
   const end = Date.now() + 3_600_000
   const { id } = await db.updateTable('token').set({ expires_at: end }).returning('id').executeTakeFirstOrThrow()
   assert.equal((await it.ann.post(`/keys/${id}/regenerate`)).status, 200)
-  const [old] = await listTokens(it.service.store)
+  const [old] = await listKeys(it.service.store)
   assert.deepEqual([old?.id, old?.expires_at], [id, end])
 })
 
@@ -196,4 +202,58 @@ test('names are escaped, whatever they contain', async () => {
   const page = (await it.ann.get('/keys')).text
   assert.ok(!page.includes('<script>alert'))
   assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;'))
+})
+
+test('all keys are revoked by one form, which is offered when a sign-in method is replaced or removed and when access ends', async () => {
+  await using it = await signedIn([...world, account(9, 'eve')])
+  const { service, ann } = it
+  const offer = /href="\/keys\/revoke-all" data-dialog>Revoke all keys/
+  for (const path of ['/settings?saved=password', '/people?done=ended', '/keys']) {
+    assert.doesNotMatch((await ann.get(path)).text, offer, `${path} without a key`)
+  }
+  assert.equal((await ann.get('/keys/revoke-all')).to, '/keys')
+  const first = await service.token('ann', { name: 'First' })
+  const { id } = await service.store.db.selectFrom('token').select('id').executeTakeFirstOrThrow()
+  const second = await replaceKey(service.store, { accountId: 1, id }, Date.now(), OPERATOR)
+  const others = await service.token('ben')
+
+  await ann.post('/people/give', { username: 'eve', area: 'dtt' })
+  const end = /\/people\/-?\d+\/end/.exec((await ann.get('/people')).text)?.[0] ?? ''
+  const ended = await ann.post(end)
+  assert.match((await ann.get(ended.to ?? '')).text, offer)
+  const next = 'another long password'
+  const changed = await ann.post('/settings/password', { current: PASSWORD, next, again: next })
+  assert.match((await ann.get(changed.to ?? '')).text, /Your API keys still work[^]*Revoke all keys/)
+  assert.match((await ann.get('/settings?saved=passkeys')).text, offer)
+  for (const saved of ['account', 'passkeys&added', 'oidc&added', 'password&added']) {
+    assert.doesNotMatch((await ann.get(`/settings?saved=${saved}`)).text, offer, saved)
+  }
+
+  const asked = (await ann.get('/keys/revoke-all')).text
+  assert.match(asked, /<li>First/)
+  assert.match(asked, /data-close>Keep them</)
+  assert.equal((await service.fetch('/api/v1/me', first)).status, 200, 'asking changes nothing')
+  const done = await ann.post('/keys/revoke-all')
+  assert.match((await ann.get(done.to ?? '')).text, /All keys were revoked/)
+  for (const key of [first, second]) assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
+  assert.equal((await service.fetch('/api/v1/me', others)).status, 200)
+  const events = await service.store.db.selectFrom('account_event').selectAll().execute()
+  assert.equal(events.filter(({ kind }) => kind === 'key-revoked').length, 2)
+})
+
+test('when a key expires is chosen, and never is asked again', async () => {
+  await using it = await signedIn()
+  const { db } = it.service.store
+  const form = (await it.ann.get('/keys/new')).text
+  assert.match(form, /<select id="expires" name="expires" required>\s*<option value="" selected>Choose…/)
+  const asked = await it.create({ name: 'Script \u200f', expires: 'never' })
+  assert.match(asked.text, /will work until you revoke it/)
+  assert.deepEqual(await db.selectFrom('token').selectAll().execute(), [])
+  const fields = Array.from(
+    asked.text.matchAll(/<input type="hidden" name="(\w+)" value="(.*?)">/g),
+    ([, name = '', value = '']): [string, string] => [name, value],
+  )
+  assert.match((await it.ann.post('/keys', fields)).text, /Your new key/)
+  const [key] = await listKeys(it.service.store)
+  assert.deepEqual([key?.name, key?.scopes, key?.expires_at], ['Script \u200f', 'dtt:read', null])
 })

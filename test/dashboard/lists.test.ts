@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { recordLink } from '../../src/dashboard/components.ts'
+import { recordLink } from '../../src/dashboard/layout/components.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { allowSignIn, startSession, visitor, type Visitor } from '../support/dashboard.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
@@ -36,7 +36,7 @@ function* history() {
   }
 }
 
-test('on a phone a date has no year where nobody would take it for another one, also after the turn of the year', () => {
+test('on a phone a date has no year if the year is clear, also after the turn of the year', () => {
   const hasYear = (at: string, now: string) => {
     const link = recordLink({ viewer: { timeZone: 'UTC' }, now: Date.parse(now) }, '/', Date.parse(at))
     return !String(link).includes('<span class="clear-year"> 202')

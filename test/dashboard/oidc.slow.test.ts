@@ -44,7 +44,7 @@ for (const theme of ['light', 'dark'] as const) {
       await signInThere(page, 'alex at home')
       // The first time, the issuer asks for consent.
       await page.getByRole('button', { name: 'Continue' }).click()
-      await page.waitForURL(`${url}/settings?saved=oidc`)
+      await page.waitForURL(`${url}/settings?saved=oidc&added`)
       await check('settings')
 
       await page.context().clearCookies({ name: 'session' })

@@ -51,7 +51,7 @@ async function startOn(person: Visitor, path: string): Promise<string> {
 
 async function link(person: Visitor, login: string) {
   const seen = await goThere(person, await startOn(person, '/settings/oidc'), login)
-  assert.equal(seen.to, '/settings?saved=oidc', seen.text)
+  assert.equal(seen.to, '/settings?saved=oidc&added', seen.text)
 }
 
 /** Makes every sign-in this old. */
@@ -78,7 +78,7 @@ test('an account is linked from Settings, and the issuer signs in to it from the
   assert.equal(seen.to, '/keys')
   const settings = (await other.get('/settings')).text
   assert.match(settings, /<title>Lockstep – Settings/)
-  assert.match(settings, /data-title="How">Linked sign-in</)
+  assert.match(settings, /<td class="first-line">Signed in with the linked sign-in</)
   await service.service.close()
   const log = service.log.join('')
   for (const word of ['somebody', 'code=', 'state=', 'the secret of the client']) assert.ok(!log.includes(word), word)
@@ -223,7 +223,7 @@ test('an invited person chooses the issuer, and makes a first API key without ev
   assert.equal((await ben.get(path)).status, 404)
   assert.equal((await ben.get(`${path}/oidc`)).to, path)
   assert.match(
-    (await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: 'never' })).text,
+    (await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })).text,
     /lks_[0-9A-Za-z]{36}/,
   )
   assert.match((await ben.get('/settings')).text, /Invitation used, sign-in linked/)
@@ -247,10 +247,12 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   const other = await goThere(ann, '/confirm/oidc', 'somebody else')
   assert.match(other.text, /not linked with this account/)
   const known = issuerVisitor(issuer.url)
+  const before = ann.cookies.get('session')
   const out = await ann.get('/confirm/oidc')
   assert.equal(new URL(out.to ?? '').searchParams.get('max_age'), '0')
   const confirmed = await back(ann, await known.follow(out.to ?? '', 'somebody'))
   assert.equal(confirmed.to, '/confirm/continue')
+  assert.notEqual(ann.cookies.get('session'), before)
   const kept = await ann.get('/confirm/continue')
   assert.match(kept.text, /Continue with: <strong>Create key<\/strong>/)
   assert.match(kept.text, /<button[^>]*>Create key<\/button><a class="button" href="\/keys">Cancel/)
@@ -338,6 +340,21 @@ test('a link on another site accepts no invitation, and does not sign in somebod
   assert.equal((await ann.get(elsewhere)).to, path, 'the mark of another browser')
   assert.equal((await ann.get('/signin/oidc?next=/keys')).to, '/keys')
   assert.equal((await links(service)).length, 1)
+})
+
+test('a link on another site starts no sign-in at the issuer, where somebody may be signed in already', async () => {
+  await using service = await oidcService()
+  await link(await signedIn(service), 'somebody')
+  const person = visitor(service.url)
+  for (const site of ['cross-site', 'same-site']) {
+    const seen = await person.get('/signin/oidc?next=%2Fkeys', { 'Sec-Fetch-Site': site })
+    assert.equal(seen.to, '/signin?next=%2Fkeys', site)
+    assert.deepEqual(seen.headers.getSetCookie(), [])
+  }
+  for (const site of ['same-origin', 'none']) {
+    const { to } = await person.get('/signin/oidc?next=%2Fkeys', { 'Sec-Fetch-Site': site })
+    assert.ok(to?.startsWith(issuer.url), site)
+  }
 })
 
 test('a link is found and removed, whether or not the address of the issuer is set with a slash at its end', async () => {

@@ -4,15 +4,11 @@ import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { makeFolder } from '../support/command.ts'
 import { sampleService, signIn, startSession } from '../support/dashboard.ts'
-import {
-  assertClean,
-  paths,
-  testAccessible,
-  testLargeText,
-  testLongNames,
-  testPaper,
-  testWidth,
-} from '../support/pages.ts'
+import { samplePages } from '../support/page-addresses.ts'
+import { assertClean, testAccessible, testLargeText, testLongNames, testPaper, testWidth } from '../support/pages.ts'
+
+/** Every page, and other views of some. */
+const paths = [...samplePages, '/training?range=1y', '/training/100?view=json', '/locks/37?view=curl']
 
 describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)

@@ -25,7 +25,7 @@ test(
     const { origin, page, device } = opened
     await signIn(page, origin)
     await addPasskey(page, origin, 'Laptop')
-    assert.ok(await page.getByText('Laptop').isVisible())
+    assert.ok(await page.getByRole('region', { name: 'Passkeys' }).getByText('Laptop').isVisible())
 
     await page.getByRole('link', { name: 'Add a passkey' }).click()
     const dialog = page.getByRole('dialog')

@@ -40,7 +40,7 @@ testOnPostgres('a page whose database is lost says so, and when to try again', a
   assert.match(page.text, /That did not work/)
   assert.equal((await ann.get('/keys')).status, 200)
 
-  const form = await loseWhile('token', () => ann.post('/keys', { name: 'Lost', scope: 'dtt:read', expires: 'never' }))
+  const form = await loseWhile('token', () => ann.post('/keys', { name: 'Lost', scope: 'dtt:read', expires: '30d' }))
   assert.deepEqual([form.status, form.headers.get('Retry-After')], [503, '1'])
   assert.doesNotMatch((await ann.get('/keys')).text, /Lost/)
 
@@ -104,6 +104,16 @@ test('for an unknown path a browser gets a page that says so, a program gets JSO
     assert.equal(JSON.parse((await somebody.get(path)).text).code, 'no_route', path)
   }
   assert.equal(JSON.parse((await somebody.post('/nowhere', { a: 'b' })).text).code, 'no_route')
+})
+
+test('the address of a form, opened in a browser, gets a page as well, a program learns that the method is wrong', async () => {
+  await using service = await startService(world)
+  const somebody = visitor(service.url)
+  const page = await somebody.get('/settings/password')
+  assert.equal(page.status, 404)
+  assert.match(page.text, /There is nothing here/)
+  const answer = await somebody.get('/settings/password', { Accept: '*/*' })
+  assert.deepEqual([answer.status, JSON.parse(answer.text).code], [405, 'method_not_allowed'])
 })
 
 test('a page that fails keeps its header, says where the log has the cause, and can be tried again', async () => {

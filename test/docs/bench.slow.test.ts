@@ -12,7 +12,10 @@ test('the benchmark runs: it measures the service against the floor, without an 
   const args = ['--rounds', '1', '--seconds', '1', '--accounts', '20', '--only', 'S1', '--defaults']
   const stdout = await undisturbed(program, args, /unexpected responses/)
   for (const candidate of ['floor', 'SQLite', 'SQLite without limits']) {
-    assert.match(stdout, new RegExp(`^\\| S1 one session \\| ${candidate} \\| \\d+ \\| \\d+\\.\\d\\d \\|`, 'm'))
+    assert.match(
+      stdout,
+      new RegExp(`^\\| S1 one training session \\| ${candidate} \\| \\d+ \\| \\d+\\.\\d\\d \\|`, 'm'),
+    )
   }
 })
 
@@ -37,7 +40,7 @@ testOnPostgres('the comparison of databases runs', async () => {
   const { url } = await newPostgres((await sharedServer()).url)
   const sizes = ['--accounts', '10', '--seconds', '0.5', '--rounds', '1']
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...sizes, url])
-  assert.match(stdout, /^\| S1 one session \| \w+ \| \d+ \| \d+\.\d \| \d+\.\d \|/m)
+  assert.match(stdout, /^\| S1 one training session \| \w+ \| \d+ \| \d+\.\d \| \d+\.\d \|/m)
 })
 
 /** The output of a program; again where a busy machine made the service refuse requests, as it then should. */

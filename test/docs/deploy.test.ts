@@ -48,7 +48,7 @@ test('the image runs as an unprivileged user, with known settings, and can write
   assert.match(only('USER'), /^[1-9]\d+:[1-9]\d+$/)
   const variables = only('ENV').trim().split(/\s+/)
   const elsewhere = `SQLITE_TMPDIR=${only('VOLUME')}`
-  assert.ok(variables.includes(elsewhere), 'an import has somewhere to set aside what does not fit into memory')
+  assert.ok(variables.includes(elsewhere), 'an import has somewhere to write what does not fit into memory')
   for (const variable of variables) {
     assert.ok(known.has(variable.replace(/=.*/, '')) || variable === elsewhere, variable)
   }
@@ -102,6 +102,32 @@ test('the image installs only the packages that the program needs, by the lock f
   imported.delete('node')
   assert.ok(imported.has('fastify'), 'imports are found')
   for (const name of imported) assert.ok(name in dependencies, name)
+})
+
+test('every package is the one that the lock file knows by its hash, and none runs a script when it is installed', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Readonly<Record<string, LockedPackage>> }
+  const { '': _, ...installed } = packages
+  assert.ok(Object.keys(installed).length > 300)
+  for (const [name, { integrity = '', resolved, hasInstallScript = false }] of Object.entries(installed)) {
+    assert.match(integrity, /^sha512-/, name)
+    // Without an address, npm takes the package from its registry.
+    assert.equal(resolved, undefined, name)
+    assert.equal(hasInstallScript, false, name)
+  }
+})
+
+interface LockedPackage {
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly hasInstallScript?: boolean
+}
+
+test('the services cannot read the history of the source code, and the image does not have it', () => {
+  for (const name of ['lockstep.service', 'lockstep-pull.service'])
+    assert.match(read(`deploy/${name}`), /^InaccessiblePaths=-\/opt\/lockstep\/\.git$/m)
+  const copied = image.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest)
+  assert.ok(!copied.some(rest => /(^|\s)(\.|\.git)(\s|$)/.test(rest)))
+  assert.match(read('.dockerignore'), /^\*$/m)
 })
 
 test('the health check of the image passes if the service runs, and fails if not', async () => {

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { API } from 'typescript/unstable/sync'
+import { lockedPackage } from '../../scripts/bundles.ts'
 import { generateDocs } from '../../scripts/generated-docs.ts'
-import { settings } from '../../src/config.ts'
+import { settings, settingsWithoutEffect } from '../../src/config.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 
@@ -15,6 +15,7 @@ const pages = [
   ...readdirSync(join(root, 'docs'))
     .filter(name => name.endsWith('.md'))
     .map(name => `docs/${name}`),
+  'bench/README.md',
 ]
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 
@@ -24,30 +25,42 @@ test('the docs that follow from the code are up to date', async () => {
   }
 })
 
-test('every setting is used', () => {
-  const source = join(root, 'src/')
-  // Where no setting is a property of Config, the compiler names each that is read, and only those.
-  const readFile = (path: string) => {
-    if (!path.startsWith(source) || !path.endsWith('.ts')) return undefined
-    const code = readFileSync(path, 'utf8').replaceAll(/\bPick<Config,[^>]*>/g, 'Config')
-    return code.replace(/(?<=^export type Config = .*\bkeyof typeof settings)(?=\])/m, ' as never')
+test('the bundles of packages are of the versions that the lock file names', () => {
+  const bundles = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.js'))
+    .map(file => ({ file, head: readFileSync(join(root, 'src', file), 'utf8').slice(0, 5000) }))
+    .filter(({ file, head }) => file.startsWith('vendor') || head.includes('\nnode_modules/'))
+  assert.equal(bundles.length, 5)
+  for (const { file, head } of bundles) {
+    const sources = head.match(/^node_modules\/.*/gm) ?? []
+    assert.ok(sources.length > 0, `${file} names its packages`)
+    for (const source of sources) {
+      const locked = lockedPackage(source.split(' ')[0] ?? '', file.startsWith('vendor'))
+      assert.equal(source, locked, `src/${file} is out of date: run npm run docs`)
+    }
   }
-  const compiler = new API({ cwd: root, fs: { readFile } })
-  const project = compiler.updateSnapshot({ openProjects: [join(root, 'tsconfig.json')] }).getProjects()[0]
-  const used = (project?.program.getSourceFileNames() ?? [])
-    .filter(path => /config\b/i.test(readFile(path) ?? ''))
-    .flatMap(path => project?.program.getSemanticDiagnostics(path) ?? [])
-    .map(({ text }) => /^Property '(\w+)' does not exist/.exec(text)?.[1])
-  compiler.close()
+})
+
+test('every setting is used', () => {
+  const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.ts') && file !== 'config.ts')
+    .map(file => readFileSync(join(root, 'src', file), 'utf8'))
+    .join('\n')
+  // As a property of the configuration, or where it is taken apart.
+  const isUsed = (name: string) =>
+    new RegExp(
+      String.raw`\b(?:config|settings|options)\.${name}\b|\{[^{}]*\b${name}\b[^{}]*\}\s*(?::\s*(?:Config|Pick<Config)\b|= config\b)`,
+    ).test(code)
   assert.deepEqual(
-    Object.keys(settings).filter(name => !used.includes(name)),
+    Object.keys(settings).filter(name => !isUsed(name)),
     [],
   )
+  assert.ok(!isUsed('dashboardPath'), 'a name that no code reads is found')
 })
 
 test('every setting the docs name exists', () => {
   const tests = join(root, 'test')
-  const known = new Set<string>(Object.values(settings).map(({ env }) => env))
+  const known = new Set<string>([...Object.values(settings).map(({ env }) => env), ...settingsWithoutEffect])
   for (const file of readdirSync(tests, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.ts')) continue
     for (const [, name = ''] of readFileSync(join(tests, file), 'utf8').matchAll(/\['(LOCKSTEP_TEST_[A-Z]+)'\]/g))
@@ -66,14 +79,27 @@ test('every script the docs run exists', () => {
   }
 })
 
-test('every link within the docs has a target', () => {
+test('every link within the docs has a target, and its anchor a heading there', () => {
   for (const page of pages) {
-    for (const [, target = ''] of read(page).matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
+    for (const [, target = '', anchor] of read(page).matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)) {
       if (/^https?:/.test(target)) continue
-      assert.ok(existsSync(join(root, dirname(page), target)), `${page}: ${target}`)
+      const file = target === '' ? page : join(dirname(page), target)
+      assert.ok(existsSync(join(root, file)), `${page}: ${target}`)
+      if (anchor !== undefined) assert.ok(anchorsOf(read(file)).includes(anchor), `${page}: ${target}#${anchor}`)
     }
   }
 })
+
+/** The anchors that a forge gives to the headings of a page. */
+function anchorsOf(text: string): string[] {
+  const headings = text.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)
+  return Array.from(headings, ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
 
 test('the README begins with the two commands that set everything up', () => {
   const [first, second] = [...read('README.md').matchAll(/```sh\n(.*)\n```/g)].map(([, command]) => command)
@@ -111,7 +137,7 @@ const archives: readonly {
   {
     what: 'an export of an account without a tier',
     records: [account(4711, 'alex', { subscriptionTier: null }), ...owned],
-    extra: ['account set-tier', 'token create'],
+    extra: ['account set-tier', 'key create'],
     says: /has no subscription tier/,
   },
   {

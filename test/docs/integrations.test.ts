@@ -162,7 +162,7 @@ test('each query of the Prometheus dashboard and each alert rule uses metrics an
 })
 
 test('every path that the page gives to the integration of the hosted service is answered', async () => {
-  const [, section = ''] = page.split('### The integration of the hosted service\n')
+  const [, section = ''] = page.split('## The integration of the hosted service\n')
   const [table = ''] = section.split('What stays empty')
   const paths = Array.from(table.matchAll(/^\| `(\/api\/v1\/[^`]+)` \|/gm), ([, path = '']) => path)
   assert.ok(paths.length >= 7)

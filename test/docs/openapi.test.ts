@@ -7,7 +7,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
 import { openapi } from '../../src/openapi/document.ts'
-import { mintToken } from '../../src/accounts/tokens.ts'
+import { mintKey } from '../../src/accounts/api-keys.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -120,7 +120,7 @@ test('error responses look like their examples', async () => {
 
 test('the documented pattern for secret scanners is the form of a token', () => {
   const pattern = new RegExp(document.components.securitySchemes.token['x-token-pattern'])
-  const token = mintToken()
+  const token = mintKey()
   assert.equal(pattern.exec(`token: "${token}"`)?.[0], token)
   assert.doesNotMatch(`${token}0`, pattern)
 })

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -25,7 +34,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   curl: '',
 }
 
-test('the commands to install, back up, upgrade, go back and uninstall work one after the other', async () => {
+test('the commands to install, back up, upgrade, roll back and uninstall work one after the other', async () => {
   await using folder = await makeFolder()
   const run = await sandbox(folder)
   await run('Install')
@@ -35,8 +44,13 @@ test('the commands to install, back up, upgrade, go back and uninstall work one 
   await run('Upgrade')
   const database = folder.file('machine/var/lib/lockstep/lockstep.db')
   leaveNewer(database)
-  await run('Go back')
-  assert.ok(existsSync(`${database}.newer`))
+  await run('Roll back')
+  const newer = folder.file('machine/var/lib/lockstep/newer')
+  assert.ok(existsSync(join(newer, 'lockstep.db')))
+  rmSync(newer, { recursive: true })
+  rmSync(database)
+  await run('Roll back to a version without restore')
+  assert.ok(existsSync(database))
   const backups = readdirSync(folder.file('machine/var/backups/lockstep'))
   assert.ok(
     backups.some(name => /^before-\d{4}-\d\d-\d\d\.db$/.test(name)),
@@ -83,7 +97,7 @@ test('the line for cron makes and checks a backup in silence, and prints what we
 test('settings on the page are lines that systemd and a shell read alike', () => {
   const lines = page.match(/^LOCKSTEP_[A-Z_]+=.*$/gm) ?? []
   assert.ok(lines.length > 3)
-  for (const line of lines) assert.match(line, /^LOCKSTEP_[A-Z_]+=([\w:/.@-]+|'[\w ]+')$/)
+  for (const line of lines) assert.match(line, /^LOCKSTEP_[A-Z_]+=([\w:/.@,-]+|'[\w ]+')$/)
 })
 
 /** Leaves a database as a newer program would, with one more step of the schema. */

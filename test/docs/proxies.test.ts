@@ -7,6 +7,7 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { connect, type SecureVersion } from 'node:tls'
 import { settings } from '../../src/config.ts'
 import { freePort } from '../support/postgres.ts'
 import { lockTemplate, world } from '../support/records.ts'
@@ -36,7 +37,7 @@ for (const { sample: name } of proxies) {
 
 for (const { name, sample: file, version, start, redirect } of proxies) {
   const skip = spawnSync(name, [version]).status !== 0 || !hasOpenssl ? `${name} or openssl is not installed` : false
-  test(`behind ${name}, links, hosts and the addresses of clients are right`, { skip }, async () => {
+  test(`behind ${name}, links, hosts, encryption and the addresses of clients are right`, { skip }, async () => {
     const sample = readFileSync(join(deploy, file), 'utf8')
     const more = { LOCKSTEP_FAILURE_LIMIT: '1', LOCKSTEP_OVERLOAD_LAG: '0' }
     const templates = [1, 2, 3].map(id => lockTemplate(id, 1))
@@ -52,8 +53,14 @@ for (const { name, sample: file, version, start, redirect } of proxies) {
       /^<https:\/\/history\.example\/api\/v1\/lkbx\/templates\?limit=1&offset=1>/,
     )
     assert.equal((await proxy.get('/signin')).status, 200)
-    const moved = await proxy.plain(list)
-    assert.deepEqual([moved.status, moved.headers['location']], [redirect, `https://history.example${list}`])
+    const moved = await proxy.plain('/settings?saved=account')
+    assert.deepEqual(
+      [moved.status, moved.headers['location']],
+      [redirect, 'https://history.example/settings?saved=account'],
+    )
+    // A program that sends its key without encryption would not notice a redirect.
+    const unencrypted = await proxy.plain(list)
+    assert.deepEqual([unencrypted.status, unencrypted.headers['location']], [403, undefined])
 
     // A client cannot choose the address that counts.
     const wrong = { Authorization: `Bearer lks_${'0'.repeat(36)}` }
@@ -62,10 +69,31 @@ for (const { name, sample: file, version, start, redirect } of proxies) {
     assert.equal((await proxy.get(list, forged, '127.0.0.2')).status, 429)
     assert.equal((await proxy.get(list, wrong, '127.0.0.3')).status, 401)
 
-    const direct = await fetch(`${service.url}/healthz`)
-    assert.equal(direct.status, 421, 'other hosts are refused')
+    for (const path of [list, '/signin', '/nothing', '/api/v1/nothing'])
+      assert.equal(
+        (await proxy.get(path)).headers['strict-transport-security'],
+        'max-age=31536000; includeSubDomains',
+        path,
+      )
+    for (const [tls, cipher, isOffered] of TLS_VERSIONS)
+      assert.equal(await proxy.handshake(tls, cipher), isOffered, `${tls} ${cipher}`)
+
+    const health = `${service.url}/healthz`
+    assert.equal((await fetch(health)).status, 200, 'commands on this machine can ask')
+    const other = await fetch(health.replace('127.0.0.1', 'localhost'))
+    assert.equal(other.status, 421, 'other hosts are refused')
   })
 }
+
+/** Versions of TLS, with ciphers of theirs, and whether a proxy may offer them. */
+const TLS_VERSIONS = [
+  ['TLSv1.3', 'TLS_AES_128_GCM_SHA256', true],
+  ['TLSv1.2', 'ECDHE-ECDSA-AES128-GCM-SHA256', true],
+  ['TLSv1.2', 'ECDHE-ECDSA-AES128-SHA256', false],
+  ['TLSv1.2', 'AES128-SHA', false],
+  ['TLSv1.1', 'ECDHE-ECDSA-AES128-SHA@SECLEVEL=0', false],
+  ['TLSv1', 'ECDHE-ECDSA-AES128-SHA@SECLEVEL=0', false],
+] as const
 
 /** The settings in the first comment of a sample. */
 function settingsOf(sample: string): Record<string, string> {
@@ -105,7 +133,7 @@ async function startCaddy(sample: string, port: number) {
     }`
     const site = sample
       .replace('127.0.0.1:5625', `127.0.0.1:${port}`)
-      .replace('history.example {', `$&\n tls ${folder}/fullchain.pem ${folder}/privkey.pem\n`)
+      .replace(/^history.example {/m, `$&\n tls ${folder}/fullchain.pem ${folder}/privkey.pem\n`)
     writeFileSync(join(folder, 'Caddyfile'), `${options}\n${site}`)
     return ['run', '--config', join(folder, 'Caddyfile')]
   })
@@ -163,6 +191,17 @@ async function startProxy(program: string, configure: (place: Place) => readonly
   }
   return {
     get,
+    /** Whether the proxy accepts this version and cipher. */
+    handshake: (version: SecureVersion, ciphers: string) =>
+      new Promise<boolean>(resolve => {
+        const offer = { minVersion: version, maxVersion: version, ciphers, ca }
+        const socket = connect({ host: '127.0.0.1', port: tlsPort, servername: 'history.example', ...offer })
+        const end = (isOffered: boolean) => {
+          socket.destroy()
+          resolve(isOffered)
+        }
+        socket.once('secureConnect', () => end(true)).once('error', () => end(false))
+      }),
     plain: (path: string) =>
       answerOf(
         insecureRequest({ host: '127.0.0.1', port: plainPort, path, headers: { Host: 'history.example' } }).end(),

@@ -10,12 +10,14 @@ import { until } from '../support/waiting.ts'
 
 // engine: any
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/operating.md'), 'utf8')
+const page = readFileSync(join(import.meta.dirname, '../../docs/postgresql.md'), 'utf8')
 
 /** The blocks of commands and settings in a section, in order. */
 function blocksOf(title: string): string[] {
-  const [, section = ''] = new RegExp(`^### ${title}\\n(.*?)^### `, 'ms').exec(page) ?? []
-  return [...section.matchAll(/^```\w+\n([^]*?)^```$/gm)].map(([, block = '']) => block)
+  const [, section = ''] = new RegExp(`^## ${title}\\n(.*?)^## `, 'ms').exec(page) ?? []
+  // Those of numbered steps are indented.
+  const text = section.replaceAll(/^ {3}(?! )/gm, '')
+  return [...text.matchAll(/^```\w+\n([^]*?)^```$/gm)].map(([, block = '']) => block)
 }
 
 testOnPostgres('the commands to restore a dump bring back everything, and no response shows a part of it', async () => {
@@ -62,8 +64,8 @@ testOnPostgres(
   'the commands to move to a server with two roles bring everything, and the service runs there',
   async () => {
     const [leastPrivilege = '', grants = ''] = blocksOf('Least privilege')
-    const [, move = ''] = /^lockstep (move --to .*)$/m.exec(page) ?? []
-    const [, setting = ''] = /^LOCKSTEP_DATABASE_URL=(postgres:.*)$/m.exec(page) ?? []
+    const [, move = ''] = /^ *lockstep (move --to .*)$/m.exec(page) ?? []
+    const [, setting = ''] = /^ *LOCKSTEP_DATABASE_URL=(postgres:.*)$/m.exec(page) ?? []
     await using folder = await makeFolder()
     const machine = makeMachine(folder)
     const server = await startPostgres()
@@ -180,7 +182,7 @@ function makeMachine(folder: Folder) {
         ...Array.from({ length: sessions }, (_, index) => trainingSession(index + 1, 1)),
       ]
       await run(['import', '-', '--database', url], lines.map(line => JSON.stringify(line)).join('\n'))
-      const token = await run(['token', 'create', '--database', url, '--account', 'ann', '--name', 'test'])
+      const token = await run(['key', 'create', '--database', url, '--account', 'ann', '--name', 'test'])
       return token.trim()
     },
   }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { errors } from '../../src/contract/errors.ts'
 import { openapi } from '../../src/openapi/document.ts'
-import { needsChromium, openPage } from '../support/chromium.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import { referencePaths } from '../support/reference.ts'
 import * as records from '../support/records.ts'
@@ -108,22 +107,6 @@ describe('the reference', () => {
     const [, styles = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? []
     const { status, headers } = await get(other, new URL(styles, `${other.url}/docs/devices`).pathname)
     assert.deepEqual([status, headers.get('Content-Type')], [200, 'text/css; charset=utf-8'])
-  })
-
-  test('its links work without scripts', needsChromium, async () => {
-    await using browser = await openPage({ javaScriptEnabled: false })
-    const { page } = browser
-    await page.goto(`${service.url}/docs`)
-    await page.getByRole('link', { name: 'Get one training session' }).click()
-    const operation = page.locator('#getTrainingSession')
-    await operation.getByText('GET /api/v1/dtt/sessions/{id}').waitFor()
-    await operation.getByRole('link', { name: 'TrainingSession', exact: true }).click()
-    await page.locator('#TrainingSession:target').waitFor()
-    await operation.getByRole('link', { name: 'not_found' }).click()
-    await page.waitForURL(`${service.url}/docs#error-not_found`)
-    await page.getByRole('link', { name: 'Dashboard' }).click()
-    await page.waitForURL(`${service.url}/signin`)
-    assert.deepEqual(browser.problems, [])
   })
 })
 

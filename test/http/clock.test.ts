@@ -19,7 +19,7 @@ test('a clock that is set back a year changes no limit and no window; API keys e
   assert.equal((await folder.run(['import', '-'], { input })).code, 0)
   assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })).code, 0)
   const create = async (expires: string) =>
-    (await folder.run(['token', 'create', '--account', 'ann', '--name', expires, '--expires', expires])).stdout.trim()
+    (await folder.run(['key', 'create', '--account', 'ann', '--name', expires, '--expires', expires])).stdout.trim()
   const token = await create('30d')
   const eternal = await create('never')
   await using running = folder.start(['serve', '--port', '0'], {
@@ -35,7 +35,7 @@ test('a clock that is set back a year changes no limit and no window; API keys e
     return Number(remaining)
   }
   const lastUsed = async () => {
-    const { stdout } = await folder.run(['token', 'list', '--json'])
+    const { stdout } = await folder.run(['key', 'list', '--json'])
     const found: { name: string; lastUsedAt: string | null }[] = JSON.parse(stdout)
     return Date.parse(found.find(({ name }) => name === 'never')?.lastUsedAt ?? '')
   }

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { type ErrorCode, errors } from '../../src/contract/errors.ts'
 import type { Store } from '../../src/store/index.ts'
-import { mintToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { mintKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { account, trainingSession, world } from '../support/records.ts'
 import { exchange } from '../support/raw.ts'
@@ -51,7 +51,7 @@ const steps: readonly Step[] = [
   step('invalid_request', 'url token', draft => draft.query.push(`token=${tokens.good}`)),
   step('missing_token', 'token', draft => (draft.authorization = [])),
   step('invalid_token', 'token', draft => (draft.authorization = ['Authorization: Bearer x'])),
-  step('invalid_token', 'token', draft => (draft.authorization = [bearer(mintToken())])),
+  step('invalid_token', 'token', draft => (draft.authorization = [bearer(mintKey())])),
   step('token_revoked', 'token', draft => (draft.authorization = [bearer(tokens.revoked)])),
   step('token_expired', 'token', draft => (draft.authorization = [bearer(tokens.expired)])),
   step('rate_limited', 'rate', draft => draft.rights.add('spent')),
@@ -89,7 +89,7 @@ before(async () => {
     expired: await service.token('ann', { name: 'expired' }),
   }
   const { id } = await db.selectFrom('token').select('id').where('name', '=', 'revoked').executeTakeFirstOrThrow()
-  await revokeToken(service.store, id, Date.now())
+  await revokeKey(service.store, id, Date.now())
   await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
   await db.updateTable('account').set({ subscription_tier: null }).where('username', '=', 'flo').execute()
   roomy = await startSecondServer(service, { ...settings, LOCKSTEP_RATE_LIMIT: '0' })
@@ -205,7 +205,7 @@ test('the store is not read before the checksum of the token is right, and then 
   ]) {
     assert.deepEqual(await ask(nothing), [], JSON.stringify(nothing))
   }
-  for (const token of [mintToken(), tokens.revoked, tokens.expired]) {
+  for (const token of [mintKey(), tokens.revoked, tokens.expired]) {
     assert.deepEqual(await ask({ headers: [bearer(token)] }), ['read'], 'one look-up')
   }
   for (const { path, token = good } of [

@@ -5,16 +5,17 @@ import { after, before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { settings } from '../../src/config.ts'
-import { clientAddress, networkOf } from '../../src/accounts/addresses.ts'
-import { RateLimitedError, makeLimits } from '../../src/http/limits.ts'
+import { guideOf } from '../../src/openapi/guide.ts'
+import { clientAddress, networkOf } from '../../src/http/addresses.ts'
+import { RateLimitedError, makeRateLimits } from '../../src/http/rate-limits.ts'
 import type { Store } from '../../src/store/index.ts'
-import { mintToken } from '../../src/accounts/tokens.ts'
+import { mintKey, replaceKey } from '../../src/accounts/api-keys.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { assertPromised } from '../support/error-responses.ts'
 import { exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
-import { startService, type TestService, unlimited } from '../support/service.ts'
+import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
 // engine: any
@@ -48,6 +49,12 @@ function left(answer: RawAnswer): number {
   )
   return Number(found[1])
 }
+
+/** An old key of an account that has no other. */
+const key = (id: number) => ({ keyId: id, accountId: id, createdAt: 0 })
+
+/** A moment by both clocks. */
+const at = (startedAt: number) => ({ startedAt, now: Date.UTC(2026, 1, 3) + startedAt })
 
 test('a token gets its number of requests per window, sees what is left in every response, and then gets 429', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '7' })
@@ -90,16 +97,59 @@ test('a 304 does not count against the rate limit', async () => {
 })
 
 test('a window ends after a minute, and a refund does not change the next one', () => {
-  const limits = makeLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
-  const first = limits.admit(1, 1000)
-  limits.admit(1, 30_000)
-  assert.equal(limits.lines(first, 30_500), 'RateLimit-Policy: "default";q=2;w=60\r\nRateLimit: "default";r=0;t=31\r\n')
-  assert.throws(() => limits.admit(1, 60_999), RateLimitedError)
-  const second = limits.admit(1, 61_000)
+  const limits = makeRateLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
+  const first = limits.admit(key(1), at(1000))
+  limits.admit(key(1), at(30_000))
+  const headers = ['RateLimit-Policy', '"default";q=2;w=60', 'RateLimit', '"default";r=0;t=31']
+  assert.deepEqual(limits.headers(first, 30_500), headers)
+  assert.throws(() => limits.admit(key(1), at(60_999)), RateLimitedError)
+  const second = limits.admit(key(1), at(61_000))
   limits.refund(first, 1000)
-  assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=1;t=60\r\n$/)
+  assert.match(limits.headers(second, 61_000).join(), /RateLimit,"default";r=1;t=60$/)
   limits.refund(second, 61_000)
-  assert.match(limits.lines(second, 61_000), /RateLimit: "default";r=2;t=60\r\n$/)
+  assert.match(limits.headers(second, 61_000).join(), /RateLimit,"default";r=2;t=60$/)
+})
+
+test('a key that is created or regenerated goes on with the requests of its account', async () => {
+  await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '4' })
+  const { store } = service
+  const statusOf = async (token: string) => (await get(again.port, ONE, bearer(token))).status
+  const [one, other] = [await service.token('ben'), await service.token('ben')]
+  for (const status of [200, 200, 200, 200, 429]) assert.equal(await statusOf(one), status)
+  assert.equal(await statusOf(await service.token('ben')), 429)
+  const { id } = await store.db.selectFrom('token').select('id').orderBy('id', 'desc').executeTakeFirstOrThrow()
+  assert.equal(await statusOf(await replaceKey(store, { accountId: 2, id }, Date.now(), inBrowser)), 429)
+  assert.equal(await statusOf(other), 200, 'a key that was there before has a window of its own')
+  assert.equal(await statusOf(await service.token('ann')), 200, 'and so has one of another account')
+})
+
+test('the keys of an account have five times the requests of one, however many of them were replaced', () => {
+  const limits = makeRateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
+  const keys = Array.from({ length: 6 }, (_, index) => ({ keyId: index, accountId: 1, createdAt: 0 }))
+  for (const token of keys.slice(0, 5)) {
+    for (let count = 0; count < 10; count += 1) limits.release(limits.admit(token, at(1000)))
+  }
+  const refused = (token: (typeof keys)[number]) => () => limits.admit(token, at(60_999))
+  const [first, , , , , sixth] = keys
+  assert.ok(first !== undefined && sixth !== undefined)
+  assert.throws(refused(sixth), RateLimitedError)
+  limits.release(limits.admit({ ...sixth, keyId: 9, accountId: 2 }, at(60_999)))
+  const held = keys.slice(0, 5).flatMap(token => [limits.admit(token, at(61_000)), limits.admit(token, at(61_000))])
+  assert.throws(() => limits.admit(sixth, at(61_000)), RateLimitedError, 'ten at the same time')
+  for (const windows of held) limits.release(windows)
+  assert.match(limits.headers(limits.admit(sixth, at(61_000)), 61_000).join(), /r=8;/)
+})
+
+test('a key that is newer than the requests of its account begins with what they used, for its window only', () => {
+  const limits = makeRateLimits({ rateLimit: 10, concurrencyLimit: 0, failureLimit: 0 })
+  const old = { keyId: 1, accountId: 1, createdAt: 0 }
+  for (let count = 0; count < 3; count += 1) limits.admit(old, at(1000))
+  const created = { keyId: 2, accountId: 1, createdAt: at(20_000).now }
+  assert.match(limits.headers(limits.admit(created, at(21_000)), 21_000).join(), /r=6;t=40/)
+  assert.match(limits.headers(limits.admit(created, at(61_000)), 61_000).join(), /r=9;t=60/)
+  // After the clock was set back, too, old keys have windows of their own.
+  for (let count = 0; count < 3; count += 1) limits.admit(old, { startedAt: 130_000, now: 5 })
+  assert.match(limits.headers(limits.admit(created, { startedAt: 130_000, now: 5 }), 130_000).join(), /r=9;/)
 })
 
 test('setting the clock back does not extend a window', async t => {
@@ -113,13 +163,13 @@ test('setting the clock back does not extend a window', async t => {
   assert.ok(Number(header(refused, 'Retry-After')) <= 60)
 })
 
-/** A store that answers when the test says so. */
+/** A store that answers when the test says so, except for credentials. */
 function gated(store: Store) {
   const waiting: (() => void)[] = []
   const slow: Store = {
     ...store,
     async read(query, values) {
-      await new Promise<void>(resolve => waiting.push(resolve))
+      if (!('hash' in values)) await new Promise<void>(resolve => waiting.push(resolve))
       return store.read(query, values)
     },
   }
@@ -132,15 +182,10 @@ function gated(store: Store) {
   }
 }
 
-/** Reads of records are slow, those of credentials are not. */
+/** A server on a store that answers when the test says so. */
 async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   const gate = gated(service.store)
   const again = await startSecondServer(service, settingsOfTest, { store: gate.store })
-  // The grant is kept for a moment, so the credentials of the requests that follow are known.
-  const known = Promise.all([ann, ben].map(token => get(again.port, '/api/v1/dtt/sessions?limit=0', bearer(token))))
-  await until(async () => gate.waiting.length === 2)
-  gate.release()
-  await known
   return { again, gate }
 }
 
@@ -184,19 +229,42 @@ test('requests of disconnected clients no longer count, including pipelined ones
   )
 })
 
+test('requests of clients that disconnect before their API key is looked up do not count', async () => {
+  const gate = Promise.withResolvers<void>()
+  let held = 0
+  const store: Store = {
+    ...service.store,
+    async read(query, values) {
+      if ('hash' in values) {
+        held += 1
+        await gate.promise
+      }
+      return service.store.read(query, values)
+    },
+  }
+  await using again = await startSecondServer(service, { LOCKSTEP_CONCURRENCY_LIMIT: '1' }, { store })
+  using connection = open(again.port)
+  connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)))
+  await until(async () => held === 1)
+  connection.socket.resetAndDestroy()
+  await until(async () => again.log.join('').includes('"aborted":true'))
+  gate.resolve()
+  assert.equal((await get(again.port, ONE, bearer(ann))).status, 200)
+})
+
 test('active requests still count when a new window begins', () => {
-  const limits = makeLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
-  const held = limits.admit(1, 0)
-  limits.admit(1, 59_000)
-  assert.throws(() => limits.admit(1, 61_000), RateLimitedError)
+  const limits = makeRateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
+  const held = limits.admit(key(1), at(0))
+  limits.admit(key(1), at(59_000))
+  assert.throws(() => limits.admit(key(1), at(61_000)), RateLimitedError)
   limits.release(held)
-  assert.equal(limits.admit(1, 61_000), held)
-  assert.throws(() => limits.admit(1, 61_000), RateLimitedError)
+  assert.equal(limits.admit(key(1), at(61_000)).key, held.key)
+  assert.throws(() => limits.admit(key(1), at(61_000)), RateLimitedError)
 })
 
 test('too many failures block an address, but not a valid token from it', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_FAILURE_LIMIT: '3' })
-  const fail = () => get(again.port, ONE, bearer(mintToken()))
+  const fail = () => get(again.port, ONE, bearer(mintKey()))
   for (const attempt of [fail(), get(again.port, ONE, bearer('x')), fail()]) assert.equal((await attempt).status, 401)
   const refused = await get(again.port, ONE, bearer('x'))
   assert.match(header(refused, 'Retry-After') ?? '', WITHIN_A_MINUTE)
@@ -307,6 +375,10 @@ test('the default limits are as documented', () => {
     [rateLimit, concurrencyLimit, failureLimit].map(({ fallback }) => fallback),
     ['600', '32', '30'],
   )
+  const text = guideOf().replaceAll(/\s+/g, ' ')
+  assert.ok(
+    text.includes(`${rateLimit.fallback} requests in 60 seconds and ${concurrencyLimit.fallback} at the same time`),
+  )
 })
 
 test('the memory of the windows is bounded, however many tokens and networks there are', () => {
@@ -316,18 +388,18 @@ test('the memory of the windows is bounded, however many tokens and networks the
     collect()
     return process.memoryUsage().heapUsed
   }
-  const limits = makeLimits({ rateLimit: 1, concurrencyLimit: 1, failureLimit: 1 })
+  const limits = makeRateLimits({ rateLimit: 1, concurrencyLimit: 1, failureLimit: 1 })
   const come = (from: number, to: number) => {
-    for (let key = from; key < to; key += 1) {
-      limits.release(limits.admit(key, key))
-      limits.countFailure(`2001:db8:${(key >> 16).toString(16)}:${(key & 0xffff).toString(16)}::1`, 0)
+    for (let id = from; id < to; id += 1) {
+      limits.release(limits.admit(key(id), at(id)))
+      limits.countFailure(`2001:db8:${(id >> 16).toString(16)}:${(id & 0xffff).toString(16)}::1`, 0)
     }
   }
   come(0, 100_000)
   const full = heap()
   come(100_000, 400_000)
   assert.ok(heap() - full < 4 * 2 ** 20, `${heap() - full} bytes more`)
-  assert.throws(() => limits.admit(399_999, 400_000), RateLimitedError, 'the newest are known')
+  assert.throws(() => limits.admit(key(399_999), at(400_000)), RateLimitedError, 'the newest are known')
 })
 
 test('page links start with the public URL if there is one', async () => {

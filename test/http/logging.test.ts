@@ -1,7 +1,9 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import { METHODS } from 'node:http'
-import { writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage, METHODS } from 'node:http'
+import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
@@ -11,7 +13,7 @@ import { summaryWithoutRequest } from '../../src/http/request-context.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { sql } from '../../src/vendor/kysely.js'
 import { type SecondServer, startSecondServer } from '../support/second-server.ts'
-import { makeFolder } from '../support/command.ts'
+import { launcher, makeFolder } from '../support/command.ts'
 import { testOn } from '../support/databases.ts'
 import { exchange, header, open } from '../support/raw.ts'
 import { account, lockDevice, lockSession, lockTemplate, trainingDevice, trainingTemplate } from '../support/records.ts'
@@ -75,17 +77,17 @@ test('each request is logged in one line, with its result, under the request id 
     again.port,
     lines('GET /api/v1/me HTTP/1.1', 'Host: a', 'Connection: close', bearer(tokens.ann)),
   )
-  const tokenId = (JSON.parse(me.body) as { data: { token: { id: number } } }).data.token.id
+  const keyId = (JSON.parse(me.body) as { data: { token: { id: number } } }).data.token.id
   const ann = bearer(tokens.ann)
   const cases = [
-    { first: `GET ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId },
-    { first: `GET ${ONE}?include=owner`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId },
-    { first: `HEAD ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId },
-    { first: `GET ${ONE}`, headers: [ann, 'If-None-Match: *'], route: '/api/v1/dtt/sessions/:id', token: tokenId },
-    { first: `GET ${ONE}`, headers: [ann, 'X-Request-Id: mine-1'], route: '/api/v1/dtt/sessions/:id', token: tokenId, clientRequestId: 'mine-1' }, // prettier-ignore
-    { first: 'GET /api/v1/dtt/sessions/latest', headers: [ann], route: '/api/v1/dtt/sessions/latest', token: tokenId },
-    { first: 'GET /api/v1/dtt/sessions/99', headers: [ann], route: '/api/v1/dtt/sessions/:id', token: tokenId, code: 'not_found' },
-    { first: 'GET /api/v1/dtt/sessions?limit=0', headers: [ann], route: '/api/v1/dtt/sessions', token: tokenId, code: 'invalid_parameter' },
+    { first: `GET ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId },
+    { first: `GET ${ONE}?include=owner`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId },
+    { first: `HEAD ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId },
+    { first: `GET ${ONE}`, headers: [ann, 'If-None-Match: *'], route: '/api/v1/dtt/sessions/:id', token: keyId },
+    { first: `GET ${ONE}`, headers: [ann, 'X-Request-Id: mine-1'], route: '/api/v1/dtt/sessions/:id', token: keyId, clientRequestId: 'mine-1' }, // prettier-ignore
+    { first: 'GET /api/v1/dtt/sessions/latest', headers: [ann], route: '/api/v1/dtt/sessions/latest', token: keyId },
+    { first: 'GET /api/v1/dtt/sessions/99', headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId, code: 'not_found' },
+    { first: 'GET /api/v1/dtt/sessions?limit=0', headers: [ann], route: '/api/v1/dtt/sessions', token: keyId, code: 'invalid_parameter' },
     { first: `GET ${ONE}`, headers: [], route: '/api/v1/dtt/sessions/:id', code: 'missing_token' },
     { first: `DELETE ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', code: 'method_not_allowed' },
     { first: `OPTIONS ${ONE}`, headers: [], route: '/api/v1/dtt/sessions/:id' },
@@ -292,7 +294,7 @@ test('the service keeps running when nobody reads its log', async () => {
   await using folder = await makeFolder()
   await using served = folder.start(['serve', '--port', '0'])
   const port = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
-  await until(async () => served.said.stderr.includes('token create'))
+  await until(async () => served.said.stderr.includes('key create'))
   served.process.stderr?.destroy()
   const ask = () => exchange(port, lines('GET /api/v1/me HTTP/1.1', 'Host: a'))
   for (let count = 0; count < 3; count += 1) {
@@ -302,3 +304,56 @@ test('the service keeps running when nobody reads its log', async () => {
   served.process.kill('SIGTERM')
   assert.equal((await served.ended).code, 0)
 })
+
+test('no line of the log is cut or lost while its reader is slow', async () => {
+  const { lines: said } = await logOfSlowReader(2000)
+  assert.equal(said.length, 2000)
+})
+
+test('of the log of a reader that is far too slow, whole lines are left out, and counted', async () => {
+  const { lines: said, leftOut } = await logOfSlowReader(6000)
+  assert.ok(leftOut > 0)
+  assert.equal(said.length + leftOut, 6000)
+})
+
+/** The log of a service whose stderr is a pipe that refuses what does not fit, and that nobody reads until all requests were answered. */
+async function logOfSlowReader(requests: number) {
+  await using folder = await makeFolder()
+  const pipe = folder.file('pipe')
+  execFileSync('mkfifo', [pipe])
+  const stderr = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+  const env = { PATH: process.env['PATH'], LOCKSTEP_DATABASE_URL: 'sqlite:own.db' }
+  const args = ['serve', '--port', '0']
+  const serving = spawn(launcher, args, { cwd: folder.path, env, stdio: ['ignore', 'pipe', stderr] })
+  const [line] = (await once(serving.stdout ?? assert.fail(), 'data')) as [Buffer]
+  const url = /http:\S+/.exec(line.toString())?.[0]
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+  const headers = { 'X-Request-Id': 'x'.repeat(64) }
+  let sent = 0
+  const send = async () => {
+    while (sent < requests) {
+      sent += 1
+      const request = get(`${url}/healthz`, { agent, headers })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      await once(response.resume(), 'end')
+    }
+  }
+  await Promise.all([send(), send(), send(), send()])
+  agent.destroy()
+  const log = openSync(folder.file('log'), 'w')
+  const reading = spawn('cat', [pipe], { stdio: ['ignore', log, 'inherit'] })
+  serving.kill('SIGTERM')
+  await once(serving, 'exit')
+  closeSync(stderr)
+  await once(reading, 'exit')
+  closeSync(log)
+  const said = readFileSync(folder.file('log'), 'utf8').split('\n').filter(text => text.startsWith('{')) // prettier-ignore
+  const parsed = said.map(text => JSON.parse(text) as Record<string, unknown>)
+  const leftOut = parsed.flatMap(
+    ({ message }) => /^(\d+) lines of the log were left out/.exec(String(message))?.[1] ?? [],
+  )
+  return {
+    lines: parsed.filter(({ route }) => route === '/healthz'),
+    leftOut: leftOut.reduce((sum, count) => sum + Number(count), 0),
+  }
+}

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { runLoad } from '../../bench/load.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { newDatabase } from '../support/databases.ts'
-import { heapOptions, largeArchive } from '../support/memory-worker.ts'
+import { largeArchive } from '../support/memory-worker.ts'
 import { serve } from '../support/serving.ts'
 
 const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }
@@ -18,7 +18,7 @@ test('a process takes less than 200 MB under load', onLinux, async t => {
   const store = await open(database.url, { busyTimeoutMs: 5000 })
   await importArchive(store, largeArchive(500))
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
-  const headers = { Authorization: `Bearer ${await createToken(store, request, Date.now())}` }
+  const headers = { Authorization: `Bearer ${await createKey(store, request, Date.now())}` }
   await store.close()
   await using service = await serve(database.url)
   const peak = () => {
@@ -38,11 +38,4 @@ test('a process takes less than 200 MB under load', onLinux, async t => {
   }
   t.diagnostic(`MB: ${peaks.join(', ')}`)
   assert.ok(Math.max(...peaks) < 200, `${peaks.join(', ')} MB`)
-})
-
-test('npm start runs the service with the same options of Node as the launcher', () => {
-  const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    scripts: Record<string, string>
-  }
-  assert.equal(scripts['start'], `node ${heapOptions().join(' ')} src/cli.ts serve`)
 })

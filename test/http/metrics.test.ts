@@ -1,20 +1,24 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
+import { SECURITY_HEADERS } from '../../src/contract/responses.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
 import { importArchive } from '../../src/archive/import.ts'
+import { storedValues } from '../../src/cli/stored-values.ts'
 import { makeMetrics, type Metrics, serveMetrics } from '../../src/http/metrics.ts'
 import { readConfig } from '../../src/config.ts'
-import { mintToken } from '../../src/accounts/tokens.ts'
+import { mintKey } from '../../src/accounts/api-keys.ts'
 import { cut } from '../support/archives.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { freePort } from '../support/postgres.ts'
-import { exchange } from '../support/raw.ts'
+import { exchange, open } from '../support/raw.ts'
 import { refusals } from '../support/refusals.ts'
 import { bearer, cast, lines, makeTokens, MARK, tableSettings } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -64,10 +68,10 @@ const sum = (family: Family | undefined, name: string, labels: Readonly<Record<s
     )
     .reduce((total, { value }) => total + value, 0)
 
-test('rows set aside and the last complete round of the pull that is furthest behind are metrics', async () => {
+test('rejected rows and the last complete round of the pull that is furthest behind are metrics', async () => {
   await using service = await startService(cast)
   const metrics = makeMetrics()
-  metrics.watchIntake(service.store)
+  metrics.watch(storedValues(service.store))
   const values = async () => {
     const families = parse(await metrics.text())
     return ['lockstep_set_aside_rows', 'lockstep_pull_completed_timestamp_seconds'].map(
@@ -102,7 +106,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   {
     await using again = await startSecondServer(
       service,
-      { LOCKSTEP_RATE_LIMIT: '6', LOCKSTEP_FAILURE_LIMIT: '3', LOCKSTEP_PAGE_CACHE: '0' },
+      { LOCKSTEP_RATE_LIMIT: '6', LOCKSTEP_FAILURE_LIMIT: '3' },
       { metrics },
     )
     const ask = (target: string, ...headers: readonly string[]) =>
@@ -113,7 +117,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
     await ask('GET /api/v1/dtt/sessions/99', ann)
     await ask('GET /api/v1/dtt/sessions/5', ann)
     await ask('GET /api/v1/me')
-    await ask('GET /api/v1/me', bearer(mintToken()))
+    await ask('GET /api/v1/me', bearer(mintKey()))
     await ask('GET /api/v1/me', bearer(tokens.revoked))
     await ask('GET /api/v1/me', bearer(tokens.expired))
     await ask('GET /api/v1/me', bearer('x'))
@@ -224,7 +228,44 @@ test('metrics are served on their port and nowhere else, until the service stops
   await assert.rejects(ask(port, '/metrics'))
 })
 
-async function listen(metrics: Metrics) {
-  const listener = await serveMetrics(metrics, '127.0.0.1', 0)
+test('metrics are served to their own hosts only, so that no web site can read them through a browser', async () => {
+  const own = ['127.0.0.1', 'localhost:80', 'metrics.localhost', '[::1]', '127.9.9.9', 'Prometheus.example:9464']
+  const others = ['evil.example', 'localhost.evil.example', '192.0.2.7', '[::2]', '%00', '1.2.3.4.5', '0.0.0.0']
+  await using listener = await listen(makeMetrics(), { LOCKSTEP_ALLOWED_HOSTS: 'prometheus.example' })
+  const statusFor = async (host: string) =>
+    (await exchange(listener.port, lines('HEAD /metrics HTTP/1.1', `Host: ${host}`, 'Connection: close'))).status
+  for (const host of own) assert.equal(await statusFor(host), 404, host)
+  for (const host of others) assert.equal(await statusFor(host), 421, host)
+  await using everywhere = await listen(makeMetrics(), { LOCKSTEP_METRICS_HOST: '::' })
+  const response = await fetch(`http://127.0.0.1:${everywhere.port}/metrics`)
+  assert.equal(response.status, 200)
+})
+
+test('the listener of metrics holds 32 connections at most, and accepts new ones when others have ended', async () => {
+  await using listener = await listen(makeMetrics())
+  const idle = Array.from({ length: 32 }, () => open(listener.port))
+  await Promise.all(idle.map(({ socket }) => once(socket, 'connect')))
+  const more = open(listener.port)
+  assert.equal(await more.closed(), '')
+  for (const connection of idle) connection[Symbol.dispose]()
+  const status = () =>
+    fetch(`http://127.0.0.1:${listener.port}/metrics`).then(
+      response => response.status,
+      () => 0,
+    )
+  await until(async () => (await status()) === 200)
+})
+
+test('no browser guesses what metrics are, frames or stores them', async () => {
+  await using listener = await listen(makeMetrics())
+  for (const path of ['/metrics', '/other']) {
+    const { headers } = await fetch(`http://127.0.0.1:${listener.port}${path}`)
+    for (const [name, value] of Object.entries(SECURITY_HEADERS))
+      assert.equal(headers.get(name), value, `${path} ${name}`)
+  }
+})
+
+async function listen(metrics: Metrics, settings: Record<string, string> = {}) {
+  const listener = await serveMetrics(metrics, readConfig({ LOCKSTEP_METRICS_PORT: '0', ...settings }))
   return { ...listener, [Symbol.asyncDispose]: () => listener.close() }
 }

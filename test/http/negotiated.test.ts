@@ -3,9 +3,9 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
-import { matchesEtag } from '../../src/contract/etags.ts'
-import { acceptsJson } from '../../src/http/negotiation.ts'
-import { mintToken } from '../../src/accounts/tokens.ts'
+import { matchesEtag } from '../../src/contract/responses.ts'
+import { acceptsJson } from '../../src/http/request.ts'
+import { mintKey } from '../../src/accounts/api-keys.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { EVERYWHERE } from '../support/error-responses.ts'
@@ -137,10 +137,9 @@ test('no header takes long to parse', async () => {
 })
 
 test('a current validator gets 304 without a body, in every form of If-None-Match', async () => {
-  for (const path of [ONE, '/api/v1/dtt/sessions?limit=1&offset=1', '/api/v1/dtt/sessions?cursor=', '/api/v1/me']) {
+  for (const path of [ONE, '/api/v1/dtt/sessions?cursor=', '/api/v1/lkbx/session/current', '/api/v1/me']) {
     await settle()
-    const whole = await ask(path)
-    const etag = header(whole, 'ETag') ?? ''
+    const etag = header(await ask(path), 'ETag') ?? ''
     assert.match(etag, /^"[A-Za-z0-9_-]+"$/)
     for (const form of [
       etag,
@@ -155,11 +154,8 @@ test('a current validator gets 304 without a body, in every form of If-None-Matc
       `"", ${etag}`,
     ]) {
       // prettier-ignore
-      const { status, headers, body } = await ask(path, `If-None-Match: ${form}`)
-      assert.equal(status, 304, form)
-      assert.equal(body, '')
-      const expected = lasting(whole).headers.filter(([name]) => name !== 'Content-Length')
-      assert.deepEqual(lasting({ status, reason: '', headers, body }).headers, expected)
+      const { status, body } = await ask(path, `If-None-Match: ${form}`)
+      assert.deepEqual([status, body], [304, ''], form)
     }
     for (const form of [
       '',
@@ -173,6 +169,9 @@ test('a current validator gets 304 without a body, in every form of If-None-Matc
       `"x${etag}`,
       `${etag}x`,
       `a=${etag}`,
+      `'${etag.slice(1, -1)}'`,
+      `${etag.slice(0, -2)}"`,
+      etag.toUpperCase(),
     ]) {
       // prettier-ignore
       assert.equal((await ask(path, `If-None-Match: ${form}`)).status, 200, form)
@@ -180,12 +179,6 @@ test('a current validator gets 304 without a body, in every form of If-None-Matc
     assert.equal((await ask(path, 'If-None-Match: "other"', `If-None-Match: ${etag}`)).status, 304)
   }
   assert.equal((await ask('/api/v1/dtt/sessions/99', 'If-None-Match: *')).status, 404, 'nothing is not unchanged')
-})
-
-test('a record has the same validator for every token of an account', async () => {
-  const second = await service.token('ann')
-  const again = lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(second))
-  assert.equal(header(await exchange(service.service.port, again), 'ETag'), header(await ask(ONE), 'ETag'))
 })
 
 const ignored = [
@@ -234,7 +227,7 @@ const dressed: Readonly<Record<string, (path: string, token: string) => string>>
   'a Host with an empty port': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: history.example:', bearer(own)),
   'an IPv4 address as Host': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: 192.0.2.1:80', bearer(own)),
   'an IPv6 address as Host': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: [2001:db8::1]:80', bearer(own)),
-  'a Host of odd characters': (path, own) => lines(`GET ${path} HTTP/1.1`, "Host: A_b-c.~!$&'()*+;=%20", bearer(own)),
+  'a Host of odd characters': (path, own) => lines(`GET ${path} HTTP/1.1`, "Host: A_b-c.~!$&'()*+;=%61", bearer(own)),
   'everything encoded that can be': (path, own) =>
     lines(`GET ${path.replaceAll(/[a-z]/g, found => `%${found.charCodeAt(0).toString(16)}`)} HTTP/1.1`, 'Host: a', bearer(own)),
   'a question mark': (path, own) => lines(`GET ${path}? HTTP/1.1`, 'Host: a', bearer(own)),
@@ -347,7 +340,7 @@ test('the request id of a client is logged only in plain form, and never if it l
     '<b>': false,
     'caf\xe9': false,
     '{}': false,
-    [mintToken()]: false,
+    [mintKey()]: false,
     [token]: false,
     [`x.${token}`]: false,
     [token.slice(0, -1)]: false,

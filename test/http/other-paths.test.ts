@@ -33,17 +33,6 @@ test('paths outside the API ignore Accept and query, and do not name the softwar
   }
 })
 
-test('HEAD gets the headers of GET and no body', async () => {
-  await using service = await startService()
-  for (const path of paths) {
-    const whole = await ask(service.url, 'GET', path)
-    const head = await ask(service.url, 'HEAD', path)
-    assert.equal(head.text, '')
-    assert.deepEqual([head.status, head.names], [whole.status, whole.names], path)
-    assert.equal(head.headers['content-length'], whole.headers['content-length'], path)
-  }
-})
-
 test('other methods get 405 with the allowed ones, which OPTIONS lists too', async () => {
   await using service = await startService()
   const others = METHODS.filter(method => !['GET', 'HEAD', 'OPTIONS', 'CONNECT'].includes(method))

@@ -72,6 +72,26 @@ test('requests are refused while the event loop lags, and served again afterward
   await until(isAnswered)
 })
 
+test('pages are refused while the event loop lags: browsers are shown a page that says so', async () => {
+  const { service, get } = await prepare()
+  await using _ = service
+  const { store, load } = heavy(service.store)
+  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
+  const signIn = lines('GET /signin HTTP/1.1', 'Host: a', 'Accept: text/html')
+  await until(async () => (await exchange(again.port, signIn)).status !== 503)
+  load.milliseconds = 400
+  const [first, ...others] = await burst(again.port, [get(ONE), ...Array.from({ length: 20 }, () => signIn)])
+  load.milliseconds = 0
+  assert.ok(first !== undefined)
+  const refused = others.filter(({ status }) => status === 503)
+  assert.ok(refused.length > 0)
+  for (const answer of refused) {
+    assert.equal(header(answer, 'Retry-After'), '1')
+    assert.match(header(answer, 'Content-Type') ?? '', /^text\/html/)
+    assert.match(answer.body, /The service is not available right now\. Try again in 1 second\./)
+  }
+})
+
 test('/healthz answers while other requests are refused', async () => {
   const { service, get } = await prepare()
   await using _ = service

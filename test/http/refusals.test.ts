@@ -25,7 +25,7 @@ after(() => service[Symbol.asyncDispose]())
 const bytes = ({ send }: Refused) => Buffer.from(send, 'latin1')
 const methodOf = ({ send }: Refused) => (send.startsWith('HEAD ') ? 'HEAD' : 'GET')
 
-function hold(answer: RawAnswer, refused: Refused) {
+function assertRefusal(answer: RawAnswer, refused: Refused) {
   assertPromised(answer, {
     ...refused,
     limited: AFTER_CREDENTIALS.has(refused.code),
@@ -79,16 +79,18 @@ for (const code of Object.keys(errors) as ErrorCode[]) {
     const rows = table.filter(refused => refused.code === code)
     assert.ok(rows.length > 0, 'every code is met by a request')
     for (const refused of rows) {
-      await told(refused.title, async () => hold(await exchange(service.service.port, bytes(refused)), refused))
+      await named(refused.title, async () =>
+        assertRefusal(await exchange(service.service.port, bytes(refused)), refused),
+      )
     }
   })
 }
 
 test('request ids are unique', async () => {
-  const send = request('GET', '/nothing', 'Connection: keep-alive').repeat(3000)
-  const answers = await answersTo(service.service.port, `${send}${MARK}\r\n\r\n`)
-  const ids = answers.map(answer => header(answer, 'X-Request-Id'))
-  assert.equal(new Set(ids).size, 3001)
+  const send = `${request('GET', '/nothing', 'Connection: keep-alive').repeat(15)}${MARK}\r\n\r\n`
+  const answers = await Promise.all(Array.from({ length: 200 }, () => answersTo(service.service.port, send)))
+  const ids = answers.flat().map(answer => header(answer, 'X-Request-Id'))
+  assert.equal(new Set(ids).size, 3200)
 })
 
 test('pipelined requests are answered in order, up to one with ambiguous framing', async () => {
@@ -109,7 +111,7 @@ test('pipelined requests are answered in order, up to one with ambiguous framing
     using connection = open(service.service.port)
     connection.send(Buffer.concat([...before, last, ...more].map(bytes)))
     for (const refused of [...before, last]) {
-      await told(refused.title, async () => hold(await connection.answer(methodOf(refused)), refused))
+      await named(refused.title, async () => assertRefusal(await connection.answer(methodOf(refused)), refused))
     }
     assert.equal(await connection.closed(), '', 'what follows is not answered')
   }
@@ -128,7 +130,7 @@ test('a request that arrives byte by byte gets the same response', async () => {
         connection.send(Buffer.of(byte))
         await turn()
       }
-      await told(refused.title, async () => hold(await connection.answer(methodOf(refused)), refused))
+      await named(refused.title, async () => assertRefusal(await connection.answer(methodOf(refused)), refused))
     }),
   )
 })
@@ -228,7 +230,7 @@ function broken(error: Error): Store {
 }
 
 /** Says in which row of a table a test failed. */
-async function told(title: string, work: () => Promise<void>) {
+async function named(title: string, work: () => Promise<void>) {
   try {
     await work()
   } catch (error) {

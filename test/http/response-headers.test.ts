@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { detectInternals, NO_INTERNALS } from '../../src/http/node-internals.ts'
 import { header, open, type RawAnswer } from '../support/raw.ts'
-import { lockTemplate, world } from '../support/records.ts'
+import { account, lockTemplate, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -29,42 +29,55 @@ const asks = ['1.1', '1.0'].flatMap(version =>
   ),
 )
 
-for (const [title, internals] of Object.entries({ 'as text': undefined, 'one by one': NO_INTERNALS })) {
-  test(`response headers written ${title} are those that Node writes`, async () => {
-    await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
-    const token = await service.token('ann')
-    for (const keepAlive of [5000, 65_000]) {
-      const settings = { ...unlimited, LOCKSTEP_KEEP_ALIVE: `${keepAlive / 1000}` }
-      await using again = await startSecondServer(service, settings, internals === undefined ? {} : { internals })
-      let own: RawAnswer | undefined
-      const node = createServer({ keepAliveTimeout: keepAlive }, (_, response) => {
-        const { status = 500, headers = [], body = '' } = own ?? {}
-        response.writeHead(status, headers.filter(([name]) => !ADDED.has(name)).flat())
-        response.end(body)
-      })
-      node.listen(0, '127.0.0.1')
-      await once(node, 'listening')
-      try {
-        for (const { method, path, more, version, connection } of asks) {
-          const first = [`${method} ${path} HTTP/${version}`, 'Host: a', bearer(token)]
-          const request = lines(...first, ...[more, connection].filter(line => line !== ''))
-          own = await answerTo(again.port, request, method)
-          const theirs = await answerTo((node.address() as AddressInfo).port, request, method)
-          assert.deepEqual(
-            { ...own, headers: own.headers.map(undated) },
-            { ...theirs, headers: theirs.headers.map(undated) },
-          )
-        }
-      } finally {
-        node.closeAllConnections()
-        node.close()
+test('a connection stays open or closes after a response, and the headers say so, as Node itself does it', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
+  const token = await service.token('ann')
+  for (const keepAlive of [5000, 65_000]) {
+    await using again = await startSecondServer(service, { ...unlimited, LOCKSTEP_KEEP_ALIVE: `${keepAlive / 1000}` })
+    let own: RawAnswer | undefined
+    const node = createServer({ keepAliveTimeout: keepAlive }, (_, response) => {
+      const { status = 500, headers = [], body = '' } = own ?? {}
+      response.writeHead(status, headers.filter(([name]) => !ADDED.has(name)).flat())
+      response.end(body)
+    })
+    node.listen(0, '127.0.0.1')
+    await once(node, 'listening')
+    try {
+      for (const { method, path, more, version, connection } of asks) {
+        const first = [`${method} ${path} HTTP/${version}`, 'Host: a', bearer(token)]
+        const request = lines(...first, ...[more, connection].filter(line => line !== ''))
+        own = await answerTo(again.port, request, method)
+        const theirs = await answerTo((node.address() as AddressInfo).port, request, method)
+        assert.deepEqual(inOneOrder(own), inOneOrder(theirs))
       }
+    } finally {
+      node.closeAllConnections()
+      node.close()
     }
-  })
-}
+  }
+})
 
 test('all undocumented parts of Node that the server uses work in this version', async () => {
   assert.deepEqual(new Set(Object.values(await detectInternals())), new Set([true]))
+})
+
+test('the service starts and says so once if an undocumented part of Node no longer answers', async context => {
+  await using service = await startService([account(1, 'ann')])
+  const emit = Server.prototype.emit
+  context.mock.method(Server.prototype, 'emit', function (this: Server, name: string, ...values: unknown[]) {
+    return name === 'connection' || Reflect.apply(emit, this, [name, ...values])
+  })
+  const internals = await detectInternals()
+  context.mock.restoreAll()
+  assert.deepEqual({ ...internals }, { halfOpen: false, lingering: false, pieces: false, gentleClose: false })
+  await using again = await startSecondServer(service, {}, { internals })
+  await until(async () => again.log.length > 0)
+  assert.deepEqual(
+    again.log.map(line => (JSON.parse(line) as { message: string }).message),
+    [
+      'Parts of Node that the service makes use of do not work in this version: halfOpen, lingering, pieces, gentleClose',
+    ],
+  )
 })
 
 test('without undocumented parts of Node, requests are answered in order, errors included', async () => {
@@ -120,4 +133,8 @@ async function answerTo(port: number, request: string, method: string): Promise<
 
 function undated([name, value]: readonly [string, string]) {
   return [name, name === 'Date' ? value.replace(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/, 'a date') : value]
+}
+
+function inOneOrder(answer: RawAnswer) {
+  return { ...answer, headers: answer.headers.map(undated).toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)) }
 }

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { settings } from '../../src/config.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { assertPromised } from '../support/error-responses.ts'
@@ -118,12 +118,12 @@ test('a client that does not read its responses is disconnected, and others are 
   })
   using reluctant = open(again.port)
   reluctant.socket.pause()
-  reluctant.send(get(LARGE).repeat(60))
+  reluctant.send(get(LARGE).repeat(16))
   await sleep(100)
   assert.equal((await exchange(again.port, get(ONE))).status, 200)
   await until(async () => again.log.join('').includes('"aborted":true'))
   reluctant.socket.resume()
-  assert.ok((await reluctant.closed()).length < 60 * 500_000)
+  assert.ok((await reluctant.closed()).length < 16 * 500_000)
 })
 
 test('a slow reader gets every response, in order', async () => {
@@ -165,7 +165,7 @@ test(
     {
       await using store = await folder.store()
       await importArchive(store, archiveOf([...world, ...many]))
-      key = await createToken(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+      key = await createKey(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
     }
     await using server = folder.start(['serve', '--port', '0'], {
       // A small heap is collected often, so that the measured memory is in use.
@@ -180,7 +180,7 @@ test(
     const descriptors = () => readdirSync(`/proc/${pid}/fd`).length
     const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
     const ask = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(key))
-    const sent = ['', 'GET', ask(ONE).slice(0, -4), ask(ONE), ask(ONE).repeat(20), ask(LARGE).repeat(3), lines('CONNECT a:1 HTTP/1.1'), 'x', lines('POST / HTTP/1.1', 'Host: a', 'Content-Length: 9')] // prettier-ignore
+    const sent = ['', 'GET', ask(ONE).slice(0, -4), ask(ONE), ask(ONE).repeat(16), ask(LARGE).repeat(3), lines('CONNECT a:1 HTTP/1.1'), 'x', lines('POST / HTTP/1.1', 'Host: a', 'Content-Length: 9')] // prettier-ignore
 
     const round = async () => {
       for (let count = 0; count < 30; count += 1) {
@@ -197,8 +197,10 @@ test(
       }
     }
     assert.equal((await exchange(port, ask(ONE))).status, 200)
+    // Sockets that listen are among them.
+    const atRest = descriptors()
     await round()
-    await until(async () => descriptors() <= 40)
+    await until(async () => descriptors() <= atRest + 3)
     const before = descriptors()
     const used = memory()
     for (let count = 0; count < 4; count += 1) await round()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Ended, type Folder, makeFolder } from '../support/command.ts'
 import { account, lockDevice, lockTemplate, trainingDevice, trainingSession } from '../support/records.ts'
+import { until } from '../support/waiting.ts'
 import { selfSigned } from '../support/sources/certificate.ts'
 import { SOURCE_TOKEN, type SourceServerOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
 
@@ -65,6 +66,66 @@ test('a pull fills an empty folder, says what it did, and leaves the token nowhe
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
 })
 
+test('a pull without an address goes on with the only known source, and names them if there are several', async () => {
+  const world = makeWorld()
+  await using source = await startSource(usual(world))
+  await using folder = await makeFolder()
+  const key = { LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' }
+  const missing = await folder.run(['pull'], { env: key })
+  assert.equal(missing.code, 2)
+  assert.match(missing.stderr, /the address of the source is missing: set --from or LOCKSTEP_SOURCE_URL/)
+  const first = await folder.run(['pull', '--from', source.url], { env: key })
+  assert.equal(first.code, 0, first.stderr)
+  world.add(trainingSession(3, 1))
+  const next = await folder.run(['pull'], { env: key })
+  assert.equal(next.code, 0, next.stderr)
+  assert.match(next.stdout, /training-session +1 +0 +\d+ +0 +0/)
+
+  await using other = await startSource({
+    world: new SourceWorld().add(account(2, 'robin')),
+    me: 2,
+    identity: '/users/me',
+  })
+  const second = await folder.run(['pull', '--from', other.url], { env: key })
+  assert.equal(second.code, 0, second.stderr)
+  const several = await folder.run(['pull'], { env: key })
+  assert.equal(several.code, 2)
+  assert.match(
+    several.stderr,
+    new RegExp(`--from ${source.url} --account 1 \\(ann\\)\n +--from ${other.url} --account 2 \\(robin\\)`),
+  )
+  const named = await folder.run(['pull'], { env: { ...key, LOCKSTEP_SOURCE_ACCOUNT: 'robin' } })
+  assert.match(named.stderr, /pulled into account 2 \(robin\)/)
+})
+
+test('what a pull says tells what to do next, what failed on the way, and what belongs to others', async () => {
+  const world = makeWorld().add(account(2, 'robin'), lockTemplate(7, 2))
+  await using source = await startSource({ ...usual(world), others: [2] })
+  await using folder = await makeFolder()
+  source.fault = (_path, index) => (index === 3 ? { status: 503 } : undefined)
+  const first = await folder.run(['pull'], { env: env(source.url) })
+  assert.equal(first.code, 0, first.stderr)
+  assert.match(first.stderr, /responds with status 503; trying again now\n/)
+  assert.match(first.stderr, /Next, choose a password.+set-password --account 'ann'\n.+\/signin\n$/s)
+  assert.match(first.stdout, /^kind .+ of others$/m)
+  assert.match(first.stdout, /^lock-template +1 .+ 1$/m)
+  const second = await folder.run(['pull'], { env: env(source.url) })
+  assert.doesNotMatch(second.stderr, /Next,|trying/)
+})
+
+test('with --every a round that changed something is one line, and another is none', async () => {
+  const world = makeWorld()
+  await using source = await startSource(usual(world))
+  await using folder = await makeFolder()
+  await using running = folder.start(['pull', '--every', '1s'], { env: env(source.url) })
+  await running.says(/^\S+Z ann: .*training-session 2 added.*\n/m)
+  const before = source.requests.length
+  await until(async () => source.requests.length > before + 20)
+  world.add(trainingSession(3, 1))
+  await running.says(/ann: training-session 1 added\n/)
+  assert.equal(running.said.stdout.split('\n').length, 3)
+})
+
 test('any failure of the source is reported in one line, exits with 4, and creates nothing', async () => {
   const world = makeWorld()
   await using good = await startSource({ ...usual(world), token: 'another' })
@@ -103,11 +164,11 @@ test('a usage error exits with 2 and says what to do', async () => {
     { env: env('http://history.example'), says: /LOCKSTEP_SOURCE_URL must be an https address/ },
     { args: ['--from', 'ftp://localhost'], env: env(''), says: /--from must be an https address/ },
     { args: ['--every', '5'], env: env('https://a.example'), says: /span such as 30s, 5m/ },
-    { args: ['--every', '5m', '--out', 'x'], env: env('https://a.example'), says: /exclude each other/ },
-    { args: ['--out', '-', '--json'], env: env('https://a.example'), says: /exclude each other/ },
+    { args: ['--every', '5m', '--out', 'x'], env: env('https://a.example'), says: /use either --out/ },
+    { args: ['--out', '-', '--json'], env: env('https://a.example'), says: /use either --out/ },
     {
       env: { ...env('https://a.example'), LOCKSTEP_SOURCE_TOKEN: 'a b' },
-      says: /LOCKSTEP_SOURCE_TOKEN must be a token/,
+      says: /LOCKSTEP_SOURCE_TOKEN must be an API key/,
     },
     {
       env: { LOCKSTEP_SOURCE_URL: 'https://a.example', LOCKSTEP_SOURCE_TOKEN_FILE: 'token' },
@@ -248,15 +309,15 @@ test('one pull for an account at a time: a second ends with 3', async () => {
 
 test('an id or a name that belongs to another account here stops the pull with 1, unless --account names the id', async () => {
   await using source = await startSource(usual(makeWorld()))
-  for (const [id, name] of [
-    ['1', 'bob'],
-    ['7', 'ann'],
+  for (const [id, name, advice] of [
+    ['1', 'bob', '--account 1'],
+    ['7', 'ann', '--account 7, which then has the id 1'],
   ] as const) {
     await using folder = await makeFolder()
     assert.equal((await folder.run(['account', 'add', '--username', name, '--id', id])).code, 0)
     const refused = await folder.run(['pull'], { env: env(source.url) })
     assert.equal(refused.code, 1, refused.stderr)
-    for (const word of ['ann', name, '--account 1']) assert.ok(refused.stderr.includes(word), refused.stderr)
+    for (const word of ['ann', name, advice]) assert.ok(refused.stderr.includes(word), refused.stderr)
     const other = await folder.run(['pull', '--account', '9'], { env: env(source.url) })
     assert.equal(other.code, 2, other.stderr)
     const meant = await folder.run(['pull', '--account', '1'], { env: env(source.url) })
@@ -277,7 +338,7 @@ test('an account that is pulled from one source is pulled from another only if -
   assert.equal(refused.code, 2)
   assert.match(
     refused.stderr,
-    /^lockstep: account 1 is pulled from another source: .+ give the account \(--account\)\n$/,
+    /^lockstep: account 1 has records that are not from this source, .+ give the account \(--account 1\)\n$/,
   )
   const meant = await folder.run(['pull', '--account', 'ann'], { env: env(second.url) })
   assert.equal(meant.code, 0, meant.stderr)
@@ -294,13 +355,13 @@ test('an account that is pulled from one source is pulled from another only if -
   for (const { url } of [first, second]) assert.equal((await folder.run(['pull'], { env: env(url) })).code, 0)
 })
 
-test('a row that cannot be stored ends the pull with 1 when it is set aside first, and with 0 afterwards', async () => {
+test('a row that cannot be stored ends the pull with 1 when it is rejected first, and with 0 afterwards', async () => {
   const world = makeWorld().add(trainingSession(3, 1, { created_at: 'yesterday' }))
   await using source = await startSource(usual(world))
   await using folder = await makeFolder()
   const first = await folder.run(['pull'], { env: env(source.url) })
   assert.equal(first.code, 1)
-  assert.match(first.stderr, /set aside: training-session 3: created_at/)
+  assert.match(first.stderr, /rejected: training-session 3: created_at/)
   const second = await folder.run(['pull', '--full'], { env: env(source.url) })
   assert.equal(second.code, 0, second.stderr)
 })

@@ -5,11 +5,12 @@ import { postgresUrl } from '../support/databases.ts'
 import { type Change, checkStore, ModelSource, OTHER } from '../support/sources/model.ts'
 import { checkSchedules } from '../support/sources/model-runs.ts'
 import { SOURCE_TOKEN, startSource } from '../support/sources/source-server.ts'
+import { sweep } from '../support/sweeps.ts'
 
 test('after many schedules of changes, failures and stops, the store equals the source', () =>
-  checkSchedules(postgresUrl === undefined ? 80 : 25))
+  checkSchedules(postgresUrl === undefined ? sweep(30, 1000) : sweep(10, 300)))
 
-test('a pull that is killed at 50 random points ends with the same store as one that is not', async () => {
+test('a pull that is killed at random points ends with the same store as one that is not', async () => {
   const model = new ModelSource(120)
   model.now = Date.now()
   await using source = await startSource({ world: model.world, identity: '/users/me', others: [OTHER], maxLimit: 50 })
@@ -36,7 +37,7 @@ test('a pull that is killed at 50 random points ends with the same store as one 
   await checkStore(stdout, model)
 })
 
-const KILLS = 50
+const KILLS = sweep(20, 50)
 
 function changesOf(round: number): Change[] {
   const kinds = ['lock-template', 'training-template', 'lock-session', 'training-session'] as const

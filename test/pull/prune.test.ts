@@ -1,13 +1,11 @@
+// engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findPrunable, prune } from '../../src/pull/prune.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
-import { newDatabase } from '../support/databases.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
-
-assert.ok(newDatabase, 'these tests run on both engines')
 
 const MORE_THAN_A_DAY = 86_400_001
 const SESSIONS = 30

@@ -5,7 +5,6 @@ import { sql } from '../../src/vendor/kysely.js'
 import { findPrunable, prune } from '../../src/pull/prune.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openStore } from '../support/archives.ts'
-import { newDatabase } from '../support/databases.ts'
 import {
   account,
   lockDevice,
@@ -21,8 +20,6 @@ import {
 import { startService, unlimited } from '../support/service.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
-
-assert.ok(newDatabase, 'these tests run on both engines')
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -265,7 +262,7 @@ test('fields that the format does not have are kept with the records of every ki
   assert.ok(extra.some(({ kind, field }) => kind === 'training-session' && field === 'heart'))
 })
 
-test('access that a pull gives or ends is stored together with its mark, wherever the pull is cut off', async () => {
+test('access that a pull gives or ends is stored together with its mark and its event, wherever the pull is cut off', async () => {
   const partner = [account(2, 'ben'), lockTemplate(2, 2)]
   await using service = await startService([account(1, 'ann'), ...partner, partnership(2, 1)], unlimited)
   await using here = await openStore()
@@ -279,10 +276,21 @@ test('access that a pull gives or ends is stored together with its mark, whereve
     const marks = await db.selectFrom('pull_access').select('ended_at').execute()
     return [partnerships, marks].map(rows => rows.map(({ ended_at }) => ended_at))
   }
+  const events = async () => {
+    const { db } = here.store
+    const rows = await db
+      .selectFrom('account_event')
+      .select(['account_id', 'kind', 'actor', 'subject'])
+      .orderBy('id')
+      .execute()
+    return rows.map(row => Object.values(row).join(' '))
+  }
   const cutOff = async () => {
+    const before = await events()
     await refuseMarks(here.store)
     await assert.rejects(pullOnce(), /refused_mark/)
     await allowMarks(here.store)
+    assert.deepEqual(await events(), before)
   }
 
   await cutOff()
@@ -303,6 +311,11 @@ test('access that a pull gives or ends is stored together with its mark, whereve
   assert.deepEqual(await stored(), [[clock.time], [clock.time]])
   await pullOnce()
   assert.deepEqual(await stored(), [[null], [null]], 'what the source ended comes back with it')
+  await pullOnce()
+  assert.deepEqual(
+    await events(),
+    ['given', 'ended', 'given'].map(what => `2 access-${what} operator ann`),
+  )
 })
 
 test('an owner whose name is taken here is added together with the access, wherever the pull is cut off', async () => {
@@ -339,7 +352,7 @@ async function allowMarks({ db, engine }: Store) {
   else for (const change of ['insert', 'update']) await sql`drop trigger ${sql.ref(`refused_${change}`)}`.execute(db)
 }
 
-test('a row whose id belongs to another account here is set aside, and that account keeps its own', async () => {
+test('a row whose id belongs to another account here is rejected, and that account keeps its own', async () => {
   await using source = await startSource({ world: history(2), identity: '/users/me' })
   await using here = await openStore([account(9, 'zoe'), trainingSession(2, 9)])
   const report = await pull(here.store, source.url, { clock: makeClock(now) })
@@ -348,7 +361,7 @@ test('a row whose id belongs to another account here is set aside, and that acco
   assert.equal(linesOf(await here.export(9)).filter(({ kind }) => kind === 'training-session').length, 1)
 })
 
-test('a record that the source does not return is set aside, and stored when it does', async () => {
+test('a record that the source does not return is rejected, and stored when it does', async () => {
   const world = history(2).add(trainingTemplate(2, 1))
   await using source = await startSource({ world, identity: '/users/me' })
   source.fault = path => (path === '/dtt/templates/2' ? { status: 500 } : undefined)

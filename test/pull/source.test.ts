@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { parseAddress, parseToken } from '../../src/pull/address.ts'
+import { parseAddress, parseKey } from '../../src/pull/address.ts'
 import {
   type Source,
   SourceError,
@@ -88,6 +89,46 @@ for (const { title, spoil } of failures) {
   })
 }
 
+test('a source whose response never ends is cut off soon after 64 MiB', async () => {
+  let sent = 0
+  let cut: Promise<unknown> | undefined
+  await using server = await answering((_request, response) => {
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    const send = () => {
+      while (!response.destroyed) {
+        sent += chunk.length
+        if (!response.write(chunk)) return response.once('drain', send)
+      }
+      return undefined
+    }
+    cut = once(response, 'close')
+    send()
+  })
+  const error = await failureOf(makeSource(server.url))
+  assert.equal(error.message, `${server.url} responds to /me with more than 64 MiB`)
+  await cut
+  assert.ok(sent < 80 * 1024 * 1024, `${sent} bytes`)
+})
+
+for (const [what, body] of [
+  ['nested more than 40 deep', `{"ok":true,"data":${'['.repeat(39)}{}${']'.repeat(39)}}`],
+  ['of more than 4000000 values', `{"ok":true,"data":[${'[],'.repeat(2_000_000)}[]]}`],
+] as const) {
+  test(`a response of JSON that is ${what} is refused, and not tried again`, async () => {
+    await using server = await answering((_request, response) => void response.end(body))
+    const error = await failureOf(makeSource(server.url))
+    assert.ok(error instanceof SourceUnavailableError)
+    assert.match(error.message, new RegExp(`responds to /me with JSON (that is )?${what}$`))
+    assert.equal(server.requests.length, 1)
+  })
+}
+
+test('brackets and quotes in texts do not count as depth', async () => {
+  const data = { id: 1, name: `\\"${'['.repeat(100)}"\\` }
+  await using server = await answering((_request, response) => void response.end(JSON.stringify({ ok: true, data })))
+  assert.deepEqual(await makeSource(server.url).get('/me'), { status: 200, data })
+})
+
 test('a response of more than 64 MiB is refused, also if it is compressed, and not tried again', async () => {
   const large = gzipSync(Buffer.alloc(65 * 1024 * 1024, ' '))
   await using server = await answering((_request, response) => {
@@ -114,8 +155,8 @@ test('a server that is not there is tried six times, and named', async () => {
   assert.equal(clock.waits.length, 4)
 })
 
-test('after a 429 a pull waits as long as the source says, and counts no failed attempt', async () => {
-  const headers = ['7', 'Wed, 21 Oct 2026 07:28:00 GMT', '', 'soon', '86400']
+test('after a 429 a pull waits as long as the source says, at least a second, and counts no failed attempt', async () => {
+  const headers = ['7', 'Wed, 21 Oct 2026 07:28:00 GMT', '', 'soon', '86400', '0', 'Wed, 21 Oct 2026 07:00:00 GMT']
   let asked = 0
   await using server = await answering((_, response) => {
     const after = headers[asked++]
@@ -124,7 +165,7 @@ test('after a 429 a pull waits as long as the source says, and counts no failed 
   })
   const clock = makeClock(Date.parse('2026-10-21T07:27:00Z'))
   await makeSource(server.url, { clock }).get('/me')
-  assert.deepEqual(clock.waits.slice(0, 6), [7000, 53_000, 5000, 5000, 300_000, 5000])
+  assert.deepEqual(clock.waits.slice(0, 8), [7000, 53_000, 5000, 5000, 300_000, 1000, 1000, 5000])
   assert.equal(server.requests.length, 21)
 })
 
@@ -233,10 +274,10 @@ test('an address is https, or on this machine, and may end in /api/v1', () => {
 })
 
 test('a token is one line, without the newline at its end', () => {
-  assert.equal(parseToken('lks_abc\n'), 'lks_abc')
+  assert.equal(parseKey('lks_abc\n'), 'lks_abc')
   for (const text of ['', ' ', 'a b', 'a\nb', 'ü']) {
     assert.throws(
-      () => parseToken(text),
+      () => parseKey(text),
       error => error instanceof Error && !error.message.includes(text.trim() || '\0'),
     )
   }

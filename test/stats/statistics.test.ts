@@ -7,7 +7,7 @@ import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
 import { lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
-import { ofKind } from '../../src/stats/training.ts'
+import { matching } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 import {
@@ -55,12 +55,12 @@ test('only days of the calendar are dates', () => {
 })
 
 for (const zone of HARD_ZONES) {
-  test(`buckets fill their range and count every minute once in ${zone}`, () => {
+  test(`buckets fill their range and count every minute once in ${zone}`, async () => {
     const random = seeded(7)
     const years = [2016, 2026] as const
     for (const range of rangesOver(years)) {
       checkPartition(range, zone)
-      checkTraining(range, zone, random)
+      await checkTraining(range, zone, random)
     }
     for (const transition of transitionsOf(zone, years).slice(0, 6)) checkLocksByMinute(transition, zone, random)
     checkLocksByMinute(at('2020-02-29T12:00:00Z'), zone, random)
@@ -148,12 +148,13 @@ test('percentiles are actual grades, by nearest rank', () => {
   assert.equal(new GradeCounts().mean(), null)
 })
 
-test('with a filter by kind, only sessions with such segments count, and only these segments of them', () => {
+test('with a filter by kind, only sessions with such segments count, and only these segments of them', async () => {
   const random = seeded(3)
   const clock = zoneClock('Europe/Berlin')
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
   const sessions = trainingSessionsWithin(at('2026-03-02T00:00:00Z'), at('2026-03-31T00:00:00Z'), 80, random)
-  const { total } = trainingStatistics(sessions, buckets, clock, 'repetition')
+  const filtered = sessions.flatMap(session => matching(session, { kind: 'repetition' }) ?? [])
+  const { total } = await trainingStatistics(1, filtered, buckets, clock)
   const withKind = sessions.filter(({ kinds }) => kinds.some(({ kind }) => kind === 'repetition'))
   const segments = sessions.flatMap(({ kinds }) => kinds).filter(({ kind }) => kind === 'repetition')
   assert.ok(withKind.length > 0 && withKind.length < sessions.length)
@@ -166,15 +167,18 @@ test('with a filter by kind, only sessions with such segments count, and only th
     total.grades.map(({ kind, segments }) => [kind, segments]),
     [['repetition', sum(segments.map(({ grades }) => grades.length))]],
   )
-  assert.equal(ofKind({ ...(sessions[0] ?? assert.fail()), kinds: [] }, 'repetition'), undefined)
 })
 
-test('a kind without graded segments has no grades, and its segments are counted as ungraded', () => {
+test('a kind without graded segments has no grades, and its segments are counted as ungraded', async () => {
   const clock = zoneClock('UTC')
   const part = { segments: 2, passed: 2, reps: 1, distance: null, duration: 1, points: 1 }
   const session = {
+    id: 1,
     at: at('2026-03-02T00:00:00Z'),
     passed: true,
+    program: 1,
+    segments: 4,
+    grade: 70,
     reps: 2,
     distance: null,
     approximate: false,
@@ -183,7 +187,8 @@ test('a kind without graded segments has no grades, and its segments are counted
       { ...part, kind: 'bounce', ...gradesOf([70]), gradedPassed: 1 },
     ],
   }
-  const { total } = trainingStatistics([session], bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0), clock)
+  const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
+  const { total } = await trainingStatistics(1, [session], buckets, clock)
   assert.deepEqual(total.grades, [{ kind: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70 }])
   assert.equal(total.ungradedSegments, 3)
   assert.equal(total.unknownDistances, 1)
@@ -238,17 +243,17 @@ test('the longest interval is cut to its bucket, and the longest of all buckets 
 test('a streak is consecutive days, and does not end before today is over', () => {
   const clock = zoneClock('UTC')
   const today = dayOf('2026-03-18')
-  const streaks = (...back: number[]) =>
-    streaksOf(
-      back.map(days => today - days),
-      today,
-      clock,
-    )
-  assert.deepEqual(streaks(), { current: 0, longest: 0, from: null, to: null })
-  assert.deepEqual(streaks(9, 8, 7, 7, 2, 1), { current: 2, longest: 3, from: today - 9, to: today - 7 })
-  assert.deepEqual(streaks(3, 1, 0), { current: 2, longest: 2, from: today - 1, to: today })
-  assert.deepEqual(streaks(3, 2), { current: 0, longest: 2, from: today - 3, to: today - 2 })
-  assert.deepEqual(streaks(0, -1, -2), { current: 1, longest: 1, from: today, to: today })
+  const streaks = (...back: number[]) => {
+    const days = back.map(days => today - days)
+    const { current, currentFrom, currentTo, longest, from, to } = streaksOf(days, today, clock)
+    return [current, currentFrom, currentTo, longest, from, to]
+  }
+  const back = (days: number) => today - days
+  assert.deepEqual(streaks(), [0, null, null, 0, null, null])
+  assert.deepEqual(streaks(9, 8, 7, 7, 2, 1), [2, back(2), back(1), 3, back(9), back(7)])
+  assert.deepEqual(streaks(3, 1, 0), [2, back(1), today, 2, back(1), today])
+  assert.deepEqual(streaks(3, 2), [0, null, null, 2, back(3), back(2)])
+  assert.deepEqual(streaks(0, -1, -2), [1, today, today, 1, today, today])
 })
 
 test('streaks are the same as counted back day by day', () => {

@@ -14,12 +14,11 @@ import {
 } from '../../src/stats/periods.ts'
 import {
   compareWeeks,
-  filtered,
   gradeOfKind,
   movingAverage,
   type SessionStats,
-  totalsByKind,
-  totalsByPeriod,
+  matching,
+  summarize,
   totalsOf,
 } from '../../src/stats/training.ts'
 import { gradesOf } from '../support/statistics.ts'
@@ -263,13 +262,13 @@ const sessions = (from: number, days: number) =>
     { maxLength: 40 },
   )
 
-test('weekly and monthly sums of sessions add up to the total', () => {
+test('weekly and monthly sums of sessions add up to the total', async () => {
   const from = at('2026-02-20T00:00:00Z')
   const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
-  fc.assert(
-    fc.property(sessions(from, 300), unit, zone, (sessions, unit, zone) => {
-      const whole = totalsOf(sessions)
-      const parts = totalsByPeriod(sessions, periodsBetween(unit, from, from + 300 * 24 * HOUR, zone))
+  await fc.assert(
+    fc.asyncProperty(sessions(from, 300), unit, zone, async (sessions, unit, zone) => {
+      const periods = periodsBetween(unit, from, from + 300 * 24 * HOUR, zone)
+      const { totals: whole, periods: parts } = await summarize(1, sessions, periods)
       for (const name of ['sessions', 'passed', 'segments', 'reps', 'measured', 'approximate'] as const) {
         assert.equal(sum(parts.map(part => part[name])), whole[name], name)
       }
@@ -334,16 +333,16 @@ test('statistics by kind count segments, and a filter by kind keeps the sessions
     program: 2,
     kinds: [kindOf('training', [41], 0)],
   })
-  assert.deepEqual(totalsByKind([first, second]), [
+  assert.deepEqual((await summarize(1, [first, second])).kinds, [
     { kind: 'training', passed: 1, total: 4, grade: 60, constantGrade: null },
     { kind: 'warmup', passed: 1, total: 1, grade: 100, constantGrade: null },
   ])
-  const kept = async (filters: object) => (await filtered([first, second], filters)).map(({ id }) => id)
-  assert.deepEqual(await kept({ kind: 'warmup' }), [1])
-  assert.deepEqual(await kept({ kind: 'training' }), [1, 2])
-  assert.deepEqual(await kept({ kind: 'training', passed: false }), [2])
-  assert.deepEqual(await kept({ program: 1 }), [1])
-  assert.deepEqual(await kept({ kind: 'bounce' }), [])
+  const idsOf = (filters: object) => [first, second].flatMap(session => matching(session, filters)?.id ?? [])
+  assert.deepEqual(idsOf({ kind: 'warmup' }), [1])
+  assert.deepEqual(idsOf({ kind: 'training' }), [1, 2])
+  assert.deepEqual(idsOf({ kind: 'training', passed: false }), [2])
+  assert.deepEqual(idsOf({ program: 1 }), [1])
+  assert.deepEqual(idsOf({ kind: 'bounce' }), [])
 })
 
 test('the calendar has every day of 26 weeks up to today once, with all that happened on it', () => {

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import type pg from 'pg'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { importArchive } from '../../src/archive/import.ts'
-import { openIntake } from '../../src/archive/intake.ts'
+import { openBatchImporter } from '../../src/archive/batch-importer.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { compile } from '../../src/store/query.ts'
-import { recordTables } from '../../src/store/tables.ts'
 import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { testOnCitus } from '../support/citus.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { newPostgres } from '../support/databases.ts'
-import { copied, distributed, distribution, importInEveryMode } from '../support/distributed.ts'
+import { importInEveryMode } from '../support/distributed.ts'
 import { sharedServer } from '../support/postgres.ts'
 import { connectAsReader, type RecordedRead, watch } from '../support/query-plans.ts'
 import { trainingSession } from '../support/records.ts'
@@ -139,29 +137,24 @@ async function run(folder: Folder, args: readonly string[]): Promise<string> {
 
 async function contentOf(folder: Folder, url: string): Promise<string> {
   const archive = await run(folder, ['export', '--database', url])
-  return archive + (await run(folder, ['token', 'list', '--json', '--database', url]))
+  return archive + (await run(folder, ['key', 'list', '--json', '--database', url]))
 }
-
-test('the docs distribute every table of records, and copy what these refer to', () => {
-  assert.deepEqual(distributed.toSorted(), [...recordTables].toSorted())
-  assert.equal(distribution.length, distributed.length + copied.length)
-})
 
 const OPTIONS = { busyTimeoutMs: 10_000 }
 
-/** What a pull does, rows that are set aside, and an account that is removed. */
+/** What a pull does, rejected rows, and an account that is removed. */
 async function changeMore(store: Store) {
-  const intake = openIntake(store, { source: 'a source', accounts: [1, 2] })
+  const importer = openBatchImporter(store, { source: 'a source', accounts: [1, 2] })
   const rows = [trainingSession(20, 2, { passed: true }), trainingSession(21, 1), trainingSession(9, 1)]
   // A record as it is in an archive has its kind and its data beside each other.
-  const { outcomes } = await intake.storeBatch(
+  const { outcomes } = await importer.storeBatch(
     rows.map(row => {
       const { kind, data, ...envelope } = row as { kind: string; data: unknown }
       return { kind, data, envelope }
     }),
   )
-  await intake.close()
-  assert.deepEqual(outcomes, ['replaced', 'added', 'set-aside'])
+  await importer.close()
+  assert.deepEqual(outcomes, ['replaced', 'added', 'rejected'])
   await importArchive(store, archiveOf([trainingSession(22, 99), trainingSession(23, 1)]), { onError: 'set-aside' })
   await removeAccount(store, 3, Date.now())
 }

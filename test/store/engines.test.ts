@@ -4,7 +4,7 @@ import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { createToken, listTokens } from '../../src/accounts/tokens.ts'
+import { createKey, listKeys } from '../../src/accounts/api-keys.ts'
 import { addresses, type Values } from '../support/addresses.ts'
 import { type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { withoutRequest } from '../support/responses.ts'
@@ -197,7 +197,7 @@ async function makeTokens(store: Store) {
       scopes: ['lkbx:read', 'dtt:read', 'shared:access'],
       expiresAt: null,
     }
-    tokens.push(await createToken(store, request, Date.now()))
+    tokens.push(await createKey(store, request, Date.now()))
   }
   // From the first response on.
   await store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
@@ -206,7 +206,7 @@ async function makeTokens(store: Store) {
 async function copyTokens(store: Store) {
   const rows = await reference.store.db.selectFrom('token').selectAll().execute()
   await store.db.insertInto('token').values(rows).execute()
-  assert.equal((await listTokens(store)).length, callers.length)
+  assert.equal((await listKeys(store)).length, callers.length)
 }
 
 /** Asks both the same, and each page's next one too. */

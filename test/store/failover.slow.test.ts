@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { importArchive } from '../../src/archive/import.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { createToken, listTokens, revokeToken } from '../../src/accounts/tokens.ts'
+import { createKey, listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
 import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
 import { type PostgresServer, runSql, startPostgres, testOnPostgres, waitForReplica } from '../support/postgres.ts'
@@ -22,6 +22,7 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
     const store = await open(address, { busyTimeoutMs: 5000 })
     await importArchive(store, archiveOf([...world, trainingSession(1, 1)]))
     const [kept, revoked] = [await newToken(store, 'kept'), await newToken(store, 'revoked')]
+    const notSeen = await newToken(store, 'not seen before')
     await setPassword(store, 1, PASSWORD)
     await waitForReplica(one, two)
     const settings = { LOCKSTEP_DATABASE_READ_URLS: `${two.url},${one.url}` }
@@ -34,18 +35,26 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
     await waitForReplica(one, two)
 
     await using load = startLoad(service.url + NEWEST, kept)
-    await load.more(20)
+    const others = ['/api/v1/me', '/api/v1/users', '/api/v1/status'].map(path => startLoad(service.url + path, kept))
+    for (const each of [load, ...others]) await each.more(20)
     await one.stop('immediate')
+    for (const each of [load, ...others]) await each.more(20)
+    await using unknown = startLoad(service.url + NEWEST, notSeen)
+    await unknown.more(20)
     await runSql(two.url, 'select pg_promote()')
     const promoted = performance.now()
     await until(() => canWrite(store))
     // Less than five seconds; on a slow machine everybody takes longer to notice.
     assert.ok(performance.now() - promoted < 20_000, 'writes are refused for less than five seconds')
-    assert.deepEqual(
-      (await load.stop()).filter(({ status }) => status !== 200),
-      [],
-    )
-    await revokeToken(store, await idOf(store, 'revoked'), Date.now())
+    for (const each of [load, ...others]) {
+      assert.deepEqual(
+        (await each.stop()).filter(({ status }) => status !== 200),
+        [],
+      )
+    }
+    const refused = (await unknown.stop()).filter(({ status }) => status !== 200)
+    assert.ok(refused.every(({ status, took }) => status === 503 && took < 5000))
+    await revokeKey(store, await idOf(store, 'revoked'), Date.now())
     await until(async () => (await statusOf(revoked)) === 401)
     const ended = new Map(ann.cookies)
     await ann.post('/signout')
@@ -143,10 +152,10 @@ async function canWrite(store: Store): Promise<boolean> {
 }
 
 function newToken(store: Store, name: string): Promise<string> {
-  return createToken(store, { accountId: 1, name, scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
+  return createKey(store, { accountId: 1, name, scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }, Date.now())
 }
 
 async function idOf(store: Store, name: string): Promise<number> {
-  const tokens = await listTokens(store)
+  const tokens = await listKeys(store)
   return tokens.find(token => token.name === name)?.id ?? 0
 }

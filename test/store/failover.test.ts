@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { open, StoreError, StoreUnavailableError } from '../../src/store/index.ts'
 import { parseAddress } from '../../src/store/postgres-address.ts'
 import { choosePrimary, type ServerState } from '../../src/store/primary-locator.ts'
-import { unlessDown } from '../../src/store/unless-down.ts'
+import { withFallback } from '../../src/store/fallback.ts'
 
 // engine: any
 
@@ -52,7 +52,7 @@ test('a read that fails just before another server becomes the primary is done a
   const outcomes = [() => Promise.reject(new StoreUnavailableError('lost')), () => Promise.resolve('read')]
   const fromReplica = () => Promise.reject(new Error('the primary responds'))
   assert.equal(
-    await unlessDown(up, () => outcomes.shift()?.() ?? Promise.reject(new Error('done too often')), fromReplica),
+    await withFallback(up, () => outcomes.shift()?.() ?? Promise.reject(new Error('done too often')), fromReplica),
     'read',
   )
   let times = 0
@@ -60,6 +60,6 @@ test('a read that fails just before another server becomes the primary is done a
     times += 1
     return Promise.reject(new StoreUnavailableError('lost'))
   }
-  await assert.rejects(unlessDown(up, fails, fromReplica), StoreUnavailableError)
+  await assert.rejects(withFallback(up, fails, fromReplica), StoreUnavailableError)
   assert.equal(times, 2)
 })

@@ -10,9 +10,9 @@ import { makeFolder, run } from '../support/command.ts'
 // The messages of commands about failures of the system.
 
 const HINT =
-  /a pooler is in between: PgBouncer must be 1\.21 or later, with the settings that docs\/operating\.md names/
+  /a pooler is in between: it must pool by transaction or by session, with the settings that docs\/postgresql\.md names/
 
-test('an old PgBouncer, or one without its settings, is named as the cause', async () => {
+test('a pooler without the settings that it needs is named as the cause', async () => {
   // As PgBouncer writes them, before and after the log-in.
   const refusals: readonly ((socket: Socket) => void)[] = [
     socket => socket.end(errorResponse('FATAL', '08P01', 'unsupported startup parameter: statement_timeout')),

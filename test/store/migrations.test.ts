@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
 import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { recordSteps } from '../../src/archive/schema-steps.ts'
 import { importArchive } from '../../src/archive/import.ts'
@@ -9,25 +10,27 @@ import { DAY_MS } from '../../src/contract/time.ts'
 import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
 import { acceptInvitation, createInvitation } from '../../src/accounts/invitations.ts'
 import { endGiven, giveByName, listGiven, narrowGiven } from '../../src/accounts/given-access.ts'
+import { makeEventCounter } from '../../src/accounts/event-counter.ts'
+import { eventKinds, listEvents } from '../../src/accounts/events.ts'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { linkIdentity, useIdentity } from '../../src/accounts/identities.ts'
 import { markBrowser } from '../../src/accounts/known-browsers.ts'
 import { useChallenge } from '../../src/accounts/passkey-challenges.ts'
 import { addPasskey } from '../../src/accounts/passkeys.ts'
-import { removeIdentity, removePasskey, removePassword } from '../../src/accounts/ways.ts'
+import { removeIdentity, removePasskey, removePassword } from '../../src/accounts/sign-in-methods.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import { recordTables, type Tables } from '../../src/store/tables.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { listReads } from '../../src/accounts/reads.ts'
-import { writeUsage } from '../../src/accounts/token-usage.ts'
-import { createToken, replaceToken, revokeToken } from '../../src/accounts/tokens.ts'
-import { run } from '../support/command.ts'
+import { writeUsage } from '../../src/accounts/key-usage.ts'
+import { createKey, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
+import { makeFolder, run } from '../support/command.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
 import { everyAnswer, records } from '../support/all-responses.ts'
 import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
-import { archiveOf } from '../support/service.ts'
+import { archiveOf, inBrowser } from '../support/service.ts'
 import { ask as askService, serve } from '../support/serving.ts'
 
 // engine: any
@@ -63,6 +66,9 @@ const CHECKSUMS: readonly string[] = [
   '4fe00babbba9b7ebd69388588be79e5bf364da00ebdec5249aaf3823bcd411a2',
   'cfcdc8bb12522bec356968f05e6a7e559b616be4709bb70d3091f3f728ed7939',
   'a1addc9ea4aa90571d28b337ec698402ee10f4a14a3ae0b902c57c4a4bb98fca',
+  'd510bd528e691fcf56de8ac2e0f50b70e26689c724782aa5da358cc95c900af9',
+  '92a471a037f7fd11edd686a5e88155ef8238817b6a431e8e88927ccd3a769833',
+  'befe254a910f8d30bdbcae39bc31b3fa377a7aea96b89dea57b5ff0be2615558',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -90,17 +96,19 @@ const unfit: readonly { title: string; spoil: string; says: RegExp }[] = [
   {
     title: 'a schema newer than the program is refused',
     spoil: `insert into migration (version, name, checksum, applied_at) values (${currentVersion + 1}, 'later', 'x', 0)`,
-    says: new RegExp(`version ${currentVersion + 1}, this program knows ${currentVersion}: use a newer program`),
+    says: new RegExp(
+      `newer version .*\\(schema ${currentVersion + 1}, this version supports ${currentVersion}\\): upgrade`,
+    ),
   },
   {
     title: 'a step that was edited after it was released is refused',
     spoil: "update migration set checksum = 'edited' where version = 1",
-    says: /schema version 1 of the database is not the one this program knows/,
+    says: /schema version 1 of the database is not the one that this version of Lockstep knows/,
   },
   {
     title: 'a step that is missing between others is refused',
     spoil: 'delete from migration where version = 1',
-    says: /schema version 2 of the database is not the one this program knows/,
+    says: /schema version 2 of the database is not the one that this version of Lockstep knows/,
   },
 ]
 
@@ -119,6 +127,23 @@ testOnBoth('a first step that fails changes nothing, and works once its cause is
   assert.deepEqual(await tables(url), ['lock_session'])
   await change(url, 'drop table lock_session', 'any')
   await (await opened(url)).close()
+})
+
+test('a database in which an earlier version left half an import is refused, until that version has undone it', async () => {
+  await using folder = await makeFolder()
+  await (await folder.store()).close()
+  const url = `sqlite:${folder.file('data/lockstep.db')}`
+  await toSignIns(url)
+  await change(url, 'create table import_part (id integer primary key, part integer) strict', 'any')
+  await change(url, `delete from migration where name = 'imports in one transaction'`, 'any')
+  await change(url, "insert into note (name, value) values ('import to be undone', '')", 'any')
+  const refused = await folder.run(['migrate'])
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /import by an earlier version was killed and is half stored: run .+ of that version/)
+  // As that version leaves it.
+  await change(url, "delete from note where name = 'import to be undone'", 'any')
+  assert.equal((await folder.run(['migrate'])).code, 0)
+  assert.ok(!(await tables(url)).includes('import_part'))
 })
 
 testOnBoth('a later step that fails leaves the schema at the version before it', async ({ url }) => {
@@ -182,14 +207,15 @@ testOnBoth(
       known.map(({ as_of }) => as_of),
       [Date.parse('2026-02-19T18:00:00Z'), Date.parse('2026-02-01T00:00:00Z'), null],
     )
-    const revisions = await upgraded.db
-      .selectFrom('account')
-      .select(['lock_session_revision as others', 'training_session_revision as rewritten'])
-      .execute()
-    for (const { others, rewritten } of revisions) {
-      assert.ok(rewritten > others, 'pages of rewritten records that clients have cached are not valid any more')
-    }
+    const before = await revisionsOf(upgraded)
     await upgraded.close()
+    // As if a backup of the earlier version were restored, and upgraded again.
+    await toFifthVersion(url)
+    const again = await opened(url)
+    const both = [...before, ...(await revisionsOf(again))]
+    assert.ok(!both.includes(0))
+    assert.equal(new Set(both).size, 2, 'no page that clients have is taken for one of another upgrade')
+    await again.close()
   },
 )
 
@@ -197,7 +223,7 @@ testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', as
   await toFirstVersion(url)
   const before = await tables(url)
   const { code, stdout, stderr } = await run(['serve', '--no-migrate', '--port', '0', '--database', url])
-  assert.match(stderr, /out of date: run `lockstep migrate` first/)
+  assert.match(stderr, /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/)
   assert.equal(code, 3)
   assert.equal(stdout, '')
   assert.deepEqual(await tables(url), before)
@@ -225,39 +251,47 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const now = Date.now()
   await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
   const invitation = await createInvitation(owned, 2, now)
+  for (const days of [364, 366]) await createInvitation(owned, 1, now - days * DAY_MS)
   await owned.close()
 
   const store = await opened(service, 'current')
   await setPassword(store, 1, 'correct horse battery')
   const proof = await verifyPassword(store, 'ann', 'correct horse battery')
   assert.ok(proof !== undefined)
-  const browser = { browser: 'a browser', now: now - 120_000, timeZone: 'Europe/Berlin' }
+  const browser = { browser: 'a browser', actor: inBrowser, now: now - 120_000, timeZone: 'Europe/Berlin' }
   const session = await findSession(store, (await beginSession(store, { proof, ...browser })) ?? '', now)
   assert.equal(session?.accountId, 1)
-  assert.equal(await confirmSession(store, { proof, id: session.id, now }), true)
+  assert.notEqual(await confirmSession(store, { proof, id: session.id, now }), undefined)
   for (const units of ['metric', 'imperial'])
     await setPreferences(store, 1, { displayName: '', timeZone: '', units, weeklyGoal: null })
   assert.equal(await endSessions(store.db, 1), 1)
   const chosen = { way: 'password', password: 'correct horse battery' } as const
-  assert.ok(await acceptInvitation(store, { secret: invitation, chosen, browser: '', now }))
+  assert.ok(await acceptInvitation(store, { secret: invitation, chosen, browser: '', actor: inBrowser, now }))
   await useEveryWay(store, now)
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
-  await createToken(store, request, now)
-  const token = await createToken(store, request, now)
+  await createKey(store, request, now)
+  const token = await createKey(store, request, now)
   await writeUsage(store, new Map([[1, now]]))
-  await revokeToken(store, 1, now)
-  await replaceToken(store, 1, 2, now)
+  await revokeKey(store, 1, now)
+  await replaceKey(store, { accountId: 1, id: 2 }, now, inBrowser)
   const terms = { areas: ['dtt'], recordsFrom: 0, until: now + 60_000 } as const
-  for (const username of ['cas', 'nobody']) await giveByName(store, { ownerId: 1, username }, terms, now)
+  for (const username of ['cas', 'nobody']) await giveByName(store, { ownerId: 1, username }, terms, now, inBrowser)
   for (const access of await listGiven(store, 1, now)) {
-    await narrowGiven(store, 1, access, { ...terms, recordsFrom: DAY_MS }, now)
-    await endGiven(store, 1, access, now)
+    await narrowGiven(store, 1, access, { ...terms, recordsFrom: DAY_MS }, now, inBrowser)
+    await endGiven(store, 1, access, now, inBrowser)
   }
   const log = makeReadLog(store, { days: 1, onFailure: error => assert.fail(String(error)) })
   for (const at of [now, now - 2 * DAY_MS]) {
-    log.record({ accountId: 2, via: 'dashboard', tokenId: 0, tokenName: '' }, 1, 'dtt', 'list', at)
+    log.record({ accountId: 2, via: 'dashboard', keyId: 0, keyName: '' }, 1, 'dtt', 'list', at)
   }
   await log.close()
+  const made = (await listEvents(store, 1, { limit: 100 })).filter(({ kind }) => kind === 'invitation-made')
+  assert.deepEqual(
+    made.map(({ at }) => at),
+    [now - 364 * DAY_MS],
+    'events are removed after a year',
+  )
+  await countEvents(store, now)
   await removeAccount(store, 3, now)
 
   {
@@ -276,7 +310,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   )
   assert.deepEqual(
     (await tables(owner)).filter(table => !written.includes(table)),
-    [...recordTables, 'import_part', 'migration', 'pull_access', 'pull_source'].toSorted(),
+    [...recordTables, 'migration', 'pull_access', 'pull_source'].toSorted(),
     'all other tables are written by the service',
   )
 
@@ -286,7 +320,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const added = await run(['account', 'add', '--username', 'dan', '--database', service])
   assert.equal(
     added.stderr,
-    'lockstep: the database role lacks a privilege: permission denied for table account (docs/operating.md lists what to grant)\n',
+    'lockstep: the database role lacks a privilege: permission denied for table account (docs/postgresql.md lists what to grant)\n',
   )
   assert.equal(added.code, 3)
   await store.close()
@@ -322,6 +356,59 @@ async function everyRow({ db }: Store) {
       .execute(),
     sessions: await db.selectFrom('training_session').selectAll().orderBy('id').execute(),
   }
+}
+
+testOnBoth('sign-ins of an earlier version are in the log of events', async ({ url }) => {
+  const store = await opened(url)
+  await importArchive(store, archiveOf(world))
+  await store.close()
+  await toSignIns(url)
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  const rows = [
+    ['invitation-made', ''],
+    ['invitation-used', agent],
+    ['password', 'something else'],
+    ['passkey', agent],
+  ]
+  for (const [index, [way, browser]] of rows.entries()) {
+    await change(
+      url,
+      `insert into sign_in (account_id, at, way, browser) values (1, ${index}, '${way}', '${browser}')`,
+      'any',
+    )
+  }
+  const upgraded = await opened(url)
+  const events = await listEvents(upgraded, 1, { limit: 10 })
+  assert.deepEqual(
+    events.map(({ at, kind, actor, browser }) => [at, kind, actor, browser]),
+    [
+      [3, 'signed-in-passkey', 'self', 'Firefox on Linux'],
+      [2, 'signed-in-password', 'self', 'Unknown browser'],
+      [1, 'invitation-password', 'self', 'Firefox on Linux'],
+      [0, 'invitation-made', 'operator', ''],
+    ],
+  )
+  for (const { kind } of events) assert.ok(Object.hasOwn(eventKinds, kind), kind)
+  await upgraded.close()
+})
+
+/** Makes the database as the program left it before there were events. */
+async function toSignIns(url: string) {
+  await change(url, 'drop table account_event', 'any')
+  const isPostgres = url.startsWith('postgres')
+  if (isPostgres) await change(url, 'drop function prune_account_events', 'any')
+  const number = isPostgres ? 'bigint' : 'integer'
+  const id = `id ${number} primary key ${isPostgres ? 'generated by default as identity' : 'autoincrement'}`
+  await change(
+    url,
+    `create table sign_in (${id}, account_id ${number} not null, at ${number} not null, way text, browser text)`,
+    'any',
+  )
+  await change(
+    url,
+    "delete from migration where version >= (select version from migration where name = 'account events')",
+    'any',
+  )
 }
 
 testOnEmptyPostgres('adding the owner to the keys changes no response and no export', async ({ url }) => {
@@ -371,6 +458,9 @@ const FORBIDDEN = [
   'update token set account_id = 2',
   'update token set expires_at = null',
   'update browser_session set account_id = 2',
+  'delete from account_event',
+  'update account_event set at = 0',
+  "update account_event set kind = 'exported'",
   'delete from preference',
   'delete from migration',
   "update note set value = 'x'",
@@ -381,8 +471,8 @@ const FORBIDDEN = [
 
 /** The SQL of a section of the docs, block by block. */
 function documentedSql(title: string): string[] {
-  const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-  const section = new RegExp(`### ${title}\\n([\\s\\S]*?)\\n##`).exec(page)?.[1] ?? ''
+  const page = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8')
+  const section = new RegExp(`## ${title}\\n([\\s\\S]*?)\\n##`).exec(page)?.[1] ?? ''
   return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text)
 }
 
@@ -416,26 +506,37 @@ async function toFifthVersion(url: string) {
     'passkey',
     'linked_identity',
     'used_challenge',
-    'import_part',
     'read_log',
     'unmatched_access',
     'invitation',
-    'sign_in',
+    'account_event',
     'removed_account',
     'pull_access',
     'pull_row',
     'pull_source',
   ]
   for (const table of added) await change(url, `drop table ${table}`, 'any')
+  if (url.startsWith('postgres')) await change(url, 'drop function prune_account_events', 'any')
   await change(url, 'delete from migration where version > 5', 'any')
+}
+
+async function countEvents(store: Store, now: number) {
+  const event = { kind: 'sign-in-failed', account: { username: 'ann' }, now, network: '', browser: '' } as const
+  for (let times = 0; times < 2; times += 1) {
+    const counter = makeEventCounter(store, error => assert.fail(String(error)))
+    counter.count(event)
+    await counter.close()
+  }
+  const [counted] = (await listEvents(store, 1, { limit: 100 })).filter(({ kind }) => kind === 'sign-in-failed')
+  assert.equal(counted?.times, 2)
 }
 
 /** Adds, uses and removes passkeys and linked identities. */
 async function useEveryWay(store: Store, now: number) {
   assert.ok(await markBrowser(store, 1))
   const identity = { issuer: 'https://id.example', subject: 'ann' }
-  const here = { rpId: 'history.example', issuer: identity.issuer }
-  const passkey = { public_key: '', counter: 0, transports: '', rp_id: here.rpId, user_handle: '', name: 'a key' }
+  const address = { rpId: 'history.example', issuer: identity.issuer }
+  const passkey = { public_key: '', counter: 0, transports: '', rp_id: address.rpId, user_handle: '', name: 'a key' }
   await store.db.transaction().execute(async db => {
     for (const credential_id of ['first', 'second']) {
       await addPasskey(db, store, { accountId: 1, passkey: { ...passkey, credential_id }, now })
@@ -445,7 +546,7 @@ async function useEveryWay(store: Store, now: number) {
     await db.updateTable('passkey').set({ counter: 1, last_used_at: now }).execute()
   })
   assert.equal((await useIdentity(store, identity, now))?.accountId, 1)
-  const own = { accountId: 1, here, keep: 0 }
+  const own = { accountId: 1, address, keep: 0, now, actor: inBrowser }
   await removePassword(store, own)
   await removePasskey(store, 1, own)
   await removeIdentity(store, own)
@@ -506,4 +607,9 @@ async function tables(url: string): Promise<string[]> {
 async function namesOf(db: Kysely<Tables>): Promise<string[]> {
   const tables = await db.introspection.getTables()
   return tables.map(({ name }) => name).toSorted()
+}
+
+async function revisionsOf({ db }: Store): Promise<number[]> {
+  const columns = recordTables.map(table => `${table}_revision` as const)
+  return (await db.selectFrom('account').select(columns).execute()).flatMap(row => Object.values(row))
 }

@@ -4,8 +4,7 @@ import { after, test } from 'node:test'
 import { CompiledQuery, sql } from '../../src/vendor/kysely.js'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
-import { someLocks } from '../../src/stats/lock-queries.ts'
-import { lockRecords } from '../../src/stats/locks.ts'
+import { lockRecords, someLocks } from '../../src/stats/lock-queries.ts'
 import { trainingRecords } from '../../src/stats/training-queries.ts'
 import { compile, type Query } from '../../src/store/query.ts'
 import { recordTables } from '../../src/store/tables.ts'
@@ -26,8 +25,7 @@ const MAX_MERGED_OWNERS = 100
 /** How many accounts each caller reads, itself included: the caller and all of a lower id. */
 const ownerCounts = [1, 2, 5, MAX_MERGED_OWNERS]
 
-// What is kept is not read again.
-const service = await startService([], { ...unlimited, LOCKSTEP_PAGE_CACHE: '0' })
+const service = await startService([], unlimited)
 after(() => service[Symbol.asyncDispose]())
 const { store } = service
 await fill()

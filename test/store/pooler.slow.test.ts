@@ -1,53 +1,83 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { MAX_BATCH } from '../../src/store/postgres-read-queue.ts'
-import { everyAnswer, readersToken, records } from '../support/all-responses.ts'
+import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { promisedReads, tryReads } from '../support/batched-reads.ts'
-import { runSql } from '../support/postgres.ts'
+import { emptyPostgres } from '../support/engines.ts'
+import { startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
+import { runSql, sharedServer } from '../support/postgres.ts'
 import { archiveOf } from '../support/service.ts'
-import { serve, startLoad } from '../support/serving.ts'
+import { ask, serve } from '../support/serving.ts'
 
 // engine: any
 
-// PgBouncer 1.21 has to be built from its sources on Debian 12, so these run only where somebody names an address behind one.
-const pooler = process.env['LOCKSTEP_TEST_PGBOUNCER']
-const why = 'LOCKSTEP_TEST_PGBOUNCER does not name an address of PgBouncer, with a role that may create databases'
+const docs = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8')
 
-const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+/** Fewer connections than one process has, so that processes share each; a session keeps one of its own. */
+const MODES = [
+  { mode: 'transaction', connections: 6, warnings: [1, 1] },
+  { mode: 'session', connections: 120, warnings: [0, 0] },
+] as const
 
-testBehindPooler(
-  'behind PgBouncer all responses are the same, and none fails while processes share its connections',
-  async ({ pooled: address, direct }) => {
-    const [store, pooled] = [await open(direct, OPTIONS), await open(address, OPTIONS)]
-    await importArchive(store, archiveOf(records))
-    assert.deepEqual(await everyAnswer(pooled), await everyAnswer(store))
-    const token = await readersToken(store)
-    await pooled.close()
-    await store.close()
+for (const options of MODES) {
+  const where = `behind PgBouncer with pool_mode = ${options.mode}`
 
-    await using one = await serve(address, { args: ['--workers', '2'] })
-    await using two = await serve(address)
-    const loads = [one, two].flatMap(({ url }) =>
-      ['/api/v1/dtt/sessions', '/api/v1/lkbx/templates?ownerId=1', '/api/v1/me'].map(path =>
-        startLoad(url + path, token),
-      ),
+  testBehindPgBouncer(`${where} two services return what one without it does, to every request`, () =>
+    behind(options, async ({ pooled, direct }) => {
+      const store = await open(direct, OPTIONS)
+      await importArchive(store, archiveOf(records))
+      const token = await readersToken(store)
+      await store.close()
+      const expected = new Map<string, Response>()
+      {
+        await using service = await serve(direct)
+        for (const view of views) expected.set(view, await responseTo(service.url, view, token))
+      }
+
+      await using one = await serve(pooled)
+      await using two = await serve(pooled)
+      // Each begins with another request, so that statements are first used in another order.
+      const clients = [one, two].flatMap(({ url }, service) =>
+        Array.from({ length: 4 }, (_, client) => ({ url, start: service * 231 + client * 67, step: 1 + service * 5 })),
+      )
+      const wrong: Record<string, number> = {}
+      const work = clients.map(async ({ url, start, step }) => {
+        for (let count = 0; count < 600; count += 1) {
+          const view = views[(start + count * step) % views.length] ?? ''
+          const response = await responseTo(url, view, token)
+          if (isDeepStrictEqual(response, expected.get(view))) continue
+          const what = `${view}: ${response.status} ${response.text}`
+          wrong[what] = (wrong[what] ?? 0) + 1
+        }
+      })
+      await Promise.all(work)
+      const warnings = [one, two].map(({ said }) => said.stderr.split('"message":"a pooler does not').length - 1)
+      assert.deepEqual(wrong, {})
+      // In a session, a process has its connection for itself.
+      assert.deepEqual(warnings, options.warnings)
+    }),
+  )
+
+  testBehindPgBouncer(`${where} the export and all responses are the same`, () =>
+    behind(options, async ({ pooled: address, direct }) => {
+      const [store, pooled] = [await open(direct, OPTIONS), await open(address, OPTIONS)]
+      await importArchive(store, archiveOf(records))
+      assert.deepEqual(await everyAnswer(pooled), await everyAnswer(store))
+      await pooled.close()
+      await store.close()
+    }),
+  )
+
+  for (const promised of promisedReads) {
+    testBehindPgBouncer(`${where}, ${promised.title}`, () =>
+      behind(options, ({ pooled, direct }) => tryReads(promised, pooled, direct)),
     )
-    await Promise.all(loads.map(load => load.more(500)))
-    const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
-    assert.deepEqual(
-      outcomes.filter(({ status }) => status !== 200),
-      [],
-    )
-  },
-)
-
-for (const promised of promisedReads) {
-  testBehindPooler(`behind PgBouncer, ${promised.title}`, ({ pooled, direct }) => tryReads(promised, pooled, direct))
+  }
 }
 
 test('the docs set for the role behind a pooler what the service asks of the planner', () => {
@@ -60,40 +90,37 @@ test('the docs let a pooler keep as many statements as are sent together', () =>
   assert.ok(docs.includes(`\`max_prepared_statements\` of at least ${MAX_BATCH}`))
 })
 
+interface Response {
+  readonly status: number | string
+  readonly text: string
+}
+
+async function responseTo(url: string, view: string, token: string): Promise<Response> {
+  const { status, text } = await ask(url + view, token)
+  // Bodies of errors have an identifier of the request. These two change with each request: when the token was last used, and what was read.
+  const changes = status !== 200 || view.endsWith('/me') || view.startsWith('/api/v1/me/reads')
+  return { status, text: changes ? '' : text }
+}
+
 interface Addresses {
   readonly pooled: string
   /** That of the server itself. */
   readonly direct: string
 }
 
-/** A test with an empty database behind PgBouncer. In CI nothing may be skipped, and there is no PgBouncer. */
-function testBehindPooler(title: string, work: (addresses: Addresses) => Promise<void>) {
-  if (pooler === undefined && process.env['CI'] === 'true') process.stdout.write(`not run: ${title}: ${why}\n`)
-  else test(title, { skip: pooler === undefined && why }, () => using(pooler ?? '', work))
-}
-
-async function using(address: string, work: (addresses: Addresses) => Promise<void>) {
-  const name = `test_${randomBytes(8).toString('hex')}`
-  const at = (url: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
-  const direct = at(await serverBehind(address))
-  await runSql(address, `create database ${name}`)
+/** Runs work with an empty database, whose settings are those that the docs set for the role. */
+async function behind(options: (typeof MODES)[number], work: (addresses: Addresses) => Promise<void>) {
+  const server = await sharedServer()
+  const { url: direct, remove } = await emptyPostgres()
   try {
     for (const [, setting] of docs.matchAll(/^alter role lockstep_service set (.*);$/gm)) {
-      await runSql(address, `alter database ${name} set ${setting}`)
+      await runSql(direct, `alter database ${new URL(direct).pathname.slice(1)} set ${setting}`)
     }
-    await work({ pooled: at(address), direct })
+    await using pooler = await startPgBouncer(server, options)
+    await work({ pooled: pooler.urlOf(direct), direct })
   } finally {
-    await runSql(address, `drop database ${name} with (force)`)
+    await remove()
   }
 }
 
 const OPTIONS = { busyTimeoutMs: 4000 }
-
-/** Imports keep temporary tables, so they connect to the server itself. */
-async function serverBehind(address: string): Promise<string> {
-  const [row] = await runSql<{ host: string; port: number }>(
-    address,
-    'select host(inet_server_addr()) as host, inet_server_port() as port',
-  )
-  return Object.assign(new URL(address), { hostname: row?.host, port: String(row?.port) }).href
-}

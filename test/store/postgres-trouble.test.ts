@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
 import { open, StoreUnavailableError } from '../../src/store/index.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { run } from '../support/command.ts'
 import { connect, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { lockTemplate, trainingSession, world } from '../support/records.ts'
-import { archiveOf } from '../support/service.ts'
+import { archiveOf, inBrowser } from '../support/service.ts'
 import { ask, type Outcome, serve, startLoad } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 
@@ -159,7 +159,11 @@ for (const { what, begin, end, says } of refusals) {
       await endConnections()
       return admin.query(begin).then(() => true, isInUse)
     })
-    await endConnections()
+    // One that was being opened then is there a little later.
+    await until(async () => {
+      await endConnections()
+      return (await ask(`${url}/readyz`)).status === 503
+    })
     try {
       const outcomes = await Promise.all(Array.from({ length: 12 }, () => ask(url + SESSION, token)))
       assertAnswered(outcomes)
@@ -184,7 +188,7 @@ testOnPostgres('a read-only database serves reads, and writes get a 503', async 
   const store = await open(database, { busyTimeoutMs: 1000 })
   await assertWell()
   const proof = { way: 'password', accountId: 1, passwordHash: 'a hash' } as const
-  const session = { proof, browser: 'a browser', now: Date.now() }
+  const session = { proof, browser: 'a browser', actor: inBrowser, now: Date.now() }
   await assert.rejects(beginSession(store, session), StoreUnavailableError)
   await assert.rejects(newToken(store), StoreUnavailableError)
   assert.equal((await ask(url + SESSION, token)).status, 200)
@@ -269,7 +273,7 @@ async function startAll() {
 }
 
 function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
-  return createToken(
+  return createKey(
     store,
     { accountId: 1, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null },
     Date.now(),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { lists, recordsOf, Seen } from '../support/list-changes.ts'
@@ -14,7 +14,7 @@ import { until } from '../support/waiting.ts'
 const CHANGES = 30
 
 testOnPostgres(
-  'no validator names two answers while records change and two replicas show different states',
+  'while records change and two replicas show different states, no two responses have the same validator',
   async t => {
     const primary = await startPostgres()
     t.after(() => primary.remove())
@@ -27,7 +27,7 @@ testOnPostgres(
     await importArchive(store, archiveOf([account(1, 'ann'), account(2, 'ben')]))
     for (const id of [1, 2, 3]) await change(id, 1, 'First')
     const scopes = ['dtt:read', 'lkbx:read']
-    const token = await createToken(store, { accountId: 1, name: 'test', scopes, expiresAt: null }, Date.now())
+    const token = await createKey(store, { accountId: 1, name: 'test', scopes, expiresAt: null }, Date.now())
     const LOCKSTEP_DATABASE_READ_URLS = replicas.map(({ url }) => url).join()
     await using service = await serve(primary.url, { settings: { LOCKSTEP_DATABASE_READ_URLS } })
 

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { createToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { createKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
-import { connect, runSql, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { connect, freePort, runSql, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -16,6 +16,17 @@ import { until } from '../support/waiting.ts'
 // engine: any
 
 const NEWEST = '/api/v1/dtt/sessions/latest'
+
+/** What is not read from replicas while the primary is up. */
+const PATHS = [
+  '/api/v1/users',
+  '/api/v1/users/1',
+  '/api/v1/users/me',
+  '/api/v1/me/access',
+  '/api/v1/status',
+  '/api/v1/dtt/stats?from=2026-02-01&to=2026-02-10',
+  '/api/v1/lkbx/stats?from=2026-02-01&to=2026-02-10',
+]
 
 /** Seconds for which tokens that are known work without a primary, in the service that is tested for it. */
 const GRACE = 6
@@ -75,7 +86,7 @@ testOnPostgres('a silent replica delays requests once and fails none', async () 
 })
 
 testOnPostgres('reads continue while the primary is down, and everything recovers with it', async () => {
-  const { url, token, unknown, primary, settings } = await everything()
+  const { url, token, unknown, primary, settings, service } = await everything()
   await using brief = await serve(primary.url, { settings: { ...settings, LOCKSTEP_PRIMARY_GRACE: String(GRACE) } })
   const statusOfBrief = async () => (await ask(brief.url + NEWEST, token)).status
   await until(async () => (await statusOfBrief()) === 200)
@@ -89,13 +100,18 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   // A grant is used for the time that is set, and no longer.
   const held = until(async () => (await statusOfBrief()) === 503).then(() => performance.now() - killed)
   held.catch(() => {})
+  const before = await answersTo(PATHS)
+  assert.deepEqual(await available(), { changes: 1, reads: 1, records: 1 })
   await primary.stop('immediate')
   assert.match((await ann.get('/')).text, /This page is from a replica/)
+  assert.deepEqual(await answersTo(PATHS), before)
   assert.match((await visitor(url).signIn('ann')).text, /The primary database cannot be reached. Nothing was changed/)
   await Promise.all([sleep(2500), load.more(50)])
   const during = await load.stop()
   assertAll(during, 200)
-  assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true,"degraded":true}' })
+  assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true}' })
+  assert.deepEqual(await available(), { changes: 0, reads: 1, records: 1 })
+  assert.match(service.said.stderr, /the primary database does not respond/)
   assert.equal((await ask(url + NEWEST, unknown)).status, 503)
 
   const heldMs = await held
@@ -103,9 +119,11 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   assert.equal((await ask(brief.url + NEWEST, token)).retryAfter, '1')
 
   await primary.start()
-  await until(async () => (await ask(url + NEWEST, token)).status === 200)
-  assert.equal((await ask(url + NEWEST, unknown)).status, 200)
+  await until(async () => (await ask(url + NEWEST, unknown)).status === 200)
+  assert.equal((await ask(url + NEWEST, token)).status, 200)
   assert.deepEqual(await readiness(), { status: 200, text: '{"ok":true}' })
+  assert.deepEqual(await available(), { changes: 1, reads: 1, records: 1 })
+  await until(async () => service.said.stderr.includes('the primary database responds again'))
   assert.doesNotMatch((await ann.get('/')).text, /replica/)
   await readFromReplica()
 })
@@ -134,7 +152,7 @@ testOnPostgres('a revocation takes effect within a second, even when records com
   const token = await newToken(store)
   assert.equal((await ask(url + NEWEST, token)).status, 200)
   const rows = await runSql<{ id: number }>(primary.url, 'select max(id)::int as id from token')
-  await revokeToken(store, rows[0]?.id ?? 0, Date.now())
+  await revokeKey(store, rows[0]?.id ?? 0, Date.now())
   await store.close()
   await sleep(1000)
   assert.equal((await ask(url + NEWEST, token)).status, 401)
@@ -149,7 +167,7 @@ testOnPostgres('a revocation takes effect within a second, even when the primary
     await using admin = await connect(primary.url)
     await admin.query('begin; lock table partnership in access exclusive mode')
     const rows = await runSql<{ id: number }>(primary.url, 'select max(id)::int as id from token')
-    await revokeToken(store, rows[0]?.id ?? 0, Date.now())
+    await revokeKey(store, rows[0]?.id ?? 0, Date.now())
     await sleep(1000)
     // More than there are connections, so that some get none; and some that are cancelled.
     const asked = Array.from({ length: 20 }, () => ask(url + NEWEST, token))
@@ -173,7 +191,8 @@ async function startAll() {
   const unknown = await newToken(store)
   await store.close()
   const settings = { LOCKSTEP_DATABASE_READ_URLS: proxy.urlOf(server.url), LOCKSTEP_PRIMARY_GRACE: '600' }
-  const service = await serve(primary.url, { settings })
+  const metricsPort = await freePort()
+  const service = await serve(primary.url, { settings: { ...settings, LOCKSTEP_METRICS_PORT: String(metricsPort) } })
   let sessions = 1
   return {
     primary,
@@ -185,6 +204,7 @@ async function startAll() {
     service,
     settings,
     url: service.url,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     token,
     unknown,
     /** Adds a training session to the primary, newer than all before. */
@@ -207,7 +227,7 @@ async function startAll() {
 
 function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
   const request = { accountId: 1, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
-  return createToken(store, request, Date.now())
+  return createKey(store, request, Date.now())
 }
 
 /** Waits until records are read from the replica. */
@@ -224,6 +244,29 @@ async function newest(): Promise<number> {
   const { url, token } = await everything()
   const { text } = await ask(url + NEWEST, token)
   return JSON.parse(text).data.id
+}
+
+/** The texts of responses. */
+async function answersTo(paths: readonly string[]): Promise<string[]> {
+  const { url, token } = await everything()
+  const texts: string[] = []
+  for (const path of paths) {
+    const { status, text } = await ask(url + path, token)
+    assert.equal(status, 200, path)
+    texts.push(text)
+  }
+  return texts
+}
+
+/** What works, by the metrics. */
+async function available(): Promise<Record<string, number>> {
+  const { text } = await ask((await everything()).metricsUrl)
+  return Object.fromEntries(
+    [...text.matchAll(/^lockstep_available\{part="(\w+)"\} (\d)$/gm)].map(([, part = '', value]) => [
+      part,
+      Number(value),
+    ]),
+  )
 }
 
 async function readiness() {

@@ -1,6 +1,6 @@
 import { exportArchive } from '../../src/archive/export.ts'
 import type { Store } from '../../src/store/index.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { addresses } from './addresses.ts'
 import { startSecondServer } from './second-server.ts'
 import { makers, trainingTemplate, world } from './records.ts'
@@ -39,7 +39,7 @@ export function readersToken(store: Store): Promise<string> {
     scopes: ['lkbx:read', 'dtt:read', 'shared:access'],
     expiresAt: null,
   } as const
-  return createToken(store, request, Date.now())
+  return createKey(store, request, Date.now())
 }
 
 /** The responses that the second account gets from all of them, and the whole export. */

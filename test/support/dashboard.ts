@@ -83,7 +83,8 @@ export interface Seen {
 
 type Fields = Readonly<Record<string, string>> | [string, string][]
 
-export function visitor(url: string): Visitor {
+/** `always` are headers of every request. */
+export function visitor(url: string, always: Readonly<Record<string, string>> = {}): Visitor {
   const cookies = new Map<string, string>()
 
   const send = async (path: string, init: RequestInit, headers: Readonly<Record<string, string>>): Promise<Seen> => {
@@ -91,7 +92,7 @@ export function visitor(url: string): Visitor {
     const response = await fetch(url + path, {
       ...init,
       redirect: 'manual',
-      headers: { Accept: 'text/html', ...(cookie === '' ? {} : { Cookie: cookie }), ...headers },
+      headers: { Accept: 'text/html', ...always, ...(cookie === '' ? {} : { Cookie: cookie }), ...headers },
     })
     for (const set of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []

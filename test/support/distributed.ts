@@ -7,20 +7,18 @@ import { records } from './all-responses.ts'
 import { lockDevice, lockSession, lockTemplate, makers, trainingSession, trainingTemplate } from './records.ts'
 import { archiveOf } from './service.ts'
 
-const docs = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
+const docs = readFileSync(new URL('../../docs/citus.md', import.meta.url), 'utf8')
 
 /** The statements with which the docs distribute the tables. */
 export const distribution = [...docs.matchAll(/^select (create_\w+_table\(.*\));$/gm)].map(
   ([, call = '']) => `select ${call}`,
 )
 
-/** The tables that the docs distribute, those they copy to every server, and those that stay on one. */
+/** The tables that the docs distribute, and those they copy to every server. The others stay on one. */
 export const distributed = [...docs.matchAll(/create_distributed_table\('(\w+)', 'owner_id'/g)].map(
   ([, name = '']) => name,
 )
 export const copied = [...docs.matchAll(/create_reference_table\('(\w+)'/g)].map(([, name = '']) => name)
-const [, staying = ''] = /reference tables:[^.]*\.([^.]*) stay tables of the\s+coordinator/.exec(docs) ?? []
-export const local = [...staying.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
 
 /** Imports records into an empty store in every mode, including records that change their owner, and checks what is stored. */
 export async function importInEveryMode(store: Store) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { run } from './command.ts'
 
-/** The help of every command and group of commands, by its words: `''` is the main help, `'token create'` that of a command. */
+/** The help of every command and group of commands, by its words: `''` is the main help, `'key create'` that of a command. */
 export async function readHelps(): Promise<Map<string, string>> {
   const helps = new Map<string, string>()
   const read = async (words: readonly string[]): Promise<void> => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { PASSWORD, type Visitor, visitor } from './dashboard.ts'
@@ -22,7 +22,7 @@ export async function fillLong(database: TestDatabase): Promise<LongKeys> {
   await importArchive(store, archive())
   await setPassword(store, 1, PASSWORD)
   const makeToken = (accountId: number) =>
-    createToken(store, { accountId, name: 'test', scopes: ['dtt:read', 'lkbx:read'], expiresAt: null }, Date.now())
+    createKey(store, { accountId, name: 'test', scopes: ['dtt:read', 'lkbx:read'], expiresAt: null }, Date.now())
   const keys = { own: await makeToken(1), others: await makeToken(2) }
   await store.close()
   return keys

@@ -91,7 +91,7 @@ function statsIn(folder: string): Stats[] {
 }
 
 /** The options that the launcher starts Node with. */
-export function heapOptions(): string[] {
+function heapOptions(): string[] {
   const [, options = ''] = /^heap='(.+)'$/m.exec(readFileSync(launcher, 'utf8')) ?? []
   return options.split(' ')
 }

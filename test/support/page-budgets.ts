@@ -1,12 +1,21 @@
+import { pageAddresses } from './page-addresses.ts'
+
 /** The budgets of pages, whatever the size of the account. */
 
 export const MAX_PAGE_BYTES = 60 * 1024
 export const MAX_PAGE_NODES = 4000
 
-/** Every kind of page, for the accounts of heavy-year.ts. */
-export const heavyPages = [
-  '/',
-  '/training',
+/** The pages of the accounts of heavy-year.ts. */
+export const heavyPages: readonly string[] = pageAddresses({
+  '/training/:id': 1000,
+  '/programs/:id': 1,
+  '/locks/:id': 150,
+  '/lock-templates/:id': 41,
+})
+
+/** The same with other views of some, and the reference. */
+export const heavyViews: readonly string[] = [
+  ...heavyPages,
   '/training?range=4w',
   '/training?range=1y',
   '/training?range=all',
@@ -14,22 +23,12 @@ export const heavyPages = [
   '/training?range=1y&compare=year',
   '/training?range=1y&kind=endurance&sort=grade',
   '/training?range=all&sort=program&page=70',
-  '/training/1000',
   '/training/1000?view=json',
   '/training/1000?view=curl',
-  '/bests',
-  '/programs',
-  '/programs/1',
   '/programs/1?view=json',
-  '/locks',
   '/locks?state=completed&page=10',
   '/locks?table=months',
-  '/locks/150',
   '/locks/150?view=json',
-  '/lock-templates',
-  '/lock-templates/41',
-  '/keys',
-  '/settings',
   '/docs',
   '/docs/people',
 ]

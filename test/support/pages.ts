@@ -9,28 +9,6 @@ import type { TestService } from './service.ts'
 
 /** The tests of every page of the sample in a browser. */
 
-/** Every kind of page. */
-export const paths = [
-  '/',
-  '/training?range=1y',
-  '/training/100',
-  '/training/100?view=json',
-  '/programs',
-  '/programs/13',
-  '/locks',
-  '/locks/43',
-  '/locks/37?view=curl',
-  '/lock-templates',
-  '/lock-templates/44',
-  '/keys',
-  '/keys/new',
-  '/keys/recipes',
-  '/people',
-  '/people/give',
-  '/settings',
-  '/settings/delete',
-]
-
 /** Checks that the page requested nothing from other hosts and had no error. */
 export function assertClean({ requests, problems }: Watched, { url }: TestService) {
   assert.deepEqual(

@@ -22,14 +22,12 @@ export async function openPglite(): Promise<Store> {
     },
     async health() {
       await checkVersion(store)
-      return 'ready'
     },
     snapshot: work => db.transaction().execute(work),
     locked: (connection, work) => runTransaction(connection, sql`begin`, work),
     tryLock: async () => async () => {},
     requireAlone: async () => {},
     erase: undefined,
-    freeBytes: undefined,
     close: () => db.destroy(),
   }
   await migrate(store, Date.now())

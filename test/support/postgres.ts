@@ -78,7 +78,7 @@ export async function startPostgres(options: ServerOptions = {}): Promise<Postgr
     stop: how => program('pg_ctl', ['-D', folder, '-w', ...PATIENTLY, '-m', how, 'stop']),
     remove() {
       process.off('exit', server.remove)
-      const [command = '', ...args] = asPostgres('pg_ctl', ['-D', folder, '-w', '-m', 'immediate', 'stop'])
+      const [command = '', ...args] = asPostgres(pathOf('pg_ctl'), ['-D', folder, '-w', '-m', 'immediate', 'stop'])
       spawnSync(command, args, QUIETLY)
       // One of its processes may still write a file.
       rmSync(parent, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
@@ -100,14 +100,17 @@ function findPrograms(): string | undefined {
 }
 
 async function program(name: string, args: readonly string[]) {
-  const [command = '', ...all] = asPostgres(name, args)
+  const [command = '', ...all] = asPostgres(pathOf(name), args)
   const [status] = await once(spawn(command, all, QUIETLY), 'exit')
   if (status !== 0) throw new Error(`${name} failed: ${status}`)
 }
 
-/** The server refuses to run as root. */
-function asPostgres(name: string, args: readonly string[]): string[] {
-  const path = join(postgresPrograms ?? '', name)
+function pathOf(name: string): string {
+  return join(postgresPrograms ?? '', name)
+}
+
+/** Servers refuse to run as root. */
+export function asPostgres(path: string, args: readonly string[]): string[] {
   if (process.getuid?.() !== 0) return [path, ...args]
   return ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]
 }

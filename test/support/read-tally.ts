@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Random } from '../../src/demo/random.ts'
 import { listReads } from '../../src/accounts/reads.ts'
-import { giveAccess } from '../../src/accounts/shared-access.ts'
+import { pages } from '../../src/dashboard/routes.ts'
+import { giveAccess } from './access.ts'
 import { allowSignIn, type Visitor, visitor } from './dashboard.ts'
 import {
   account,
@@ -52,8 +53,7 @@ interface Reader {
 export async function compareReads(count: number, random: Random) {
   await using service = await startService(lines, unlimited)
   for (const { owner, partner, areas } of given) {
-    const terms = { areas, recordsFrom: null, until: null }
-    await giveAccess(service.store, { ownerId: owner, partnerId: partner }, terms, Date.now())
+    await giveAccess(service.store, { ownerId: owner, partnerId: partner }, { areas })
   }
   const readers = await Promise.all(names.map((name, index) => readerOf(service, index + 1, name)))
   const tally = new Map<string, number>()
@@ -172,30 +172,27 @@ async function readApi(service: TestService, { id, tokens }: Reader, pick: Pick)
   }
 }
 
-/** Pages by the kind of read, of the subject's records or of one owner's. */
-const pages = [
-  { path: '/', kind: 'statistics', areas },
-  { path: '/training', kind: 'list', areas: ['dtt'] },
-  { path: '/training.csv', kind: 'export', areas: ['dtt'] },
-  { path: '/training.ndjson', kind: 'export', areas: ['dtt'] },
-  { path: '/training/:id', kind: 'record', areas: ['dtt'] },
-  { path: '/programs', kind: 'list', areas: ['dtt'] },
-  { path: '/programs/:id', kind: 'record', areas: ['dtt'] },
-  { path: '/locks', kind: 'list', areas: ['lkbx'] },
-  { path: '/locks.csv', kind: 'export', areas: ['lkbx'] },
-  { path: '/locks.ndjson', kind: 'export', areas: ['lkbx'] },
-  { path: '/locks/:id', kind: 'record', areas: ['lkbx'] },
-  { path: '/lock-templates', kind: 'list', areas: ['lkbx'] },
-  { path: '/lock-templates.csv', kind: 'export', areas: ['lkbx'] },
-  { path: '/lock-templates/:id', kind: 'record', areas: ['lkbx'] },
-  { path: '/keys', kind: 'list', areas: [] },
-  { path: '/settings', kind: 'list', areas: [] },
-] as const
+/** Pages of records and of none, by the kind of read. */
+const shownPages = pages
+  .filter(({ method, path, isExport = false }) => method === undefined && path !== '/live' && !isExport)
+  .map(({ path, area }) => ({
+    path,
+    areas: area === undefined ? [] : area === 'both' ? areas : [area],
+    kind: kindOf(path),
+  }))
+  .filter(({ path, areas }) => areas.length > 0 || ['/keys', '/settings'].includes(path))
+
+/** By the path alone, independently of what the page declares. */
+function kindOf(path: string): Counted[2] {
+  if (/\.(csv|ndjson)$/.test(path)) return 'export'
+  if (path.endsWith('/:id')) return 'record'
+  return ['/', '/bests'].includes(path) ? 'statistics' : 'list'
+}
 
 async function readPage({ id, browser }: Reader, pick: Pick): Promise<readonly string[]> {
   const subject = pick(owners.filter(owner => areas.some(area => readableBy(id, area).includes(owner))))
   await browser.post('/subject', { subject: String(subject), back: '/' })
-  const page = pick(pages)
+  const page = pick(shownPages)
   const owner = page.path.includes(':id') ? pick(owners) : undefined
   const { status } = await browser.get(page.path.replace(':id', String(owner)))
   const reads = page.areas.flatMap((area): Counted[] => {

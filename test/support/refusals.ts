@@ -125,8 +125,8 @@ function ofCredentials({ ann, revoked, expired, unknown }: Tokens): Refused[] {
         title: `${title}, ${headers.length === 0 ? 'without' : 'with'} a header`,
         send: request('GET', target, ...headers),
         code: 'invalid_request' as const,
-        error: 'Send the token in the Authorization header, never in the URL',
-        headers: challenge('invalid_request', 'Send the token in the Authorization header, never in the URL'),
+        error: 'Send the API key in the Authorization header, never in the URL',
+        headers: challenge('invalid_request', 'Send the API key in the Authorization header, never in the URL'),
         closes: false,
       })),
     ),
@@ -497,6 +497,17 @@ function ofHosts({ ann }: Tokens): Refused[] {
     'a port out of bounds': ['Host: a:65536'],
     'two ports': ['Host: a:80:80'],
     'a port alone': ['Host: :80'],
+    'a Host with an encoded NUL': ['Host: %00'],
+    'a Host with an encoded slash': ['Host: a%2fb'],
+    'a Host with an encoded space': ['Host: a%20b'],
+    'an IPv4 address with an encoded digit': ['Host: %31.2.3.4'],
+    'an IPv4 address of five numbers': ['Host: 1.2.3.4.5'],
+    'an IPv4 address of three numbers': ['Host: 127.0.1'],
+    'an IPv4 address in hex': ['Host: 0x7f.0.0.1'],
+    'an IPv4 address in octal': ['Host: 0177.0.0.1:80'],
+    'a number beyond IPv4': ['Host: 4294967296'],
+    'a number instead of an IPv4 address': ['Host: 2130706433'],
+    'an IPv4 address out of bounds': ['Host: 999.1.1.1'],
     'half an IPv6 address': ['Host: [::1'],
     'an IPv6 address without brackets': ['Host: ::1'],
     'a Host that is not ASCII': ['Host: \xe9'],
@@ -517,6 +528,9 @@ function ofHosts({ ann }: Tokens): Refused[] {
     refused('two Hosts in HTTP/1.0', lines(`GET ${ONE} HTTP/1.0`, 'Host: a', 'Host: a')),
     refused('an odd Host in HTTP/1.0', lines(`GET ${ONE} HTTP/1.0`, 'Host: a b')),
     refused('an odd Host at a page', lines('GET /healthz HTTP/1.1', 'Host: a b')),
+    ...['%00', 'a%2fb', '1.2.3.4.5', '4294967296', '999.1.1.1'].map(host =>
+      refused(`the Host ${host} at the sign-in`, lines('GET /signin HTTP/1.1', `Host: ${host}`, 'Accept: text/html')),
+    ),
     refused('no Host at OPTIONS *', lines('OPTIONS * HTTP/1.1')),
     refused('an absolute target at odds with the Host', request('GET', `http://b${ONE}`, bearer(ann))),
     refused('an absolute target with another port', request('GET', `http://a:81${ONE}`, bearer(ann))),
@@ -545,9 +559,12 @@ function ofBodies({ ann }: Tokens): Refused[] {
   ])
 }
 
+const FORM = 'Content-Type: application/x-www-form-urlencoded'
+
 function ofParsing({ ann }: Tokens): Refused[] {
   const first = `GET ${ONE} HTTP/1.1`
   const post = 'POST /api/v1/me HTTP/1.1'
+  const form = 'POST /signin HTTP/1.1'
   const cases: Readonly<Record<string, string>> = {
     'a method that does not exist': lines(`FOO ${ONE} HTTP/1.1`, 'Host: a'),
     'a method in small letters': lines(`get ${ONE} HTTP/1.1`, 'Host: a'),
@@ -584,6 +601,16 @@ function ofParsing({ ann }: Tokens): Refused[] {
     'a length in hex': lines(post, 'Host: a', 'Content-Length: 0x3'),
     'a length that is too long': lines(post, 'Host: a', 'Content-Length: 99999999999999999999999'),
     'an empty length': lines(post, 'Host: a', 'Content-Length:'),
+    'chunks in HTTP/1.0': `${lines('POST /api/v1/me HTTP/1.0', 'Host: a', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    'a form in chunks in HTTP/1.0': `${lines('POST /signin HTTP/1.0', 'Host: a', FORM, 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    'a page with chunks in HTTP/1.0': `${lines('GET /signin HTTP/1.0', 'Host: a', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    'a compressed body in chunks': `${lines(post, 'Host: a', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+    'a compressed form in chunks': `${lines(form, 'Host: a', FORM, 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+    'a compressed form': lines(form, 'Host: a', FORM, 'Transfer-Encoding: gzip'),
+    'a form with an encoding of no name': lines(form, 'Host: a', FORM, 'Transfer-Encoding:'),
+    'a form in chunks twice': `${lines(form, 'Host: a', FORM, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    'a form in chunks by another name': `${lines(form, 'Host: a', FORM, 'Transfer-Encoding: CHUNKED')}0\r\n\r\n`,
+    'a form with an encoding that is none': lines(form, 'Host: a', FORM, 'Transfer-Encoding: identity'),
     'an encoding that does not end in chunks': lines(post, 'Host: a', 'Transfer-Encoding: chunked, identity'),
     'an encoding with a space before the colon': lines(post, 'Host: a', 'Transfer-Encoding : chunked'),
   }

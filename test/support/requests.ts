@@ -1,4 +1,4 @@
-import { mintToken, revokeToken } from '../../src/accounts/tokens.ts'
+import { mintKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { account, trainingSession, world } from './records.ts'
 import type { TestService } from './service.ts'
 
@@ -28,7 +28,7 @@ export async function makeTokens(service: TestService): Promise<Tokens> {
   const revoked = await service.token('ann', { name: 'revoked' })
   const expired = await service.token('ann', { name: 'expired' })
   for (const { id, name } of await db.selectFrom('token').select(['id', 'name']).execute()) {
-    if (name === 'revoked') await revokeToken(service.store, id, Date.now())
+    if (name === 'revoked') await revokeKey(service.store, id, Date.now())
   }
   await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
   const free = await service.token('flo')
@@ -39,7 +39,7 @@ export async function makeTokens(service: TestService): Promise<Tokens> {
     free,
     revoked,
     expired,
-    unknown: mintToken(),
+    unknown: mintKey(),
   }
 }
 

@@ -15,9 +15,7 @@ export async function startSecondServer(
   options: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
 ): Promise<SecondServer> {
   const log: string[] = []
-  // A store of its own is there to see, or hold up, every read.
-  const kept = options.store === undefined ? {} : { LOCKSTEP_PAGE_CACHE: '0' }
-  const config = readConfig({ ...onBusyMachine, ...kept, ...settings })
+  const config = readConfig({ ...onBusyMachine, ...settings })
   const { store } = service
   const again = await startService({
     store,

@@ -8,7 +8,8 @@ import { makeLog } from '../../src/http/log.ts'
 import { startService as startWhole } from '../../src/cli/service.ts'
 import type { Service } from '../../src/http/server.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { createToken, type TokenRequest } from '../../src/accounts/tokens.ts'
+import type { Actor } from '../../src/accounts/events.ts'
+import { createKey, type KeyRequest } from '../../src/accounts/api-keys.ts'
 import { makeRouter } from '../../src/http/router.ts'
 import { parseTarget } from '../../src/http/request.ts'
 import { newDatabase } from './databases.ts'
@@ -23,7 +24,7 @@ export interface TestService extends AsyncDisposable {
   /** A client with a token of this account (by username); every 200 it gets is checked against the contract. */
   as(username: string): Promise<Client>
   /** A new token of this account. */
-  token(username: string, request?: Partial<TokenRequest>): Promise<string>
+  token(username: string, request?: Partial<KeyRequest>): Promise<string>
   /** A response of any kind; every 200 of the API is checked against the contract. */
   fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>
   /** Imports lines, given as objects. */
@@ -40,6 +41,9 @@ export interface TestResponse {
   readonly body: any
 }
 
+/** Somebody who does something in a browser. */
+export const inBrowser: Actor = { by: 'self', network: '192.0.2.0/24', browser: 'Firefox on Linux' }
+
 /** Settings for tests that send more requests, or fail more often, than the limits allow, or that keep the process busy. */
 export const unlimited = { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
 
@@ -47,6 +51,8 @@ export const unlimited = { LOCKSTEP_RATE_LIMIT: '0', LOCKSTEP_FAILURE_LIMIT: '0'
 export const onBusyMachine = {
   LOCKSTEP_PORT: '0',
   LOCKSTEP_OVERLOAD_LAG: '0',
+  LOCKSTEP_PAGE_LIMIT: '0',
+  LOCKSTEP_ADDRESS_PAGE_LIMIT: '0',
   LOCKSTEP_KEEP_ALIVE: '60',
   LOCKSTEP_HEADERS_TIMEOUT: '60',
   LOCKSTEP_REQUEST_TIMEOUT: '120',
@@ -100,7 +106,7 @@ export async function startService(
         expiresAt: null,
         ...request,
       }
-      return createToken(store, all, Date.now())
+      return createKey(store, all, Date.now())
     },
     async fetch(path, token, headers = {}) {
       const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }

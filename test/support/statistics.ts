@@ -5,7 +5,7 @@ import type { LockEvent } from '../../src/stats/intervals.ts'
 import { lockIntervals } from '../../src/stats/intervals.ts'
 import { type LockTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { periodOf } from '../../src/stats/periods.ts'
-import type { TrainingResults } from '../../src/stats/training.ts'
+import type { SessionStats } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 
@@ -171,8 +171,8 @@ function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break'
 const KINDS = ['warmup', 'training', 'repetition', 'endurance'] as const
 
 /** Training sessions within some time. */
-export function trainingSessionsWithin(from: number, to: number, count: number, random: Random): TrainingResults[] {
-  return Array.from({ length: count }, () => {
+export function trainingSessionsWithin(from: number, to: number, count: number, random: Random): SessionStats[] {
+  return Array.from({ length: count }, (_, id) => {
     const kinds = KINDS.filter(() => random() < 0.5).map(kind => {
       const segments = 1 + Math.floor(random() * 4)
       const grades = Array.from({ length: segments }, () => Math.floor(random() * 101)).slice(random() < 0.2 ? 1 : 0)
@@ -189,6 +189,10 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
       }
     })
     return {
+      id,
+      program: 1,
+      segments: sum(kinds.map(({ segments }) => segments)),
+      grade: null,
       at: Math.floor(from + random() * (to - from)),
       passed: random() < 0.7,
       reps: sum(kinds.map(({ reps }) => reps)),
@@ -200,12 +204,12 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
 }
 
 /** Checks that the statistics of training sessions by bucket sum to their total, and count each session on its date. */
-export function checkTraining(range: BucketRange, zone: string, random: Random) {
+export async function checkTraining(range: BucketRange, zone: string, random: Random) {
   const clock = zoneClock(zone)
   const buckets = bucketsOf(range, clock, Date.now())
   const [first = 0, last = 0] = [buckets[0]?.start, buckets.at(-1)?.end]
   const sessions = trainingSessionsWithin(first - DAY, last + DAY, 60, random)
-  const { total, buckets: statistics } = trainingStatistics(sessions, buckets, clock)
+  const { total, buckets: statistics } = await trainingStatistics(1, sessions, buckets, clock)
   const inRange = sessions.filter(({ at }) => at >= first && at < last)
   assert.equal(total.sessions, inRange.length)
   const dates = inRange.map(({ at }) =>

@@ -37,7 +37,7 @@ async function stepsOf(prepare: () => Promise<Writing>): Promise<string[]> {
   const triggers = tables.flatMap((table, index) =>
     ['insert', 'update', 'delete'].map(
       what => `create trigger "see ${what} ${index}" after ${what} on "${table}"
-        begin insert or ignore into seen values ('${what} on "${table}"'); end`,
+        begin insert into seen select '${what} on "${table}"' where '${what} on "${table}"' not in (select step from seen); end`,
     ),
   )
   change(writing, `create table seen (step text primary key) strict; ${triggers.join('; ')}`)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { sql } from '../../src/vendor/kysely.js'
-import { createToken } from '../../src/accounts/tokens.ts'
+import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { run } from './command.ts'
@@ -34,17 +34,19 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
 
   // Both answer: each counts the requests of a token for itself.
   const answers: Outcome[] = []
-  for (let request = 0; request < 10; request += 1) answers.push(await ask(address, token))
-  assert.deepEqual(tally(answers), { 200: 10 })
-  assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2)
+  await until(async () => {
+    answers.push(...(await Promise.all(Array.from({ length: 30 }, () => ask(address, token)))))
+    return answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length >= 2
+  })
+  assert.deepEqual(tally(answers), { 200: answers.length })
 
   // Their metrics are added up, on one listener.
-  await until(async () => (await served()).requests === 10)
+  await until(async () => (await served()).requests === answers.length)
   assert.equal((await served()).builds, 1)
 
   // What is revoked with the command line is refused by both within a second.
   await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
-  const { code, stderr } = await run(['token', 'revoke', '2', '--database', url])
+  const { code, stderr } = await run(['key', 'revoke', '2', '--database', url])
   assert.equal(code, 0, stderr)
   await sleep(1000)
   const refused = await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
@@ -123,7 +125,7 @@ async function inFlight(store: Store, address: string, token: string, service: S
 
 async function tokenOf(store: Store, accountId: number): Promise<string> {
   const request = { accountId, name: 'test', scopes: ['lkbx:read', 'dtt:read'], expiresAt: null }
-  return createToken(store, request, Date.now())
+  return createKey(store, request, Date.now())
 }
 
 /** The process identifiers of the workers of a service. */

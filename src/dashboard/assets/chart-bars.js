@@ -12,7 +12,7 @@ import {
   SO_FAR_PATTERN,
   TIP,
 } from './chart-draw.js'
-import { amountText, dateText, dayMonthText, monthText, quarterText, shortMonthText } from './chart-format.js'
+import { amountText, dayMonthText, periodWords, shortMonthText } from './chart-format.js'
 
 /**
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
@@ -38,10 +38,10 @@ export const bars = {
   height: () => HEIGHT,
   draw(plot, host, { columns, rows, title, data, empty }) {
     const periods = rows.map(row => ({ row, start: row.instant('start'), end: row.instant('end') }))
-    const monthly = isMonthly(periods)
+    const isWeekly = data.period === undefined
     const { blocks, tops } = stack(periods, columns, {
       unit: data.unit ?? '',
-      nameOf: data.period === 'quarter' ? quarterText : monthly ? monthText : dateText,
+      nameOf: periodWords(data.period).nameOf,
       href: data.href,
       open: `Open ${data.period ?? 'week'}`,
     })
@@ -71,7 +71,7 @@ export const bars = {
         label: null,
       },
       marks: [
-        monthly ? monthNames(plot, periods, host.clientWidth) : weekNames(plot, periods, host.clientWidth),
+        isWeekly ? weekNames(plot, periods, host.clientWidth) : monthNames(plot, periods, host.clientWidth),
         highest === 0 ? emptyNote(plot, empty) : null,
         plot.rectY(blocks, {
           x1: 'start',
@@ -207,15 +207,6 @@ function weekNames(plot, periods, width) {
 function domainOf(periods) {
   const now = Date.now()
   return [periods[0]?.start ?? new Date(now - DAY_MS / 2), periods.at(-1)?.end ?? new Date(now + DAY_MS / 2)]
-}
-
-/**
- * Months are few enough for a name under each; weeks are not.
- *
- * @param {readonly Period[]} periods
- */
-function isMonthly([_, second]) {
-  return second !== undefined && second.end.getTime() - second.start.getTime() > 27 * DAY_MS
 }
 
 /**

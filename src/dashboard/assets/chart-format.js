@@ -21,16 +21,6 @@ export function dateText(time) {
 }
 
 /** @param {Date} time */
-export function monthText(time) {
-  return months.format(time)
-}
-
-/** @param {Date} time */
-export function quarterText(time) {
-  return `Q${Math.ceil((time.getUTCMonth() + 1) / 3)} ${time.getUTCFullYear()}`
-}
-
-/** @param {Date} time */
 export function shortMonthText(time) {
   return shortMonths.format(time)
 }
@@ -53,6 +43,24 @@ export function dayMonthText(time) {
 /** @param {number} value */
 export function amountText(value) {
   return (value < 10 ? smallAmounts : amounts).format(value)
+}
+
+/** @typedef {{ readonly days: number; readonly nameOf: (start: Date) => string }} PeriodWords */
+
+/** @type {Readonly<Record<string, PeriodWords>> & { readonly week: PeriodWords }} */
+const periods = {
+  week: { days: 7, nameOf: start => `Week of ${dates.format(start)}` },
+  month: { days: 30, nameOf: start => months.format(start) },
+  quarter: { days: 91, nameOf: start => `Q${Math.ceil((start.getUTCMonth() + 1) / 3)} ${start.getUTCFullYear()}` },
+}
+
+/**
+ * The length of the periods of a chart, and how one is named.
+ *
+ * @param {string | undefined} period a week if not given
+ */
+export function periodWords(period) {
+  return periods[period ?? ''] ?? periods.week
 }
 
 /**

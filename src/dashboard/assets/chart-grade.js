@@ -1,6 +1,5 @@
 import { ACCENT, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, svgElement, TIP } from './chart-draw.js'
 import { dateTimeText } from './chart-format.js'
-import { parseInstant } from './chart-data.js'
 
 /**
  * @import { RenderFunction } from '@observablehq/plot'
@@ -8,9 +7,8 @@ import { parseInstant } from './chart-data.js'
  * @import { Column, Row } from './chart-data.js'
  */
 
-const HEIGHT = 260
-const PANEL_HEIGHT = 140
-const DAY_MS = 86_400_000
+export const HEIGHT = 260
+export const PANEL_HEIGHT = 140
 const DOT_STROKE = { stroke: ACCENT, strokeWidth: 1.25 }
 
 /**
@@ -56,7 +54,7 @@ function panelHeights(columns) {
 }
 
 /** @param {readonly Column[]} columns */
-function kindsOf(columns) {
+export function kindsOf(columns) {
   return columns.filter(({ key }) => key.startsWith('kind-'))
 }
 
@@ -89,7 +87,7 @@ function point(row, grade, average, passed) {
  */
 function drawGrades(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
   const { low, scale, marginTop } = gradeScale(data, height)
-  const [start, end] = domainOf(points, data)
+  const [start, end] = domainOf(data)
   const r = radiusFor(points.length / host.clientWidth)
   draw(plot, host, {
     title,
@@ -158,16 +156,10 @@ function radiusFor(density) {
 }
 
 /**
- * @param {readonly Point[]} points
+ * The time that the page shows.
+ *
  * @param {DOMStringMap} data
- * @returns {[Date, Date]}
  */
-function domainOf(points, data) {
-  const [from, to] = [parseInstant(data.from), parseInstant(data.to)]
-  if (from !== undefined && to !== undefined) return [from, to]
-  const times = points.map(({ at }) => at.getTime())
-  const [first, last] = times.length === 0 ? [Date.now(), Date.now()] : [Math.min(...times), Math.max(...times)]
-  // A single point is drawn in the middle of a day, as an axis needs a length.
-  const margin = first === last ? DAY_MS / 2 : 0
-  return [new Date(first - margin), new Date(last + margin)]
+export function domainOf({ from, to }) {
+  return /** @type {const} */ ([new Date(`${from}Z`), new Date(`${to}Z`)])
 }

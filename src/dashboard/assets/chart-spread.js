@@ -1,25 +1,10 @@
 import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
-import { gradeScale } from './chart-grade.js'
-import { dateText, monthText, quarterText } from './chart-format.js'
-import { parseInstant } from './chart-data.js'
+import { domainOf, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
+import { periodWords } from './chart-format.js'
 
-/**
- * @import { Chart, ChartType, Plot } from './chart-draw.js'
- * @import { Column } from './chart-data.js'
- */
+/** @import { Chart, ChartType, Plot } from './chart-draw.js' */
 
-const HEIGHT = 260
-const PANEL_HEIGHT = 140
 const DAY_MS = 86_400_000
-
-/** @typedef {{ readonly days: number; readonly nameOf: (start: Date) => string }} PeriodWords */
-
-/** @type {Readonly<Record<string, PeriodWords>> & { readonly week: PeriodWords }} */
-const periods = {
-  week: { days: 7, nameOf: start => `Week of ${dateText(start)}` },
-  month: { days: 30, nameOf: monthText },
-  quarter: { days: 91, nameOf: quarterText },
-}
 
 /**
  * Grades by week or month where there are too many for a dot each: the median as a line, and a band from the 10th to the 90th
@@ -57,11 +42,6 @@ export const spreadByKind = {
   },
 }
 
-/** @param {readonly Column[]} columns */
-function kindsOf(columns) {
-  return columns.filter(({ key }) => key.startsWith('kind-'))
-}
-
 /** @typedef {{ readonly at: Date; readonly median: number; readonly low: number; readonly high: number; readonly tip: string }} Point */
 
 /**
@@ -72,7 +52,7 @@ function kindsOf(columns) {
  * @returns {Point[]}
  */
 function pointsOf({ rows, data }, keys) {
-  const { days, nameOf } = periods[data.period ?? ''] ?? periods.week
+  const { days, nameOf } = periodWords(data.period)
   return rows.flatMap(row => {
     const [median, low, high] = [row.number(keys.median), row.number(keys.low), row.number(keys.high)]
     if (median === null || low === null || high === null) return []
@@ -90,16 +70,11 @@ function pointsOf({ rows, data }, keys) {
  */
 function drawSpread(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
   const { low, scale, marginTop } = gradeScale(data, height)
-  const [from, to] = [parseInstant(data.from), parseInstant(data.to)]
+  const [start, end] = domainOf(data)
   draw(plot, host, {
     title,
     height,
-    x: {
-      type: 'utc',
-      ...(from === undefined || to === undefined ? {} : { domain: [from, to] }),
-      label: null,
-      ...(from === undefined || to === undefined ? {} : timeTicks(from, to, host.clientWidth)),
-    },
+    x: { type: 'utc', domain: [start, end], label: null, ...timeTicks(start, end, host.clientWidth) },
     marginTop,
     y: scale,
     marks: [

@@ -3,7 +3,6 @@ import { printTable } from './chart-print.js'
 import { addPanels } from './chart-draw.js'
 import { readData } from './chart-data.js'
 import { grade, gradeByKind } from './chart-grade.js'
-import { rates } from './chart-rates.js'
 import { segments } from './chart-segments.js'
 import { spread, spreadByKind } from './chart-spread.js'
 import { targets } from './chart-targets.js'
@@ -24,7 +23,6 @@ const chartTypes = {
   spread,
   'spread-by-kind': spreadByKind,
   bars,
-  rates,
   targets,
   segments,
   timeline,
@@ -209,6 +207,8 @@ document.addEventListener('click', event => {
  * @param {HTMLAnchorElement} link
  */
 async function openTable(link) {
+  // A second click, while the rows are on their way, adds no second table.
+  if (link.getAttribute('aria-busy') === 'true') return
   link.setAttribute('aria-busy', 'true')
   const rows = await readTable(link.href)
   const place = document.createElement('div')

@@ -10,6 +10,7 @@ import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
 import { enableKeyboard } from './keyboard.js'
 import { enablePasskeys } from './passkeys.js'
+import { enableSignOut } from './sign-out.js'
 
 enableCopying()
 enableDialogs()
@@ -18,6 +19,7 @@ enableDisplay()
 enableForms()
 enableKeyboard()
 enablePasskeys()
+enableSignOut()
 enableUpdates()
 restoreFocus()
 

@@ -21,7 +21,10 @@ function onDialogClick(event) {
   const opener = element?.closest('a[data-dialog]')
   if (opener instanceof HTMLAnchorElement) {
     event.preventDefault()
-    void openDialog(opener)
+    // A second click, while the page is on its way, opens no second dialog.
+    if (isOpening) return
+    isOpening = true
+    void openDialog(opener).finally(() => (isOpening = false))
     return
   }
   const dialog = element?.closest('dialog')
@@ -34,6 +37,8 @@ function onDialogClick(event) {
     location.assign('/keys')
   }
 }
+
+let isOpening = false
 
 /** @param {HTMLAnchorElement} opener */
 async function openDialog(opener) {

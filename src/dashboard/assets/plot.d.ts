@@ -2,7 +2,6 @@
 export {
   areaY,
   axisX,
-  axisY,
   barX,
   dot,
   frame,

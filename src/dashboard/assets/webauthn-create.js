@@ -1,4 +1,6 @@
 /*
+node_modules/@simplewebauthn/browser 14.0.0
+
 @simplewebauthn/browser
 
 MIT License

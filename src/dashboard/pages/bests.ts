@@ -1,25 +1,27 @@
-import { trainingBests, type TrainingBests } from '../../stats/bests.ts'
-import { keptLongestLock } from '../../stats/kept-longest-lock.ts'
+import type { TrainingBests } from '../../stats/bests.ts'
+import { lockHistory } from '../../stats/lock-history.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { allTrainings } from '../../stats/training-rows.ts'
-import { card, emptyState, facts } from '../components.ts'
+import { trainingHistory } from '../../stats/training-history.ts'
+import { card, emptyState, facts } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { kindName } from '../names.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { countText, dateText, durationText, numberText, unbroken } from '../text.ts'
+import { kindName } from '../text/names.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { countText, dateText, durationText, numberText, unbroken } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
 
 /** The highest values, each with a link to where it comes from. */
-export const bestPages: readonly Page[] = [{ path: '/bests', handler: showBests }]
+export const bestPages: readonly DashboardPage[] = [
+  { section: 'training', reads: 'statistics', area: 'both', path: '/bests', handler: showBests },
+]
 
 async function showBests(visit: Visit) {
   const { store, viewer, now, pageAccess } = visit
   const until = countedUntil(viewer.asOf, now)
-  const [sessions, longest] = await Promise.all([
-    allTrainings(store, pageAccess.sessions('dtt')),
-    keptLongestLock(store, pageAccess.sessions('lkbx'), until),
+  const [trainings, locks] = await Promise.all([
+    trainingHistory(store, pageAccess.sessions('dtt')),
+    lockHistory(store, pageAccess.sessions('lkbx')),
   ])
-  const bests = await trainingBests(sessions, viewer.timeZone, now)
+  const [bests, longest] = await Promise.all([trainings.bests(viewer.timeZone, now), locks.longest(until)])
   const rows = [
     ...trainingRows(bests),
     ...(longest === undefined
@@ -34,9 +36,8 @@ async function showBests(visit: Visit) {
         ]),
   ]
   return view({
-    section: 'training',
     title: 'Bests',
-    back: { path: '/training', title: 'Training' },
+    back: visit.home,
     lead:
       viewer.subject.id === viewer.session.accountId
         ? 'Over all known records.'

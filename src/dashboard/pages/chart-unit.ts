@@ -2,7 +2,7 @@ import { DAY_MS } from '../../contract/time.ts'
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import type { Viewer } from '../page.ts'
-import { dateText, monthText } from '../text.ts'
+import { dateText, monthText } from '../text/text.ts'
 
 /** How charts divide the time that they show, so that no chart has too many points: into weeks, months or quarters. */
 export type ChartUnit = 'week' | 'month' | 'quarter'
@@ -12,13 +12,15 @@ interface Time {
   readonly to: number
 }
 
-/** Whole weeks from the first of these sessions on, up to now, or to the last one where that is in the future. */
-export function wholeTime(sessions: readonly SessionStats[], now: number, timeZone: string): Time {
+/**
+ * The time that charts show, and its periods: a span, or else whole weeks from the first of these sessions on, up to now, or to the last
+ * one where that is in the future.
+ */
+export function timeOf(sessions: readonly SessionStats[], now: number, viewer: Viewer, span?: Time) {
   const first = sessions[0]?.at ?? now
-  return {
-    from: periodsBetween('week', first, first, timeZone)[0] ?? first,
-    to: Math.max(now, sessions.at(-1)?.at ?? now) + 1,
-  }
+  const from = span?.from ?? periodsBetween('week', first, first, viewer.timeZone)[0] ?? first
+  const to = span?.to ?? Math.max(now, sessions.at(-1)?.at ?? now) + 1
+  return { from, to, periods: chartPeriods({ from, to }, viewer) }
 }
 
 /** The largest number of weeks (four years) or months (seventeen years); beyond that, the next larger unit is used. */
@@ -31,19 +33,16 @@ export function chartUnit({ from, to }: Time): ChartUnit {
 }
 
 /** The weeks, months or quarters from the one that holds `from` to the one before `to` that holds its last instant. */
-export function chartPeriods(unit: ChartUnit, { from, to }: Time, { timeZone }: Viewer): Periods {
+function chartPeriods({ from, to }: Time, { timeZone }: Viewer): Periods {
+  const unit = chartUnit({ from, to })
   if (unit !== 'quarter') return periodsBetween(unit, from, to - 1, timeZone)
-  // The same months give the same list, so that what is computed for it can be cached by it.
   const months = periodsBetween('month', from - QUARTER_MS, to - 1 + QUARTER_MS, timeZone)
-  return quarters.getOrInsertComputed(months, () => {
-    const starts = months.filter(at => Number(wallClock(at, timeZone).slice(5, 7)) % 3 === 1)
-    const first = starts.findLastIndex(start => start <= from)
-    const last = starts.findIndex(start => start >= to)
-    return starts.slice(Math.max(0, first), last === -1 ? undefined : last + 1)
-  })
+  const starts = months.filter(at => Number(wallClock(at, timeZone).slice(5, 7)) % 3 === 1)
+  const first = starts.findLastIndex(start => start <= from)
+  const last = starts.findIndex(start => start >= to)
+  return starts.slice(Math.max(0, first), last === -1 ? undefined : last + 1)
 }
 
-const quarters = new WeakMap<Periods, Periods>()
 const QUARTER_MS = 92 * DAY_MS
 
 /** `16 Feb 2026` for a week, `February 2026`, `Q1 2026` */

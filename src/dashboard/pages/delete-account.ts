@@ -1,16 +1,19 @@
 import { eraseDeleted, removeAccount } from '../../accounts/removal.ts'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { type Page, redirect, view, type Visit } from '../page.ts'
-import { noSessionCookie } from '../session-cookie.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { noSessionCookie } from '../sign-in/session-cookie.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** Deleting one's own account. */
-export const deleteAccountPages: readonly Page[] = [
-  { path: '/settings/delete', handler: visit => showForm(visit) },
+export const deleteAccountPages: readonly DashboardPage[] = [
+  { ...OF_SETTINGS, path: '/settings/delete', handler: visit => showForm(visit) },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/delete',
-    confirms: { section: 'settings', action: 'Delete account' },
+    confirms: 'Delete account',
     async handler(visit) {
       const { form, store, viewer, now, inBackground } = visit
       const { accountId, username } = viewer.session
@@ -32,18 +35,18 @@ export const deleteAccountCard: Html = html`
   <p><a class="button danger" href="/settings/delete">Delete account</a></p>
 `
 
-function showForm({ viewer }: Visit, problem?: string) {
+function showForm(visit: Visit, problem?: string) {
+  const { viewer } = visit
   return view({
-    section: 'settings',
     title: 'Delete account',
-    back: { path: '/settings', title: 'Settings' },
+    back: visit.home,
     status: problem === undefined ? 200 : 422,
     body: html`
       <form class="card narrow stack" method="post" action="/settings/delete">
         <p>This permanently deletes:</p>
         <ul>
-          <li>your records, all data that came with them from other servers, and what was set aside because it could not be stored;</li>
-          <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the list of sign-ins;</li>
+          <li>your records, all data that came with them from other servers, and what could not be stored and was rejected;</li>
+          <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the log of events;</li>
           <li>all access that you gave or received.</li>
         </ul>
         <p>Only the number of this account is kept, so that no import or pull brings your records back. What you read of others stays in their lists, under that number. Existing backups are not changed.</p>

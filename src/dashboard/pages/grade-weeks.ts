@@ -1,16 +1,14 @@
-import { gradeSpreads, type GradeSpread } from '../../stats/grade-spread.ts'
-import { wallClock } from '../../stats/periods.ts'
-import { movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
-import { chart, type Column, type LegendItem } from '../charts.ts'
+import { type Periods, wallClock } from '../../stats/periods.ts'
+import { type GradeSpread, movingAverage, type SessionStats, type TrainingSummary } from '../../stats/training.ts'
+import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { kindName } from '../names.ts'
+import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, NONE, numberText, round1 } from '../text.ts'
-import { chartPeriods, chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
-import { constantGrades, constantText } from './grade-kinds.ts'
+import { countText, NONE, numberText, round1 } from '../text/text.ts'
+import { chartUnit, unitText, unitTitles } from './chart-unit.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
-import { kindSummary, NO_GRADES } from './training-summaries.ts'
+import { constantGrades, constantText, kindSummary, NO_GRADES } from './training-summaries.ts'
 
 /** Charts of grades by week or month, where there are too many sessions for a mark each. */
 
@@ -20,6 +18,8 @@ export const MAX_DRAWN_SESSIONS = 400
 /** Sessions, the oldest first, and the time that the charts show. */
 export interface ShownSessions {
   readonly sessions: readonly SessionStats[]
+  readonly summary: TrainingSummary
+  readonly periods: Periods
   readonly from: number
   readonly to: number
   readonly now: number
@@ -32,18 +32,16 @@ export interface ShownSessions {
 
 /** Grades over time, and those of each kind. */
 export function spreadCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart[] {
-  const constant = constantGrades(shown.sessions, kinds)
-  const grades = weeksOf(viewer, shown, kinds).flatMap(({ kinds: spreads }) =>
-    gradesIn(spreads.filter((_, index) => !constant.has(kinds[index] ?? ''))),
-  )
-  const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
+  const { summary } = shown
+  const constant = constantGrades(summary.kinds)
+  const grades = kinds.flatMap(kind => (constant.has(kind) ? [] : gradesIn(summary.kindSpreads.get(kind) ?? [])))
   return [
     weeklyGrades(viewer, shown, kinds),
     chart<never>({
       id: 'grades-by-kind',
       chartType: 'spread-by-kind',
       title: 'Grade by kind',
-      summary: html`${kindSummary(viewer, totals)} Kinds measure different things, so each has its own chart.${constantText(viewer, constant)} <a href="#grades">Table above</a>`,
+      summary: html`${kindSummary(viewer, summary.kinds)} Kinds measure different things, so each has its own chart.${constantText(viewer, constant)} <a href="#grades">Table above</a>`,
       empty: NO_GRADES,
       wide: true,
       data: axes(viewer, shown, grades),
@@ -65,8 +63,8 @@ interface Week {
 
 /** The spread of the grades of each week; its table also has those of some kinds. */
 export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
-  const weeks = weeksOf(viewer, shown, kinds)
-  const constant = constantGrades(shown.sessions, kinds)
+  const weeks = weeksOf(shown, kinds)
+  const constant = constantGrades(shown.summary.kinds)
   const overlay = comparedGrades(viewer, shown)
   const unit = chartUnit(shown)
   return chart<Week>({
@@ -132,14 +130,21 @@ export function scaleSwitch({ isFullScale = false, addressOf }: ShownSessions): 
 export function comparedGrades(viewer: Viewer, shown: ShownSessions) {
   const { compared } = shown
   if (compared === undefined) return undefined
-  const { sessions, offset, title } = compared
+  const { sessions, offset, title, summary } = compared
   const line = (points: readonly { readonly at: number; readonly value: number }[]) => ({
     title,
-    times: points.map(({ at }) => wallClock(at + offset, viewer.timeZone)),
+    times: points.map(({ at }) => wallClock(at, viewer.timeZone)),
     values: points.map(({ value }) => round1(value)),
   })
-  if (isComparedByUnit(shown)) return line(medians(sessions, chartUnit(shown), viewer))
-  const graded = sessions.flatMap(({ at, grade }) => (grade === null ? [] : [{ at, grade }]))
+  if (isComparedByUnit(shown)) {
+    return line(
+      summary.spreads.flatMap((spread, index) => {
+        const [start = 0, end = 0] = shown.periods.slice(index, index + 2)
+        return spread === null ? [] : [{ at: (start + end) / 2, value: spread.median }]
+      }),
+    )
+  }
+  const graded = sessions.flatMap(({ at, grade }) => (grade === null ? [] : [{ at: at + offset, grade }]))
   const averages = movingAverage(graded.map(({ grade }) => grade))
   return line(graded.map(({ at }, index) => ({ at, value: averages[index] ?? 0 })))
 }
@@ -160,18 +165,6 @@ function isComparedByUnit({ sessions, compared }: ShownSessions): boolean {
   return Math.max(sessions.length, compared?.sessions.length ?? 0) > MAX_DRAWN_SESSIONS
 }
 
-/** The median of each week or month that has grades, at the middle of that time. */
-function medians(sessions: readonly SessionStats[], unit: ChartUnit, viewer: Viewer) {
-  const [first] = sessions
-  const last = sessions.at(-1)
-  if (first === undefined || last === undefined) return []
-  const periods = chartPeriods(unit, { from: first.at, to: last.at + 1 }, viewer)
-  return gradeSpreads(sessions, periods).flatMap((spread, index) => {
-    const [start = 0, end = 0] = periods.slice(index, index + 2)
-    return spread === null ? [] : [{ at: (start + end) / 2, value: spread.median }]
-  })
-}
-
 function gradesIn(spreads: readonly (GradeSpread | null)[]): number[] {
   return spreads.flatMap(spread => (spread === null ? [] : [spread.low, spread.high]))
 }
@@ -183,18 +176,14 @@ function legendOf(shown: ShownSessions): readonly LegendItem[] {
   ]
 }
 
-function weeksOf(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Week[] {
-  const { sessions, now } = shown
-  const periods = chartPeriods(chartUnit(shown), shown, viewer)
-  const all = gradeSpreads(sessions, periods)
-  const byKind = kinds.map(kind => gradeSpreads(sessions, periods, kind))
-  return all.map((spread, index) => {
+function weeksOf({ summary, periods, now }: ShownSessions, kinds: readonly string[]): Week[] {
+  return summary.spreads.map((spread, index) => {
     const [start = 0, end = 0] = periods.slice(index, index + 2)
     return {
       start,
       isCurrent: start <= now && now < end,
       all: spread,
-      kinds: byKind.map(spreads => spreads[index] ?? null),
+      kinds: kinds.map(kind => summary.kindSpreads.get(kind)?.[index] ?? null),
     }
   })
 }
@@ -205,7 +194,7 @@ function spreadColumns(
   title: string,
   of: (week: Week) => GradeSpread | null,
   isDrawn = true,
-): Column<Week>[] {
+): ChartColumn<Week>[] {
   const cell = (week: Week) => {
     const spread = of(week)
     return spread === null ? NONE : `${spread.median} (${spread.low}–${spread.high})`

@@ -1,11 +1,11 @@
-import { MAX_ACTIVE_TOKENS } from '../../accounts/tokens.ts'
+import { MAX_ACTIVE_KEYS } from '../../accounts/api-keys.ts'
 import { defaultScopes, scopes } from '../../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
-import { formPage } from '../form-page.ts'
-import { html, nothing } from '../html.ts'
-import { scopeLabels, scopeTexts } from '../labels.ts'
+import { formPage } from '../layout/form-page.ts'
+import { fieldText, html, nothing } from '../html.ts'
+import { scopeLabels, scopeTexts } from '../text/labels.ts'
 import { redirect, type Visit } from '../page.ts'
 import { keysOf } from './own-keys.ts'
 
@@ -19,7 +19,7 @@ export interface KeyForm {
 }
 
 export function readKeyForm({ form, viewer, now }: Visit): KeyForm {
-  const expires = form.get('expires') ?? DEFAULT_EXPIRY
+  const expires = form.get('expires') ?? ''
   const date = form.get('date') ?? ''
   return {
     name: (form.get('name') ?? '').trim(),
@@ -39,41 +39,39 @@ function chosenExpiry(expires: string, date: string, timeZone: string, now: numb
 }
 
 /** What is wrong with a form; undefined for one that can be used. */
-export function problemOf({ name, chosen, expiresAt }: KeyForm, now: number): string | undefined {
+export function problemOf({ name, chosen, expires, expiresAt }: KeyForm, now: number): string | undefined {
   if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
   if (chosen.every(scope => scope === 'shared:access')) return 'Choose what the key may read.'
+  if (expires === '') return 'Choose when the key expires.'
   if (expiresAt === undefined) return 'Choose the last day on which the key works.'
   return expiresAt !== null && expiresAt <= now ? 'Choose today or a later day.' : undefined
 }
 
-const DEFAULT_EXPIRY = '365d'
-
 const expiries = [
+  ['', 'Choose…'],
   ['30d', 'In 30 days'],
   ['90d', 'In 90 days'],
   ['365d', 'In one year'],
   ['date', 'On a day of your choice'],
-  ['never', 'Never'],
+  ['never', 'Never, which is asked again'],
 ] as const
 
 const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']
 
 export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {
   const { inUse, entitled } = await keysOf(visit)
-  const full = inUse >= MAX_ACTIVE_TOKENS
+  const full = inUse >= MAX_ACTIVE_KEYS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', chosen = defaultScopes, expires = DEFAULT_EXPIRY, date = '' } = entered
+  const { name = '', chosen = defaultScopes, expires = '', date = '' } = entered
   const { timeZone } = visit.viewer
-  return formPage({
-    section: 'keys',
+  return formPage(visit, {
     title: 'Create key',
     action: '/keys',
     problem,
-    button: 'Create key',
     body: html`
       <div>
         <label for="name">Name <span class="muted">what it is for</span></label>
-        <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}" autofocus${
+        <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
         <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>
@@ -90,7 +88,7 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
       </fieldset>
       <div class="expiry">
         <label for="expires">Expires</label>
-        <select id="expires" name="expires">${expiries.map(
+        <select id="expires" name="expires" required>${expiries.map(
           ([value, title]) =>
             html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
         )}</select>
@@ -100,3 +98,26 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
     `,
   })
 }
+
+/** Whether somebody who chose that the key never expires has said so twice. */
+export function isNeverConfirmed({ form }: Visit): boolean {
+  return form.get(NEVER) === 'yes'
+}
+
+/** Asks again before a key is created that never expires. */
+export function showNeverStep(visit: Visit, { name, chosen }: KeyForm) {
+  return formPage(visit, {
+    title: 'A key that never expires?',
+    action: '/keys',
+    button: 'Create key that never expires',
+    body: html`
+      <p><strong>${visit.viewer.discreet ? 'This key' : name}</strong> will work until you revoke it, also where it was copied or forgotten. A key that expires can be regenerated in time: the old one works for another day.</p>
+      <input type="hidden" name="name" value="${fieldText(name)}">
+      ${chosen.map(scope => html`<input type="hidden" name="scope" value="${scope}">`)}
+      <input type="hidden" name="expires" value="never">
+      <input type="hidden" name="${NEVER}" value="yes">
+    `,
+  })
+}
+
+const NEVER = 'never'

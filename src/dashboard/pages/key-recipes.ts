@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { settings } from '../../config.ts'
-import { card, code, tabs } from '../components.ts'
+import { card, code, tabs } from '../layout/components.ts'
 import { html, type Html } from '../html.ts'
-import { type Page, view, type Visit } from '../page.ts'
+import { type DashboardPage, view, type Visit } from '../page.ts'
 
 /** The examples, with the address of this service in place of the usual one. */
-export const keyRecipePages: readonly Page[] = [{ path: '/keys/recipes', handler: showRecipes }]
+export const keyRecipePages: readonly DashboardPage[] = [
+  { section: 'keys', reads: null, path: '/keys/recipes', handler: showRecipes },
+]
 
 interface Recipe {
   readonly name: string
@@ -41,11 +43,11 @@ const recipes: readonly Recipe[] = [
   },
 ]
 
-function showRecipes({ baseUrl, path, query }: Visit) {
+function showRecipes(visit: Visit) {
+  const { baseUrl, path, query } = visit
   return view({
-    section: 'keys',
     title: 'Recipes',
-    back: { path: '/keys', title: 'API keys' },
+    back: visit.home,
     lead: 'Examples to copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
     body: tabs(
       path,

@@ -1,64 +1,87 @@
 import {
-  createToken,
+  createKey,
   expiryOf,
-  MAX_ACTIVE_TOKENS,
-  replaceToken,
-  revokeToken,
-  type TokenFacts,
-} from '../../accounts/tokens.ts'
-import { card, emptyState, facts, table } from '../components.ts'
-import { formPage, submit } from '../form-page.ts'
+  isActive,
+  MAX_ACTIVE_KEYS,
+  replaceKey,
+  revokeAllKeys,
+  revokeKey,
+  type ListedKey,
+} from '../../accounts/api-keys.ts'
+import { hasEnded } from '../../accounts/ends.ts'
+import { card, emptyState, facts, table } from '../layout/components.ts'
+import { formPage, submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { scopeLabels } from '../labels.ts'
-import { recordName } from '../names.ts'
-import { type Page, redirect, view, type Viewer, type Visit } from '../page.ts'
-import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed } from '../text.ts'
+import { scopeLabels } from '../text/labels.ts'
+import { recordName } from '../text/names.ts'
+import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../page.ts'
+import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed } from '../text/text.ts'
 import { DAY_MS } from '../../contract/time.ts'
-import { problemOf, readKeyForm, showKeyForm } from './key-form.ts'
+import { isNeverConfirmed, problemOf, readKeyForm, showKeyForm, showNeverStep } from './key-form.ts'
 import { showNewKey } from './new-key.ts'
-import { isExpired, keysOf, ownKey } from './own-keys.ts'
+import { keysOf, ownKey } from './own-keys.ts'
+
+const OF_KEYS = { section: 'keys', reads: null } as const
 
 /** The API keys of the account that signed in, whichever account's records the other pages show. */
-export const keyPages: readonly Page[] = [
-  { path: '/keys', handler: showKeys },
-  { path: '/keys/new', handler: visit => showKeyForm(visit, {}) },
+export const keyPages: readonly DashboardPage[] = [
+  { ...OF_KEYS, path: '/keys', handler: showKeys },
+  { ...OF_KEYS, path: '/keys/new', handler: visit => showKeyForm(visit, {}) },
   {
+    ...OF_KEYS,
     method: 'POST',
     path: '/keys',
-    confirms: { section: 'keys', action: 'Create key' },
+    confirms: 'Create key',
     async handler(visit) {
-      const { store, viewer, now } = visit
+      const { store, viewer, now, actor } = visit
       const form = readKeyForm(visit)
       const { name, chosen, expiresAt } = form
       const problem = problemOf(form, now)
       if (problem !== undefined || expiresAt === undefined) return showKeyForm(visit, form, problem)
+      if (expiresAt === null && !isNeverConfirmed(visit)) return showNeverStep(visit, form)
       const { accountId } = viewer.session
       return submit(
-        async () => showCreated(visit, await createToken(store, { accountId, name, scopes: chosen, expiresAt }, now)),
+        async () =>
+          showCreated(visit, await createKey(store, { accountId, name, scopes: chosen, expiresAt }, now, actor)),
         refusal => showKeyForm(visit, form, refusal),
       )
     },
   },
-  { path: '/keys/:id/regenerate', handler: async visit => showRegenerating(visit, await ownKey(visit)) },
+  { ...OF_KEYS, path: '/keys/revoke-all', handler: showRevokingAll },
   {
+    ...OF_KEYS,
+    method: 'POST',
+    path: '/keys/revoke-all',
+    async handler({ store, viewer, now, actor }) {
+      await revokeAllKeys(store, viewer.session.accountId, now, actor)
+      return redirect('/keys?done=all-revoked')
+    },
+  },
+  { ...OF_KEYS, path: '/keys/:id/regenerate', handler: async visit => showRegenerating(visit, await ownKey(visit)) },
+  {
+    ...OF_KEYS,
     method: 'POST',
     path: '/keys/:id/regenerate',
-    confirms: { section: 'keys', action: 'Regenerate key' },
+    confirms: 'Regenerate key',
     async handler(visit) {
       const key = await ownKey(visit)
       return submit(
-        async () => showCreated(visit, await replaceToken(visit.store, key.account_id, key.id, visit.now)),
+        async () => {
+          const replaced = { accountId: key.account_id, id: key.id }
+          return showCreated(visit, await replaceKey(visit.store, replaced, visit.now, visit.actor))
+        },
         refusal => showRegenerating(visit, key, refusal),
       )
     },
   },
-  { path: '/keys/:id/revoke', handler: async visit => showRevoking(visit, await ownKey(visit)) },
+  { ...OF_KEYS, path: '/keys/:id/revoke', handler: async visit => showRevoking(visit, await ownKey(visit)) },
   {
+    ...OF_KEYS,
     method: 'POST',
     path: '/keys/:id/revoke',
     async handler(visit) {
       const { id } = await ownKey(visit)
-      await revokeToken(visit.store, id, visit.now)
+      await revokeKey(visit.store, id, visit.now, visit.actor)
       return redirect('/keys?done=revoked')
     },
   },
@@ -74,20 +97,19 @@ async function showCreated(visit: Visit, secret: string) {
 async function showKeys(visit: Visit) {
   const { query } = visit
   const { keys, inUse, entitled } = await keysOf(visit)
-  const full = inUse >= MAX_ACTIVE_TOKENS
+  const full = inUse >= MAX_ACTIVE_KEYS
   const why = entitled
-    ? `All ${MAX_ACTIVE_TOKENS} are in use. Revoke one to make room for another.`
+    ? `All ${MAX_ACTIVE_KEYS} are in use. Revoke one to make room for another.`
     : 'Keys need a subscription.'
   return view({
-    section: 'keys',
     title: 'API keys',
-    lead: html`${inUse} of ${MAX_ACTIVE_TOKENS} in use`,
+    lead: html`${inUse} of ${MAX_ACTIVE_KEYS} in use`,
     actions:
       full || !entitled
         ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
         : html`<a class="button primary" href="/keys/new" data-dialog>Create key</a>`,
     body: html`
-      ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key was revoked. Programs that use it are refused from now on.</p>` : nothing}
+      ${noteOf(query.get('done'))}
       ${entitled ? nothing : withoutTier(keys.length)}
       ${
         keys.length === 0
@@ -95,11 +117,24 @@ async function showKeys(visit: Visit) {
               'No keys yet',
               html`Scripts and other programs read your history with an API key. Create one for each program, so that you can revoke it alone. A key is shown only once. The <a href="/docs">API reference</a> lists all requests.`,
             )
-          : card('Keys', keyTable(visit, keys, entitled))
+          : card(
+              'Keys',
+              html`${keyTable(visit, keys, entitled)}
+                <p><a class="button" href="/keys/revoke-all" data-dialog>Revoke all keys</a></p>`,
+            )
       }
       <p class="muted">A key can read what you can read, and cannot change anything. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
     `,
   })
+}
+
+function noteOf(done: string | null): Html {
+  const revoked = {
+    revoked: 'The key was revoked. Programs that use it',
+    'all-revoked': 'All keys were revoked. Programs that use them',
+  }
+  if (done !== 'revoked' && done !== 'all-revoked') return nothing
+  return html`<p class="note" role="status">${revoked[done]} are refused from now on.</p>`
 }
 
 function withoutTier(keys: number): Html {
@@ -112,9 +147,9 @@ function withoutTier(keys: number): Html {
   `
 }
 
-function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled: boolean): Html {
-  const state = (key: TokenFacts) => {
-    if (isExpired(key, now)) return html` <span class="state">Expired</span>`
+function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: boolean): Html {
+  const state = (key: ListedKey) => {
+    if (hasEnded(key.expires_at, now)) return html` <span class="state">Expired</span>`
     if (key.replaced_at !== null) return html` <span class="state">Replaced</span>`
     if (!entitled) return html` <span class="state">Inactive</span>`
     return expiresSoon(key, now)
@@ -146,16 +181,15 @@ function keyTable({ viewer, now }: Visit, keys: readonly TokenFacts[], entitled:
       {
         title: html`<span class="hidden">Action</span>`,
         numeric: true,
-        cell: key => keyActions(viewer, key, entitled && key.replaced_at === null && !isExpired(key, now)),
+        cell: key => keyActions(viewer, key, entitled && isActive(key, now)),
       },
     ],
     keys,
-    undefined,
-    { stacks: true },
+    { look: 'stacks' },
   )
 }
 
-function keyActions(viewer: Viewer, key: TokenFacts, replaceable: boolean): Html {
+function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
   const action = (path: string, text: string) =>
     html`<a class="button small" href="/keys/${key.id}/${path}" data-dialog aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
   return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
@@ -163,7 +197,7 @@ function keyActions(viewer: Viewer, key: TokenFacts, replaceable: boolean): Html
 
 const SOON_MS = 30 * DAY_MS
 
-function expiresSoon(key: TokenFacts, now: number): key is TokenFacts & { expires_at: number } {
+function expiresSoon(key: ListedKey, now: number): key is ListedKey & { expires_at: number } {
   return key.expires_at !== null && key.expires_at - now < SOON_MS
 }
 
@@ -173,15 +207,13 @@ function expiryText(at: number, now: number): string {
   return days > 1 ? `in ${countText(days, 'day')}` : agoText(at, now)
 }
 
-function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: string) {
-  const { id, last4, created_at, expires_at } = key
+function showRegenerating(visit: Visit, key: ListedKey, problem?: string) {
+  const { viewer, now } = visit
+  const { last4, created_at, expires_at } = key
   const days = expires_at === null ? null : Math.round((expires_at - created_at) / DAY_MS)
-  return formPage({
-    section: 'keys',
+  return formPage(visit, {
     title: 'Regenerate key',
-    action: `/keys/${id}/regenerate`,
     problem,
-    button: 'Regenerate key',
     focusesButton: true,
     body: html`
       <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? The new key has the same name, may read the same, and ${
@@ -192,21 +224,36 @@ function showRegenerating({ viewer, now }: Visit, key: TokenFacts, problem?: str
   })
 }
 
-function showRevoking({ viewer, now }: Visit, key: TokenFacts) {
-  const { id, last4, last_used_at: at } = key
-  return formPage({
-    section: 'keys',
+function showRevoking(visit: Visit, key: ListedKey) {
+  const { viewer, now } = visit
+  const { last4, last_used_at: at } = key
+  return formPage(visit, {
     title: 'Revoke key',
-    action: `/keys/${id}/revoke`,
-    button: 'Revoke key',
     isDangerous: true,
-    focusesButton: true,
     body: html`
       <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
       ${facts([
         ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
         ['Created', dateTime(viewer, key.created_at)],
       ])}
+    `,
+  })
+}
+
+async function showRevokingAll(visit: Visit) {
+  const { viewer, now } = visit
+  const { keys } = await keysOf(visit)
+  if (keys.length === 0) return redirect('/keys')
+  return formPage(visit, {
+    title: 'Revoke all keys',
+    isDangerous: true,
+    keep: keys.length === 1 ? 'Keep it' : 'Keep them',
+    body: html`
+      <p>Revoke all API keys of this account? Programs that use them are refused at once. This cannot be undone.</p>
+      <ul>${keys.map(
+        key =>
+          html`<li>${recordName(viewer, 'key', key)} <span class="muted">${hasEnded(key.expires_at, now) ? 'Expired' : html`Last used: ${lastUsed(viewer, key.last_used_at, now)}`}</span></li>`,
+      )}</ul>
     `,
   })
 }

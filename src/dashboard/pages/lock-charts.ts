@@ -5,11 +5,11 @@ import { lockedTimes, lockStatistics } from '../../stats/lock-statistics.ts'
 import { wallClock } from '../../stats/periods.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
-import { calendarTable, longDay } from '../calendar.ts'
-import { chart, type Column } from '../charts.ts'
+import { calendarTable, longDay } from '../charts/calendar.ts'
+import { chart, type ChartColumn } from '../charts/charts.ts'
 import { html, type Html } from '../html.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateTimeText, durationText, monthText, numberText } from '../text.ts'
+import { countText, dateTimeText, durationText, monthText, numberText } from '../text/text.ts'
 import { lockText, stateName } from './lock-states.ts'
 
 /** Charts of time under lock. */
@@ -32,7 +32,7 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
     summary: lockText(monthSummary(months, average), viewer),
     empty: lockText('No locked time in these months', viewer),
     wide: true,
-    data: { average: average === null ? undefined : hours(average), unit: 'h' },
+    data: { average: average === null ? undefined : hours(average), unit: 'h', period: 'month' },
     legend: [
       ...(months.some(({ locked }) => locked > 0) ? ([['solid', stateName('locked', viewer)]] as const) : []),
       ...(months.some(({ open }) => open > 0) ? ([['open', 'Breaks']] as const) : []),
@@ -96,7 +96,7 @@ function monthsOf({ timeZone }: Viewer, history: readonly LockStats[], { now, un
   })
 }
 
-function monthColumns(viewer: Viewer, now: number): Column<Month>[] {
+function monthColumns(viewer: Viewer, now: number): ChartColumn<Month>[] {
   return [
     {
       key: 'start',
@@ -119,17 +119,13 @@ function monthColumns(viewer: Viewer, now: number): Column<Month>[] {
     {
       key: 'locked',
       title: lockText('Locked (h)', viewer),
-      numeric: true,
       series: 'solid',
-      cell: ({ locked }) => numberText(hours(locked)),
       value: ({ locked }) => hours(locked),
     },
     {
       key: 'open',
       title: 'Breaks (h)',
-      numeric: true,
       series: 'open',
-      cell: ({ open }) => numberText(hours(open)),
       value: ({ open }) => hours(open),
     },
   ]

@@ -1,16 +1,18 @@
 import { notFound } from '../../contract/errors.ts'
-import { chart, chartCards } from '../charts.ts'
-import { type LockDetails, lockSession, lockTemplate, totalsOf } from '../../stats/locks.ts'
+import { chart, chartCards } from '../charts/charts.ts'
+import { totalsOf } from '../../stats/intervals.ts'
+import { type LockDetails, lockSession } from '../../stats/lock-queries.ts'
+import { lockTemplate } from '../../stats/lock-template-queries.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { readKnownTime } from '../../stats/known-time.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
+import { HIDDEN, isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { eventLabels, label } from '../labels.ts'
-import { personName, personOf, recordName } from '../names.ts'
-import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, jsonFile, drawnText, facts, stat, stats, table, tabs } from '../components.ts'
-import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
+import { eventLabels, label } from '../text/labels.ts'
+import { personName, personOf, recordName } from '../text/names.ts'
+import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { apiTabs, card, jsonFile, drawnText, facts, stat, stats, table, tabs } from '../layout/components.ts'
+import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import {
   ageText,
   countText,
@@ -21,10 +23,12 @@ import {
   NONE,
   numberText,
   timeSpan,
-} from '../text.ts'
+} from '../text/text.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
-export const lockSessionPages: readonly Page[] = [{ path: '/locks/:id', handler: showSession }]
+export const lockSessionPages: readonly DashboardPage[] = [
+  { section: 'locks', reads: 'record', area: 'lkbx', path: '/locks/:id', handler: showSession },
+]
 
 async function showSession(visit: Visit) {
   const { store, pageAccess, id, now, baseUrl, path, query } = visit
@@ -33,18 +37,17 @@ async function showSession(visit: Visit) {
   const { owner, record, document, template } = session
   pageAccess.note('lkbx', owner)
   const charts = [timeline(viewer, session, until)]
-  const isHidden = isTimeHidden(viewer, owner, { ...session, isActive: record.isActive })
+  const isHidden = isTimeHidden(viewer, owner, session)
   const shownJson = isHidden ? withoutTime(document) : document
   const file = jsonFile(visit, `lock-session-${id}`, shownJson)
   if (file !== undefined) return file
   const used = template === null ? undefined : await lockTemplate(store, pageAccess.ofAll('lock_template'), template)
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   return view({
-    section: 'locks',
     owner,
     asOf: viewer.asOf,
     title: recordName(viewer, 'lock', record),
-    back: { path: '/locks', title: 'Locks' },
+    back: visit.home,
     lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${timesText(
       viewer,
       session,
@@ -206,7 +209,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
     kind,
     before: events[index - 1]?.[0],
   }))
-  const paged = paginate(rows, readPage(query), RECORD_ROWS)
+  const paged = paginate(rows, pageNumber(query), RECORD_ROWS)
   return html`${table(
     'Events',
     [

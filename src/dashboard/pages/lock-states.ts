@@ -1,8 +1,8 @@
 import type { LockRules } from '../../stats/intervals.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Viewer } from '../page.ts'
-import { label, stateLabels } from '../labels.ts'
-import { durationText, NONE } from '../text.ts'
+import { label, stateLabels } from '../text/labels.ts'
+import { durationText, NONE } from '../text/text.ts'
 
 /** The name of a state of a lock. Unknown states are shown as they are. */
 export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {

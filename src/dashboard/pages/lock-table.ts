@@ -1,19 +1,19 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { OwnerAccess } from '../../accounts/access.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
-import { lockRecords, totalsOf } from '../../stats/locks.ts'
-import { type LockEntry, lockEntries, type LockStats, someLocks } from '../../stats/lock-queries.ts'
+import { totalsOf } from '../../stats/intervals.ts'
+import { type LockEntry, lockEntries, lockRecords, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { type Column, recordLink, table } from '../components.ts'
-import { csv } from '../csv.ts'
-import { HIDDEN, isTimeHidden, withoutTime } from '../hidden-time.ts'
+import { type TableColumn, recordLink, downloadLinks, table } from '../layout/components.ts'
+import { turnOf } from '../../turns.ts'
+import { csvFile, ndjsonFile } from '../files.ts'
+import { HIDDEN, isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { label } from '../labels.ts'
-import { recordName } from '../names.ts'
-import { datedFile, download, type Viewer, type Visit } from '../page.ts'
-import { paginate, readPage, tableFoot } from '../paging.ts'
-import { durationText, NONE, numberText } from '../text.ts'
+import { label } from '../text/labels.ts'
+import { recordName } from '../text/names.ts'
+import type { Viewer, Visit } from '../page.ts'
+import { paginate, pageNumber, tableFoot } from '../paging.ts'
+import { durationText, NONE, numberText } from '../text/text.ts'
 import { knownEnd, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
@@ -22,7 +22,7 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
   const { store, viewer, pageAccess, query, now } = visit
   const access = pageAccess.sessions('lkbx')
   const state = query.get('state') ?? ''
-  const paged = paginate(state === '' ? entries : entries.filter(entry => entry.state === state), readPage(query))
+  const paged = paginate(state === '' ? entries : entries.filter(entry => entry.state === state), pageNumber(query))
   const ids = paged.rows.map(({ id }) => id)
   const [sessions, records] = await Promise.all([
     someLocks(store, access, ids, countedUntil(viewer.asOf, now)),
@@ -40,16 +40,13 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
         <h2>Sessions</h2>
         <div class="row">
           ${stateFilter(viewer, entries, state)}
-          <p class="downloads">
-            <a href="/locks.csv${suffix}" download>CSV</a>
-            <a href="/locks.ndjson${suffix}" download>NDJSON</a>
-          </p>
+          ${downloadLinks(viewer, `/locks.csv${suffix}`, `/locks.ndjson${suffix}`)}
         </div>
       </div>
       ${
         rows.length === 0
           ? html`<p class="muted">No session matches. <a href="/locks#sessions">Show all sessions</a></p>`
-          : html`${table('Sessions', columns(visit), rows, 'session-table')}${tableFoot('/locks', query, paged)}`
+          : html`${table('Sessions', columns(visit), rows, { id: 'session-table' })}${tableFoot('/locks', query, paged)}`
       }
     </section>
   `
@@ -77,7 +74,7 @@ interface LockRow extends LockStats {
   readonly record: LockSession | undefined
 }
 
-function columns(visit: Visit): Column<LockRow>[] {
+function columns(visit: Visit): TableColumn<LockRow>[] {
   const { viewer } = visit
   return [
     {
@@ -146,20 +143,12 @@ export async function downloadCsv(visit: Visit) {
         : [Math.round(locked / 1000), Math.round(open / 1000), intervals.filter(interval => !interval.locked).length]),
     ]
   }
-  return download({
-    file: datedFile('locks', visit, 'csv'),
-    type: 'text/csv; charset=utf-8',
-    body: csv(header, filteredSessions(visit), rowOf),
-  })
+  return csvFile(visit, 'locks', header, filteredSessions(visit), rowOf)
 }
 
 /** The records as the API sends them, one a line, but for times that are hidden. */
 export async function downloadRecords(visit: Visit) {
-  return download({
-    file: datedFile('locks', visit, 'ndjson'),
-    type: 'application/x-ndjson',
-    body: recordLines(visit, filteredSessions(visit)),
-  })
+  return ndjsonFile(visit, 'locks', recordLines(visit, filteredSessions(visit)))
 }
 
 async function* recordLines({ viewer }: Visit, sessions: AsyncIterable<DownloadedLock>): AsyncGenerator<string> {
@@ -194,7 +183,7 @@ async function* readSessions(
       lockRecords(store, access, ids),
     ])
     for (const session of sessions) yield { session, document: records.get(session.id) }
-    await nextTurn()
+    await turnOf('computation', access.owner)
   }
 }
 

@@ -1,35 +1,48 @@
 import { notFound } from '../../contract/errors.ts'
 import type { LockTemplate } from '../../contract/lock-templates.ts'
-import { csv } from '../csv.ts'
+import { csvFile, ndjsonFile } from '../files.ts'
 import { readKnownTime } from '../../stats/known-time.ts'
-import { keptLockEntries } from '../../stats/kept-history.ts'
+import { lockHistory } from '../../stats/lock-history.ts'
 import { type LockStats, someLocks } from '../../stats/lock-queries.ts'
-import { countLockTemplates, lockTemplate, lockTemplates, type TemplateUse, totalsOf } from '../../stats/locks.ts'
+import { countLockTemplates, lockTemplate, lockTemplates, type TemplateUse } from '../../stats/lock-template-queries.ts'
+import { totalsOf } from '../../stats/intervals.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { label } from '../labels.ts'
-import { personName, personOf, recordName } from '../names.ts'
-import { datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, jsonFile, emptyState, facts, recordLink, table, tabs, WAYS_IN } from '../components.ts'
-import { paged, paginate, readPage, rowsOfPage, tableFoot } from '../paging.ts'
-import { countText, dateText, dateTimeText, durationText, numberText } from '../text.ts'
+import { label } from '../text/labels.ts'
+import { personName, personOf, recordName } from '../text/names.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import {
+  apiTabs,
+  card,
+  jsonFile,
+  emptyState,
+  facts,
+  recordLink,
+  downloadLinks,
+  table,
+  tabs,
+  WAYS_IN,
+} from '../layout/components.ts'
+import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../paging.ts'
+import { countText, dateText, dateTimeText, durationText, numberText } from '../text/text.ts'
 import { stateMark, stateName } from './lock-states.ts'
 import { knownLength } from './lock-table.ts'
 
-export const lockTemplatePages: readonly Page[] = [
-  { path: '/lock-templates', handler: showTemplates },
-  { path: '/lock-templates.csv', isDownload: true, handler: downloadCsv },
-  { path: '/lock-templates.ndjson', isDownload: true, handler: downloadRecords },
-  { path: '/lock-templates/:id', handler: showTemplate },
+const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
+
+export const lockTemplatePages: readonly DashboardPage[] = [
+  { ...OF_TEMPLATES, path: '/lock-templates', reads: 'list', handler: showTemplates },
+  { ...OF_TEMPLATES, path: '/lock-templates.csv', reads: 'export', isDownload: true, handler: downloadCsv },
+  { ...OF_TEMPLATES, path: '/lock-templates.ndjson', reads: 'export', isDownload: true, handler: downloadRecords },
+  { ...OF_TEMPLATES, path: '/lock-templates/:id', reads: 'record', handler: showTemplate },
 ]
 
 async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query } = visit
   const total = await countLockTemplates(store, pageAccess.templates('lock_template'))
-  const rows = rowsOfPage(total, readPage(query))
+  const rows = rowsOfPage(total, pageNumber(query))
   const templates = await templatesOfSubject(visit, rows)
   return view({
-    section: 'lockTemplates',
     title: 'Lock templates',
     lead: total === 0 ? undefined : 'The rules that lock sessions start from.',
     body:
@@ -42,10 +55,7 @@ async function showTemplates(visit: Visit) {
             <section class="card" id="sessions">
               <div class="card-head">
                 <h2>${countText(total, 'template')}</h2>
-                <p class="downloads">
-                  <a href="/lock-templates.csv" download>CSV</a>
-                  <a href="/lock-templates.ndjson" download>NDJSON</a>
-                </p>
+                ${downloadLinks(viewer, '/lock-templates.csv', '/lock-templates.ndjson')}
               </div>
               ${templateTable(viewer, templates)}
               ${templates.length === total ? nothing : tableFoot(path, query, paged(templates, total, rows))}
@@ -101,19 +111,19 @@ async function showTemplate(visit: Visit) {
   const file = jsonFile(visit, `lock-template-${id}`, document)
   if (file !== undefined) return file
   const access = pageAccess.sessions('lkbx', owner)
-  const entries = (await keptLockEntries(store, access)).filter(entry => entry.template === id)
-  const shown = paginate(entries, readPage(query))
+  const { entries: all } = await lockHistory(store, access)
+  const entries = all.filter(entry => entry.template === id)
+  const shown = paginate(entries, pageNumber(query))
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const ids = shown.rows.map(entry => entry.id)
   const sessions = await someLocks(store, access, ids, until)
   const person = personOf(viewer, owner)
   return view({
-    section: 'lockTemplates',
     owner,
     asOf,
     title: recordName(viewer, 'lockTemplate', record),
-    back: { path: '/lock-templates', title: 'Lock templates' },
+    back: visit.home,
     lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,
@@ -235,18 +245,10 @@ async function downloadCsv(visit: Visit) {
     sessions,
     record.createdAt,
   ]
-  return download({
-    file: datedFile('lock-templates', visit, 'csv'),
-    type: 'text/csv; charset=utf-8',
-    body: csv(header, templates, rowOf),
-  })
+  return csvFile(visit, 'lock-templates', header, templates, rowOf)
 }
 
 async function downloadRecords(visit: Visit) {
   const templates = await templatesOfSubject(visit)
-  return download({
-    file: datedFile('lock-templates', visit, 'ndjson'),
-    type: 'application/x-ndjson',
-    body: templates.map(({ document }) => `${document}\n`).join(''),
-  })
+  return ndjsonFile(visit, 'lock-templates', templates.map(({ document }) => `${document}\n`).join(''))
 }

@@ -1,5 +1,5 @@
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { durationText, NONE, numberText } from '../text.ts'
+import { durationText, NONE, numberText } from '../text/text.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 

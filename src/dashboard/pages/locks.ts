@@ -1,36 +1,37 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
-import { keptLockEntries } from '../../stats/kept-history.ts'
-import { activeLock, type LockStats, lockHistory, someLocks } from '../../stats/lock-queries.ts'
+import { lockHistory } from '../../stats/lock-history.ts'
+import { activeLock, locksSince, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { chartCards } from '../charts.ts'
-import { emptyState, facts, WAYS_IN } from '../components.ts'
-import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
+import { chartCards } from '../charts/charts.ts'
+import { emptyState, facts, WAYS_IN } from '../layout/components.ts'
+import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { recordName } from '../names.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text.ts'
+import { recordName } from '../text/names.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text/text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
 import { knownEnd, lockText, practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
-export const lockPages: readonly Page[] = [
-  { path: '/locks', handler: showLocks },
-  { path: '/locks.csv', isDownload: true, handler: downloadCsv },
-  { path: '/locks.ndjson', isDownload: true, handler: downloadRecords },
+const OF_LOCKS = { section: 'locks', area: 'lkbx' } as const
+
+export const lockPages: readonly DashboardPage[] = [
+  { ...OF_LOCKS, path: '/locks', reads: 'list', handler: showLocks },
+  { ...OF_LOCKS, path: '/locks.csv', reads: 'export', isDownload: true, handler: downloadCsv },
+  { ...OF_LOCKS, path: '/locks.ndjson', reads: 'export', isDownload: true, handler: downloadRecords },
 ]
 
 async function showLocks(visit: Visit) {
   const { store, viewer, pageAccess, now } = visit
   const sessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
-  const entries = await keptLockEntries(store, sessions)
+  const { entries } = await lockHistory(store, sessions)
   const [newest] = entries
   if (newest === undefined) {
     return view({
-      section: 'locks',
       title: 'Locks',
       body: emptyState(
         'No lock sessions yet',
@@ -39,14 +40,13 @@ async function showLocks(visit: Visit) {
     })
   }
   const [history, active, [last]] = await Promise.all([
-    lockHistory(store, sessions, until, until - YEAR_MS),
+    locksSince(store, sessions, until, until - YEAR_MS),
     activeLock(store, sessions, until),
     someLocks(store, sessions, [newest.id], until),
   ])
   const counted = withoutPractice(history)
   const charts = [monthChart(viewer, counted, { now, until })]
   return view({
-    section: 'locks',
     title: 'Locks',
     lead: lockText(leadOf(entries.length, counted, until), viewer),
     charts,

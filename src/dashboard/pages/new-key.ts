@@ -1,7 +1,7 @@
-import { dateText } from '../text.ts'
-import { code, curlLine } from '../components.ts'
+import { dateText } from '../text/text.ts'
+import { code, curlLine } from '../layout/components.ts'
 import { html } from '../html.ts'
-import { recordName } from '../names.ts'
+import { recordName } from '../text/names.ts'
 import { view, type Visit } from '../page.ts'
 
 interface NewKey {
@@ -12,12 +12,12 @@ interface NewKey {
 }
 
 /** The page that shows a new key, once. */
-export function showNewKey({ viewer, baseUrl }: Visit, secret: string, key: NewKey) {
+export function showNewKey(visit: Visit, secret: string, key: NewKey) {
+  const { viewer, baseUrl } = visit
   const path = testPathOf(key.scopes)
   return view({
-    section: 'keys',
     title: 'Your new key',
-    back: { path: '/keys', title: 'API keys' },
+    back: visit.home,
     body: html`
       <div class="card narrow" data-dialog-body data-once>
         <h2 class="dialog-title" id="dialog-title">Your new key</h2>

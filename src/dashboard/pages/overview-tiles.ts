@@ -2,13 +2,13 @@ import type { LockSession } from '../../contract/lock-sessions.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { compareWeeks, passRate, type SessionStats, type Totals } from '../../stats/training.ts'
-import { resultMark } from '../components.ts'
-import { HIDDEN, isTimeHidden } from '../hidden-time.ts'
+import { resultMark } from '../layout/components.ts'
+import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { recordName } from '../names.ts'
+import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
-import type { Programs } from '../program-names.ts'
-import { sparkLine } from '../spark.ts'
+import type { Programs } from '../text/program-names.ts'
+import { sparkLine } from '../charts/spark.ts'
 import {
   ageText,
   countText,
@@ -20,8 +20,8 @@ import {
   numberText,
   timeAgo,
   unbroken,
-} from '../text.ts'
-import { NOT_SHARED } from '../subject-notes.ts'
+} from '../text/text.ts'
+import { NOT_SHARED } from '../layout/subject-notes.ts'
 import { tickingTime, timeBar } from './lock-time.ts'
 import { knownEnd, practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'

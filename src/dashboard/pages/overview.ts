@@ -1,26 +1,25 @@
-import { trainingBests } from '../../stats/bests.ts'
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lastPeriods } from '../../stats/periods.ts'
-import { activeLock, type LockStats, lockHistory, newestLocks } from '../../stats/lock-queries.ts'
-import { newestTrainings } from '../../stats/training-queries.ts'
-import { keptTrainings } from '../../stats/kept-history.ts'
+import { activeLock, type LockStats, locksSince, newestLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { allTrainings } from '../../stats/training-rows.ts'
-import { passRate, type SessionStats } from '../../stats/training.ts'
-import { calendarTable, type DayLook, longDay } from '../calendar.ts'
-import { card, emptyState, recordLink, resultMark, table, WAYS_IN } from '../components.ts'
+import { trainingHistory } from '../../stats/training-history.ts'
+import { passRate, sessionsBetween, type SessionStats } from '../../stats/training.ts'
+import { calendarTable, type DayLook, longDay } from '../charts/calendar.ts'
+import { card, emptyState, recordLink, resultMark, table, WAYS_IN } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { type Programs, readPrograms } from '../program-names.ts'
-import { countText, durationText, numberText } from '../text.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { type Programs, readPrograms } from '../text/program-names.ts'
+import { countText, durationText, numberText } from '../text/text.ts'
 import { bestsCard } from './bests.ts'
-import { sharedAreas } from '../subject-notes.ts'
+import { sharedAreas } from '../layout/subject-notes.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek, tileNotShared } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
 import { knownEnd, lockText } from './lock-states.ts'
 
-export const overviewPages: readonly Page[] = [{ path: '/', handler: showOverview }]
+export const overviewPages: readonly DashboardPage[] = [
+  { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
+]
 
 const WEEKS = 26
 const MAX_RECENT_EVENTS = 8
@@ -29,28 +28,26 @@ const MAX_SPARK_GRADES = 10
 async function showOverview(visit: Visit) {
   const { store, viewer, pageAccess, now } = visit
   const { timeZone } = viewer
-  const trainings = pageAccess.sessions('dtt')
   const lockSessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
-  const [newest, sessions, all, locks, newLocks, current, programs] = await Promise.all([
-    newestTrainings(store, trainings, MAX_SPARK_GRADES),
-    keptTrainings(store, trainings, from),
-    allTrainings(store, trainings),
-    lockHistory(store, lockSessions, until, from),
+  const [history, locks, newLocks, current, programs] = await Promise.all([
+    trainingHistory(store, pageAccess.sessions('dtt')),
+    locksSince(store, lockSessions, until, from),
     newestLocks(store, lockSessions, MAX_RECENT_EVENTS, until),
     activeLock(store, lockSessions, until),
     readPrograms(visit),
   ])
+  const newest = history.sessions.slice(-MAX_SPARK_GRADES).toReversed()
   if (newest.length === 0 && newLocks.length === 0)
-    return view({ section: 'overview', title: 'Overview', body: isOwn(viewer) ? nothingYet : nothingShared })
+    return view({ title: 'Overview', body: isOwn(viewer) ? nothingYet : nothingShared })
   const readable = sharedAreas(viewer)
-  const bests = await trainingBests(all, timeZone, now)
+  const bests = await history.bests(timeZone, now)
+  const sessions = sessionsBetween(history.sessions, from)
   // From the same Monday as the page of training, which is linked.
   const [fourWeeksAgo = 0] = lastPeriods('week', 5, now, timeZone)
   const lately = sessions.filter(({ at }) => at >= fourWeeksAgo && at <= now)
   return view({
-    section: 'overview',
     title: 'Overview',
     body: html`
       <div class="tiles" data-live="tiles">

@@ -5,11 +5,11 @@ import { formatDate } from '../../contract/calendar.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { DAY_MS, parseDay } from '../../contract/time.ts'
 import { dayAt, dayFrom } from '../../stats/periods.ts'
-import { formPage } from '../form-page.ts'
-import { html, type Html, nothing } from '../html.ts'
-import { areaLabels } from '../labels.ts'
+import { formPage } from '../layout/form-page.ts'
+import { fieldText, html, type Html, nothing } from '../html.ts'
+import { areaLabels } from '../text/labels.ts'
 import type { Viewer, Visit } from '../page.ts'
-import { dateText, dateTimeText } from '../text.ts'
+import { dateText, dateTimeText } from '../text/text.ts'
 
 /** The forms that give and narrow access, and how its terms are written. */
 
@@ -74,17 +74,14 @@ export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): Ac
 
 export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?: string) {
   const { username = '', areas: chosen = areas, from = '', last = '' } = entered
-  return formPage({
-    section: 'people',
+  return formPage(visit, {
     title: 'Give access',
-    action: '/people/give',
     problem,
-    button: 'Give access',
     body: html`
       <p>The account with exactly this username on this service can read, but not change, what you choose. If there is no such account, nobody gets access, and the name stays in your list.</p>
       <div>
         <label for="username">Username</label>
-        <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${username}" autofocus${
+        <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
       </div>
@@ -98,14 +95,11 @@ export function showNarrowForm(
   { access, name }: { readonly access: NamedAccess; readonly name: string },
   problem?: string,
 ) {
-  const { recordsFrom, until, handle } = access
+  const { recordsFrom, until } = access
   const { timeZone } = visit.viewer
-  return formPage({
-    section: 'people',
+  return formPage(visit, {
     title: 'Narrow access',
-    action: `/people/${handle}/narrow`,
     problem,
-    button: 'Narrow access',
     body: html`
       <p>Here you can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>
       ${areaFields(access.areas, access.areas)}${dayFields(visit, {

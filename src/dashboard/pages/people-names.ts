@@ -1,5 +1,5 @@
 import { listReaders } from '../../accounts/reads.ts'
-import { personName } from '../names.ts'
+import { personName } from '../text/names.ts'
 import type { Visit } from '../page.ts'
 
 /** The names of people on the page that lists them. */

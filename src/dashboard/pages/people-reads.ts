@@ -1,29 +1,28 @@
 import { allReads, listReads, type ReadEntry } from '../../accounts/reads.ts'
 import { listGiven } from '../../accounts/given-access.ts'
 import { formatTimestamp } from '../../contract/time.ts'
-import { card, table } from '../components.ts'
-import { csv } from '../csv.ts'
+import { card, table } from '../layout/components.ts'
+import { csvFile } from '../files.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { areaLabels, readKindLabels, readWayLabels } from '../labels.ts'
-import { recordName } from '../names.ts'
-import { datedFile, download, type Page, type Visit } from '../page.ts'
-import { readPage } from '../paging.ts'
-import { dateTime, NONE, numberText } from '../text.ts'
+import { areaLabels, readKindLabels, readWayLabels } from '../text/labels.ts'
+import { recordName } from '../text/names.ts'
+import type { DashboardPage, Visit } from '../page.ts'
+import { openPager, pageNumber } from '../paging.ts'
+import { dateTime, NONE, numberText } from '../text/text.ts'
 import { makeNames, type PeopleNames } from './people-names.ts'
 
+const OF_PEOPLE = { section: 'people', reads: null } as const
+
 /** The log of who read one's records. */
-export const readsPages: readonly Page[] = [
+export const readsPages: readonly DashboardPage[] = [
   {
+    ...OF_PEOPLE,
     path: '/people/reads.csv',
     isDownload: true,
     async handler(visit) {
       const { store, viewer, now } = visit
       const names = await makeNames(visit, await listGiven(store, viewer.session.accountId, now))
-      return download({
-        file: datedFile('reads', visit, 'csv'),
-        type: 'text/csv; charset=utf-8',
-        body: csvOf(visit, names),
-      })
+      return readsFile(visit, names)
     },
   },
 ]
@@ -33,11 +32,11 @@ const ROWS = 25
 /** A page of the log, with the filter by reader. */
 export async function readsSection(visit: Visit, names: PeopleNames): Promise<Html> {
   const { store, viewer, query } = visit
-  const page = readPage(query)
+  const page = pageNumber(query)
   const readerId = readerOf(query, names)
   const range = { readerId, limit: ROWS + 1, offset: (page - 1) * ROWS }
   const entries = await listReads(store, viewer.session.accountId, range)
-  const chosen = readerId === undefined ? '' : `?reader=${readerId}`
+  const chosen = new URLSearchParams(readerId === undefined ? {} : { reader: String(readerId) })
   return card(
     'Who read my records',
     html`
@@ -45,11 +44,14 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
       ${
         entries.length === 0
           ? html`<p class="muted">No reads by other people or by your API keys are in the log yet. They appear within about a minute.</p>`
-          : html`${readsTable(visit, entries.slice(0, ROWS), names)}${pager(page, chosen, entries.length > ROWS)}`
+          : html`${readsTable(visit, entries.slice(0, ROWS), names)}${openPager({ path: '/people', query: chosen, anchor: 'reads' }, page, entries.length > ROWS)}`
       }
       <p class="muted">Each row counts the reads of one kind in one hour. What you read yourself on these pages is not listed.</p>
     `,
-    { id: 'reads', actions: html`<a href="/people/reads.csv${chosen}" download>CSV</a>` },
+    {
+      id: 'reads',
+      actions: html`<a href="/people/reads.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
+    },
   )
 }
 
@@ -96,27 +98,16 @@ function whoOf(accountId: number, { readerId, reader, via }: ReadEntry, names: P
   return readerId === accountId ? 'You' : names.of(reader ?? '')
 }
 
-function pager(page: number, chosen: string, hasMore: boolean): Html {
-  if (page === 1 && !hasMore) return nothing
-  const to = (next: number) => `/people${chosen === '' ? '?' : `${chosen}&`}page=${next}#reads`
-  return html`
-    <nav class="pager" aria-label="Pages">
-      ${page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">Newer</a>` : nothing}
-      <span class="muted">Page ${page}</span>
-      ${hasMore ? html`<a class="button small" rel="next" href="${to(page + 1)}">Older</a>` : nothing}
-    </nav>
-  `
-}
-
 /** The reader that the query names, if there is one. */
 function readerOf(query: URLSearchParams, { readers }: PeopleNames): number | undefined {
   return readers.find(({ id }) => String(id) === query.get('reader'))?.id
 }
 
-function csvOf({ store, viewer, query }: Visit, names: PeopleNames): AsyncGenerator<string> {
+function readsFile(visit: Visit, names: PeopleNames) {
+  const { store, viewer, query } = visit
   const { accountId } = viewer.session
   const entries = allReads(store, accountId, { readerId: readerOf(query, names) })
-  return csv(['Hour', 'Who', 'How', 'Key', 'Area', 'What', 'Times'], entries, entry => {
+  return csvFile(visit, 'reads', ['Hour', 'Who', 'How', 'Key', 'Area', 'What', 'Times'], entries, entry => {
     const { hour, id, via, tokenName, area, kind, count } = entry
     return [
       formatTimestamp(hour),

@@ -1,11 +1,12 @@
 import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../accounts/given-access.ts'
 import { listReceivedAccess, type ReceivedAccess } from '../../accounts/access-lists.ts'
 import { notFound } from '../../contract/errors.ts'
-import { card, type Column, table } from '../components.ts'
-import { formPage, submit } from '../form-page.ts'
+import { card, type TableColumn, table } from '../layout/components.ts'
+import { formPage, submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { type Page, redirect, view, type Visit } from '../page.ts'
-import { dateText, NONE, timeAgo } from '../text.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { dateText, NONE, timeAgo } from '../text/text.ts'
+import { revokeAllOffer } from './own-keys.ts'
 import { makeNames, type PeopleNames } from './people-names.ts'
 import {
   areasOf,
@@ -19,16 +20,19 @@ import {
 } from './people-forms.ts'
 import { readsSection, readsPages } from './people-reads.ts'
 
+const OF_PEOPLE = { section: 'people', reads: null } as const
+
 /** Who may read the records of the account that signed in, whose it may read, and who did read. */
-export const peoplePages: readonly Page[] = [
-  { path: '/people', handler: showPeople },
-  { path: '/people/give', handler: visit => showGiveForm(visit, {}) },
+export const peoplePages: readonly DashboardPage[] = [
+  { ...OF_PEOPLE, path: '/people', handler: showPeople },
+  { ...OF_PEOPLE, path: '/people/give', handler: visit => showGiveForm(visit, {}) },
   {
+    ...OF_PEOPLE,
     method: 'POST',
     path: '/people/give',
-    confirms: { section: 'people', action: 'Give access' },
+    confirms: 'Give access',
     async handler(visit) {
-      const { store, viewer, now } = visit
+      const { store, viewer, now, actor } = visit
       const form = readGiveForm(visit)
       const isOwn = form.username === viewer.session.username
       const problem = isOwn ? 'That is your own account.' : problemOf(form)
@@ -36,36 +40,39 @@ export const peoplePages: readonly Page[] = [
       const { username, recordsFrom = null, until = null, areas } = form
       return submit(
         async () => {
-          await giveByName(store, { ownerId: viewer.session.accountId, username }, { areas, recordsFrom, until }, now)
+          const named = { ownerId: viewer.session.accountId, username }
+          await giveByName(store, named, { areas, recordsFrom, until }, now, actor)
           return redirect('/people?done=given')
         },
         refusal => showGiveForm(visit, form, refusal),
       )
     },
   },
-  { path: '/people/:id/narrow', handler: async visit => showNarrowForm(visit, await ownAccess(visit)) },
+  { ...OF_PEOPLE, path: '/people/:id/narrow', handler: async visit => showNarrowForm(visit, await ownAccess(visit)) },
   {
+    ...OF_PEOPLE,
     method: 'POST',
     path: '/people/:id/narrow',
     async handler(visit) {
-      const { store, viewer, now } = visit
+      const { store, viewer, now, actor } = visit
       const { access, name } = await ownAccess(visit)
       return submit(
         async () => {
-          await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now)
+          await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now, actor)
           return redirect('/people?done=narrowed')
         },
         refusal => showNarrowForm(visit, { access, name }, refusal),
       )
     },
   },
-  { path: '/people/:id/end', handler: async visit => showEnding(await ownAccess(visit)) },
+  { ...OF_PEOPLE, path: '/people/:id/end', handler: async visit => showEnding(visit, await ownAccess(visit)) },
   {
+    ...OF_PEOPLE,
     method: 'POST',
     path: '/people/:id/end',
     async handler(visit) {
       const { access } = await ownAccess(visit)
-      await endGiven(visit.store, visit.viewer.session.accountId, access, visit.now)
+      await endGiven(visit.store, visit.viewer.session.accountId, access, visit.now, visit.actor)
       return redirect('/people?done=ended')
     },
   },
@@ -88,11 +95,10 @@ async function showPeople(visit: Visit) {
   const received = await listReceivedAccess(store, accountId, now)
   const names = await makeNames(visit, given)
   return view({
-    section: 'people',
     title: 'People',
     actions: html`<a class="button primary" href="/people/give" data-dialog>Give access</a>`,
     body: html`
-      ${noteOf(query.get('done'))}
+      ${await noteOf(visit, query.get('done'))}
       ${card(
         'Who may read my records',
         given.length === 0
@@ -110,9 +116,11 @@ async function showPeople(visit: Visit) {
   })
 }
 
-function noteOf(done: string | null): Html {
+async function noteOf(visit: Visit, done: string | null): Promise<Html> {
   const text = NOTES.get(done ?? '')
-  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
+  const offer =
+    done === 'ended' ? await revokeAllOffer(visit, 'If that person may know one of your API keys:') : nothing
+  return text === undefined ? nothing : html`<p class="note" role="status">${text}${offer}</p>`
 }
 
 const NOTES: ReadonlyMap<string, string> = new Map([
@@ -143,8 +151,7 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
       },
     ],
     given,
-    undefined,
-    { stacks: true },
+    { look: 'stacks' },
   )
 }
 
@@ -153,12 +160,11 @@ function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names:
     'Whose records I may read',
     [{ title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` }, ...termColumns(visit)],
     received,
-    undefined,
-    { stacks: true },
+    { look: 'stacks' },
   )
 }
 
-function termColumns({ viewer }: Visit): Column<Omit<ReceivedAccess, 'accountId'>>[] {
+function termColumns({ viewer }: Visit): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
   return [
     { title: 'Areas', cell: access => areasOf(access) },
     { title: 'Records from', cell: firstDayText },
@@ -167,14 +173,10 @@ function termColumns({ viewer }: Visit): Column<Omit<ReceivedAccess, 'accountId'
   ]
 }
 
-function showEnding({ access, name }: { access: NamedAccess; name: string }) {
-  return formPage({
-    section: 'people',
+function showEnding(visit: Visit, { access, name }: { access: NamedAccess; name: string }) {
+  return formPage(visit, {
     title: 'End access',
-    action: `/people/${access.handle}/end`,
-    button: 'End access',
     isDangerous: true,
-    focusesButton: true,
     body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
   })
 }

@@ -1,10 +1,10 @@
 import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../contract/training-templates.ts'
-import { chart, type Column } from '../charts.ts'
-import { label } from '../labels.ts'
-import { kindName } from '../names.ts'
+import { chart, type ChartColumn } from '../charts/charts.ts'
+import { label } from '../text/labels.ts'
+import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { drawnSeconds, programText, REPETITION_SECONDS, segmentText } from '../program-strip.ts'
-import { countText, durationText, NONE, numberText } from '../text.ts'
+import { drawnSeconds, programText, REPETITION_SECONDS, segmentText } from '../charts/program-strip.ts'
+import { countText, durationText, NONE, numberText } from '../text/text.ts'
 
 /** The segments of a program. Columns that none of them has are left out. */
 export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Chart {
@@ -37,7 +37,7 @@ interface NumberedSegment extends TemplateSegment {
   readonly position: number
 }
 
-function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
+function lengthColumns(viewer: Viewer): ChartColumn<NumberedSegment>[] {
   return [
     { title: 'Position', numeric: true, cell: ({ position }) => position },
     { key: 'label', title: label('type'), cell: ({ type }) => kindName(viewer, type) },
@@ -62,34 +62,34 @@ function lengthColumns(viewer: Viewer): Column<NumberedSegment>[] {
 }
 
 /** What the strip is drawn from. */
-function drawnColumns(viewer: Viewer): Column<NumberedSegment>[] {
+function drawnColumns(viewer: Viewer): ChartColumn<NumberedSegment>[] {
   return [
     { key: 'width', title: '', isDrawnOnly: true, cell: drawnSeconds, value: drawnSeconds },
     { key: 'text', title: '', isDrawnOnly: true, cell: segment => segmentText(viewer, segment) },
   ]
 }
 
-const SPEED: Column<NumberedSegment> = {
+const SPEED: ChartColumn<NumberedSegment> = {
   title: label('speed'),
   numeric: true,
   cell: ({ speed }) => speed ?? NONE,
 }
 
-const GRADED: Column<NumberedSegment> = {
+const GRADED: ChartColumn<NumberedSegment> = {
   key: 'graded',
   title: label('passFailEnabled'),
   cell: ({ passFailEnabled }) => (passFailEnabled === undefined ? 'Not known' : passFailEnabled ? 'Yes' : 'No'),
   value: ({ passFailEnabled }) => (passFailEnabled === false ? 0 : 1),
 }
 
-const THRESHOLD: Column<NumberedSegment> = {
+const THRESHOLD: ChartColumn<NumberedSegment> = {
   title: label('passGradeThreshold'),
   numeric: true,
   cell: ({ passFailEnabled, passGradeThreshold }) =>
     passFailEnabled === false || passGradeThreshold === undefined ? NONE : `${passGradeThreshold}\u00a0%`,
 }
 
-const FAILURE_TEXT: Column<NumberedSegment> = {
+const FAILURE_TEXT: ChartColumn<NumberedSegment> = {
   title: label('failureText'),
   cell: ({ failureText }) => failureText ?? NONE,
 }

@@ -1,16 +1,16 @@
 import { notFound } from '../../contract/errors.ts'
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
-import { keptTrainingsWith } from '../../stats/kept-history.ts'
 import { findProgram, type ListedProgram } from '../../stats/program-queries.ts'
-import { type SessionStats, totalsOf } from '../../stats/training.ts'
-import { chartCards } from '../charts.ts'
-import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../components.ts'
+import { trainingHistory } from '../../stats/training-history.ts'
+import type { SessionStats } from '../../stats/training.ts'
+import { chartCards } from '../charts/charts.ts'
+import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { label } from '../labels.ts'
-import { freeText, personName, recordName } from '../names.ts'
+import { label } from '../text/labels.ts'
+import { freeText, personName, recordName } from '../text/names.ts'
 import { view, type Viewer, type Visit } from '../page.ts'
-import { countText, dateTimeText, NONE, numberText } from '../text.ts'
-import { wholeTime } from './chart-unit.ts'
+import { countText, dateTimeText, NONE, numberText } from '../text/text.ts'
+import { timeOf } from './chart-unit.ts'
 import { segmentsChart } from './program-segments.ts'
 import { gradeChart } from './training-charts.ts'
 import { percentText } from './training-summaries.ts'
@@ -24,20 +24,21 @@ export async function showProgram(visit: Visit) {
   pageAccess.note('dtt', program.ownerId)
   const file = jsonFile(visit, `program-${id}`, document)
   if (file !== undefined) return file
-  const sessions = await keptTrainingsWith(store, pageAccess.sessions('dtt'), id)
+  const history = await trainingHistory(store, pageAccess.sessions('dtt'))
+  const selection = await history.select({ program: id })
+  const { sessions } = selection
+  const shown = timeOf(sessions, now, viewer)
+  const summary = await history.summary(selection, shown.periods)
   const tagline = freeText(viewer, program.tagline)
   const [first] = sessions
   const charts = [
     segmentsChart(viewer, program),
-    ...(first === undefined
-      ? []
-      : [gradeChart(viewer, { ...wholeTime(sessions, now, viewer.timeZone), sessions, now })]),
+    ...(first === undefined ? [] : [gradeChart(viewer, { ...shown, sessions, summary, now })]),
   ]
   return view({
-    section: 'programs',
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
-    back: { path: '/programs', title: 'Programs' },
+    back: visit.home,
     ...(tagline === '' ? {} : { lead: tagline }),
     charts,
     body: html`
@@ -48,7 +49,7 @@ export async function showProgram(visit: Visit) {
           body: () => html`
             ${card('Facts', programFacts(viewer, program))}
             ${chartCards(visit, charts)}
-            ${sessionsWith(visit, program, sessions)}
+            ${sessionsWith(visit, program, sessions, summary.totals.passed)}
           `,
         },
         ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, document, viewer.discreet),
@@ -83,11 +84,15 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 
 const MAX_LISTED_SESSIONS = 10
 
-function sessionsWith(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]): Html {
+function sessionsWith(
+  visit: Visit,
+  program: TrainingTemplate,
+  sessions: readonly SessionStats[],
+  passed: number,
+): Html {
   if (sessions.length === 0) {
     return emptyState('No sessions with this program yet', 'They will be listed here.')
   }
-  const { passed } = totalsOf(sessions)
   const newest = sessions.toReversed().slice(0, MAX_LISTED_SESSIONS)
   return card(
     'Sessions with this program',

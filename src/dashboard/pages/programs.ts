@@ -1,33 +1,33 @@
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { type ListedProgram, programCounts, programPage } from '../../stats/program-queries.ts'
-import { type ProgramUse, programUses } from '../../stats/program-uses.ts'
-import { allTrainings } from '../../stats/training-rows.ts'
-import { emptyState, table, WAYS_IN } from '../components.ts'
+import { type ProgramUse, trainingHistory } from '../../stats/training-history.ts'
+import { emptyState, table, WAYS_IN } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { label } from '../labels.ts'
-import { freeText, recordName } from '../names.ts'
-import { type Page, view, type Viewer, type Visit } from '../page.ts'
-import { paged, readPage, rowsOfPage, tableFoot } from '../paging.ts'
-import { programStrip } from '../program-strip.ts'
-import { countText, dateText, numberText, timeAgo } from '../text.ts'
+import { label } from '../text/labels.ts'
+import { freeText, recordName } from '../text/names.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { paged, pageNumber, rowsOfPage, tableFoot } from '../paging.ts'
+import { programStrip } from '../charts/program-strip.ts'
+import { countText, dateText, numberText, timeAgo } from '../text/text.ts'
 import { showProgram, stateMarks } from './program.ts'
 import { percentText } from './training-summaries.ts'
 
-export const programPages: readonly Page[] = [
-  { path: '/programs', handler: showPrograms },
-  { path: '/programs/:id', handler: showProgram },
+const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
+
+export const programPages: readonly DashboardPage[] = [
+  { ...OF_PROGRAMS, path: '/programs', reads: 'list', handler: showPrograms },
+  { ...OF_PROGRAMS, path: '/programs/:id', reads: 'record', handler: showProgram },
 ]
 
 async function showPrograms({ store, viewer, pageAccess, now, path, query }: Visit) {
   const access = pageAccess.templates('training_template')
-  const [{ total, inUse }, sessions] = await Promise.all([
+  const [{ total, inUse }, history] = await Promise.all([
     programCounts(store, access),
-    allTrainings(store, pageAccess.sessions('dtt')),
+    trainingHistory(store, pageAccess.sessions('dtt')),
   ])
-  const rows = rowsOfPage(total, readPage(query))
+  const rows = rowsOfPage(total, pageNumber(query))
   const shown = paged(await programPage(store, access, rows), total, rows)
   return view({
-    section: 'programs',
     title: 'Programs',
     ...(total === 0
       ? {}
@@ -40,7 +40,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             html`This page will show your training programs, what they consist of, and how sessions with them went. ${WAYS_IN}`,
           )
-        : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, programUses(sessions), now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, await history.programUses(), now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })
 }
 

@@ -1,7 +1,7 @@
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
-import { themes } from '../display.ts'
-import { html, type Html, nothing } from '../html.ts'
-import { ownName } from '../names.ts'
+import { themes } from '../layout/document.ts'
+import { fieldText, html, type Html, nothing } from '../html.ts'
+import { ownName } from '../text/names.ts'
 import type { Visit } from '../page.ts'
 import { unitNames } from '../viewer.ts'
 
@@ -13,7 +13,7 @@ export function accountForm({ viewer }: Visit): Html {
         discreet
           ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when discreet mode is off.</p>`
           : html`<label>Name <span class="muted">shown instead of ${session.username}</span>
-              <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${session.displayName}" placeholder="${session.username}">
+              <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${fieldText(session.displayName)}" placeholder="${session.username}">
             </label>`
       }
       <label>Time zone

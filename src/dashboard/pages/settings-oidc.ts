@@ -1,57 +1,65 @@
 import { findLink } from '../../accounts/identities.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
-import { removeIdentity } from '../../accounts/ways.ts'
+import { removeIdentity } from '../../accounts/sign-in-methods.ts'
 import { notFound } from '../../contract/errors.ts'
-import { card, facts } from '../components.ts'
-import { CONFIRM_PATH, isFresh } from '../confirmation.ts'
-import { formPage, submit } from '../form-page.ts'
+import { card, facts } from '../layout/components.ts'
+import {
+  CONFIRM_PATH,
+  isFresh,
+  keptFields,
+  noKeptForm,
+  readKeptForm,
+  othersSignedOut,
+  signInAddress,
+} from '../sign-in/reauthentication.ts'
+import { formPage, submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { keptFields, noKeptForm, readKeptForm } from '../kept-form.ts'
-import { sessionMark } from '../oidc-start.ts'
-import { type Page, redirect, sections, view, type Visit } from '../page.ts'
-import { dateText, lastUsed } from '../text.ts'
-import { othersSignedOut } from '../others-signed-out.ts'
-import { waysHere } from '../ways-here.ts'
+import { sessionMark } from '../sign-in/oidc-start.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { dateText, lastUsed } from '../text/text.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** Linking the account with an identity at the issuer, and continuing a form after the issuer has confirmed that identity. */
-export const oidcPages: readonly Page[] = [
-  { path: '/settings/oidc', confirms: { section: 'settings', action: 'Link sign-in' }, handler: showLinking },
-  { path: '/settings/oidc/remove', handler: visit => showRemoving(issuerOf(visit)) },
+export const oidcPages: readonly DashboardPage[] = [
+  { ...OF_SETTINGS, path: '/settings/oidc', confirms: 'Link sign-in', handler: showLinking },
+  { ...OF_SETTINGS, path: '/settings/oidc/remove', handler: visit => showRemoving(visit) },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/oidc/remove',
-    confirms: { section: 'settings', action: 'Remove link' },
+    confirms: 'Remove link',
     handler: visit =>
       submit(
         async () => {
           const { accountId, id } = visit.viewer.session
-          await removeIdentity(visit.store, { accountId, here: waysHere(visit), keep: id })
+          const { store, now, actor } = visit
+          await removeIdentity(store, { accountId, address: signInAddress(visit), keep: id, now, actor })
           return othersSignedOut(visit, 'oidc')
         },
-        refusal => showRemoving(issuerOf(visit), refusal),
+        refusal => showRemoving(visit, refusal),
       ),
   },
   {
+    ...OF_SETTINGS,
     path: '/confirm/continue',
     async handler(visit) {
       const kept = await readKeptForm(visit)
-      const isConfirmed = isFresh(visit)
+      const isConfirmed = isFresh(visit.viewer.session, visit.now)
       const cookies = isConfirmed ? [noKeptForm(visit)] : []
       if (kept === undefined) return redirect('/', { cookies })
-      const { action: path, fields, confirms } = kept
+      const { action, fields, confirms = 'Continue', back } = kept
       const [field] = fields
       // If there is no form to continue, this field has the path of the page that asked.
-      if (path === CONFIRM_PATH && field?.[0] === 'next') return redirect(field[1], { cookies })
-      const { section = 'settings', action = 'Continue' } = confirms ?? {}
+      if (action === CONFIRM_PATH && field?.[0] === 'next') return redirect(field[1], { cookies })
       return view({
-        section,
         title: isConfirmed ? 'Confirmed' : 'Not confirmed',
         cookies,
         body: html`
-          <form class="card narrow stack" method="post" action="${path}">
-            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${action}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
+          <form class="card narrow stack" method="post" action="${action}">
+            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${confirms}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
             ${keptFields(kept)}
-            <div class="buttons"><button class="primary" autofocus>${action}</button><a class="button" href="${sections[section].path}">Cancel</a></div>
+            <div class="buttons"><button class="primary" autofocus>${confirms}</button><a class="button" href="${back}">Cancel</a></div>
           </form>
         `,
       })
@@ -85,9 +93,8 @@ async function showLinking(visit: Visit) {
   const { name } = issuerOf(visit)
   const mark = await sessionMark(visit.store, visit.viewer.session.id, visit.now)
   return view({
-    section: 'settings',
     title: `Link with ${name}`,
-    back: { path: '/settings', title: 'Settings' },
+    back: visit.home,
     body: html`
       <div class="card narrow stack">
         <p>You sign in there next. From then on, whoever can sign in there as you can also sign in to this account.</p>
@@ -97,15 +104,12 @@ async function showLinking(visit: Visit) {
   })
 }
 
-function showRemoving({ name }: Oidc, problem?: string) {
-  return formPage({
-    section: 'settings',
+function showRemoving(visit: Visit, problem?: string) {
+  const { name } = issuerOf(visit)
+  return formPage(visit, {
     title: 'Remove link',
-    action: '/settings/oidc/remove',
     problem,
-    button: 'Remove link',
     isDangerous: true,
-    focusesButton: true,
     body: html`<p>Remove the link with ${name}? You can no longer sign in with it, and every other browser is signed out.</p>`,
   })
 }

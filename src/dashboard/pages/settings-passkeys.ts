@@ -1,33 +1,35 @@
-import { addPasskey, listPasskeys, type PasskeyFacts, verifyNewPasskey } from '../../accounts/passkeys.ts'
-import { removePasskey } from '../../accounts/ways.ts'
+import { browserName } from '../../accounts/events.ts'
+import { listPasskeys, type PasskeyFacts, registerPasskey, verifyNewPasskey } from '../../accounts/passkeys.ts'
+import { removePasskey } from '../../accounts/sign-in-methods.ts'
 import { notFound } from '../../contract/errors.ts'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
-import { table } from '../components.ts'
-import { formPage, submit } from '../form-page.ts'
-import { html, type Html, nothing } from '../html.ts'
-import { recordName } from '../names.ts'
-import { type Page, redirect, view, type Viewer, type Visit } from '../page.ts'
-import { passkeyField, whyNoPasskeys } from '../passkey-fields.ts'
-import { NOT_ACCEPTED } from '../proof-check.ts'
-import { challengeOf } from '../sealed-cookie.ts'
-import { dateText, lastUsed } from '../text.ts'
-import { othersSignedOut } from '../others-signed-out.ts'
-import { waysHere } from '../ways-here.ts'
-import { browserName } from './settings-sessions.ts'
+import { table } from '../layout/components.ts'
+import { formPage, submit } from '../layout/form-page.ts'
+import { fieldText, html, type Html, nothing } from '../html.ts'
+import { recordName } from '../text/names.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { passkeyField, whyNoPasskeys } from '../sign-in/passkey-fields.ts'
+import { NOT_ACCEPTED, othersSignedOut, signInAddress } from '../sign-in/reauthentication.ts'
+import { challengeOf } from '../sign-in/sealed-cookie.ts'
+import { dateText, lastUsed } from '../text/text.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** The passkeys of the account that signed in. */
-export const passkeyPages: readonly Page[] = [
+export const passkeyPages: readonly DashboardPage[] = [
   {
+    ...OF_SETTINGS,
     path: '/settings/passkeys/new',
-    confirms: { section: 'settings', action: 'Add a passkey' },
+    confirms: 'Add a passkey',
     handler: visit => showAdding(visit),
   },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/passkeys',
-    confirms: { section: 'settings', action: 'Add a passkey' },
+    confirms: 'Add a passkey',
     async handler(visit) {
-      const { store, viewer, site, cookies, form, now } = visit
+      const { store, viewer, site, cookies, form, now, actor } = visit
       const { accountId, id } = viewer.session
       const { rpId, origin } = site
       const challenge = await challengeOf(store, cookies, { site, purpose: 'register', subject: String(id), now })
@@ -37,31 +39,33 @@ export const passkeyPages: readonly Page[] = [
       if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
       return submit(
         async () => {
-          await store.db.transaction().execute(db => addPasskey(db, store, { accountId, passkey, now }))
-          return redirect('/settings?saved=passkeys')
+          await registerPasskey(store, { accountId, passkey, now }, actor)
+          return redirect('/settings?saved=passkeys&added')
         },
         refusal => showAdding(visit, refusal),
       )
     },
   },
   {
+    ...OF_SETTINGS,
     path: '/settings/passkeys/:id/remove',
-    handler: async visit => showRemoving(visit.viewer, await ownPasskey(visit)),
+    handler: async visit => showRemoving(visit, await ownPasskey(visit)),
   },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/passkeys/:id/remove',
-    confirms: { section: 'settings', action: 'Remove passkey' },
+    confirms: 'Remove passkey',
     async handler(visit) {
-      const { store, viewer } = visit
+      const { store, viewer, now, actor } = visit
       const passkey = await ownPasskey(visit)
       return submit(
         async () => {
           const { accountId, id } = viewer.session
-          await removePasskey(store, passkey.id, { accountId, here: waysHere(visit), keep: id })
+          await removePasskey(store, passkey.id, { accountId, address: signInAddress(visit), keep: id, now, actor })
           return othersSignedOut(visit, 'passkeys')
         },
-        refusal => showRemoving(viewer, passkey, refusal),
+        refusal => showRemoving(visit, passkey, refusal),
       )
     },
   },
@@ -114,8 +118,7 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
       },
     ],
     passkeys,
-    undefined,
-    { stacks: true },
+    { look: 'stacks' },
   )
 }
 
@@ -126,12 +129,11 @@ async function ownPasskey({ store, viewer, id }: Visit): Promise<PasskeyFacts> {
   return passkey
 }
 
-function showAdding({ site, form, userAgent }: Visit, problem?: string) {
+function showAdding(visit: Visit, problem?: string) {
+  const { site, form, userAgent } = visit
   const why = whyNoPasskeys(site)
-  if (why !== undefined)
-    return view({ section: 'settings', title: 'Add a passkey', body: html`<p class="card">${why}</p>` })
-  return formPage({
-    section: 'settings',
+  if (why !== undefined) return view({ title: 'Add a passkey', body: html`<p class="card">${why}</p>` })
+  return formPage(visit, {
     title: 'Add a passkey',
     action: '/settings/passkeys',
     problem,
@@ -148,20 +150,16 @@ function showAdding({ site, form, userAgent }: Visit, problem?: string) {
 export function passkeyName(name: string): Html {
   return html`
     <label>Name <span class="muted">where it is kept</span>
-      <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${name}">
+      <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}">
     </label>
   `
 }
 
-function showRemoving(viewer: Viewer, passkey: PasskeyFacts, problem?: string) {
-  return formPage({
-    section: 'settings',
+function showRemoving(visit: Visit, passkey: PasskeyFacts, problem?: string) {
+  return formPage(visit, {
     title: 'Remove passkey',
-    action: `/settings/passkeys/${passkey.id}/remove`,
     problem,
-    button: 'Remove passkey',
     isDangerous: true,
-    focusesButton: true,
-    body: html`<p>Remove <strong>${recordName(viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Remove it from the device, too.</p>`,
+    body: html`<p>Remove <strong>${recordName(visit.viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Remove it from the device, too.</p>`,
   })
 }

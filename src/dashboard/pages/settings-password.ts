@@ -1,56 +1,63 @@
 import { setPassword } from '../../accounts/passwords.ts'
-import { readWays, removePassword, type Ways } from '../../accounts/ways.ts'
-import { isFresh } from '../confirmation.ts'
-import { formPage, submit } from '../form-page.ts'
+import { readSignInMethods, removePassword, type SignInMethods } from '../../accounts/sign-in-methods.ts'
+import { isFresh, othersSignedOut, signInAddress } from '../sign-in/reauthentication.ts'
+import { formPage, submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../new-password.ts'
-import { type Page, redirect, type Visit } from '../page.ts'
-import { othersSignedOut } from '../others-signed-out.ts'
-import { waysHere } from '../ways-here.ts'
+import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../sign-in/new-password.ts'
+import { type DashboardPage, redirect, type Visit } from '../page.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** Setting the password of an account that has none, and removing it. Settings itself has the form that changes it. */
-export const passwordPages: readonly Page[] = [
+export const passwordPages: readonly DashboardPage[] = [
   {
+    ...OF_SETTINGS,
     path: '/settings/password/new',
-    confirms: { section: 'settings', action: 'Set a password' },
+    confirms: 'Set a password',
     handler: visit => showNew(visit),
   },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/password/new',
     async handler(visit) {
-      const { form, store, viewer } = visit
+      const { form, store, viewer, now, actor } = visit
       const { accountId, id } = viewer.session
       // The page that asks for a proof would contain the new password.
-      if (!isFresh(visit)) return redirect('/settings/password/new')
-      if ((await readWays(store, accountId, waysHere(visit))).hasPassword) return redirect('/settings')
+      if (!isFresh(viewer.session, now)) return redirect('/settings/password/new')
+      if ((await readSignInMethods(store, accountId, signInAddress(visit))).hasPassword) return redirect('/settings')
       const next = readNewPassword(form)
       if (next === undefined) return showNew(visit, PASSWORDS_DIFFER)
       return submit(
         async () => {
-          await setPassword(store, accountId, next, id)
-          return othersSignedOut(visit, 'password')
+          await setPassword(store, accountId, next, { keep: id, now, actor })
+          return othersSignedOut(visit, 'password&added')
         },
         problem => showNew(visit, problem),
       )
     },
   },
-  { path: '/settings/password/remove', handler: () => showRemoving() },
+  { ...OF_SETTINGS, path: '/settings/password/remove', handler: visit => showRemoving(visit) },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/password/remove',
-    confirms: { section: 'settings', action: 'Remove password' },
+    confirms: 'Remove password',
     handler: visit =>
-      submit(async () => {
-        const { accountId, id } = visit.viewer.session
-        await removePassword(visit.store, { accountId, here: waysHere(visit), keep: id })
-        return othersSignedOut(visit, 'password')
-      }, showRemoving),
+      submit(
+        async () => {
+          const { accountId, id } = visit.viewer.session
+          const { store, now, actor } = visit
+          await removePassword(store, { accountId, address: signInAddress(visit), keep: id, now, actor })
+          return othersSignedOut(visit, 'password')
+        },
+        problem => showRemoving(visit, problem),
+      ),
   },
 ]
 
 /** The card about the password in Settings. */
-export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: Ways): Html {
+export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: SignInMethods): Html {
   if (!hasPassword) {
     return html`
       <p>This account has no password.</p>
@@ -84,11 +91,10 @@ function changeForm(username: string, discreet: boolean): Html {
   `
 }
 
-function showNew({ viewer }: Visit, problem?: string) {
-  return formPage({
-    section: 'settings',
+function showNew(visit: Visit, problem?: string) {
+  const { viewer } = visit
+  return formPage(visit, {
     title: 'Set a password',
-    action: '/settings/password/new',
     problem,
     button: 'Set password',
     body: html`
@@ -98,15 +104,11 @@ function showNew({ viewer }: Visit, problem?: string) {
   })
 }
 
-function showRemoving(problem?: string) {
-  return formPage({
-    section: 'settings',
+function showRemoving(visit: Visit, problem?: string) {
+  return formPage(visit, {
     title: 'Remove password',
-    action: '/settings/password/remove',
     problem,
-    button: 'Remove password',
     isDangerous: true,
-    focusesButton: true,
     body: html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other ways that Settings lists. You can set a password again at any time.</p>`,
   })
 }

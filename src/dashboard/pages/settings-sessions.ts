@@ -1,8 +1,9 @@
+import { browserName } from '../../accounts/events.ts'
 import type { SessionFacts } from '../../accounts/browser-sessions.ts'
-import { table } from '../components.ts'
+import { table } from '../layout/components.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { dateTime, timeAgo } from '../text.ts'
+import { dateTime, timeAgo } from '../text/text.ts'
 
 export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
   const own = viewer.session.id
@@ -24,8 +25,7 @@ export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionF
         },
       ],
       sessions,
-      undefined,
-      { stacks: true },
+      { look: 'stacks' },
     )}
     ${
       sessions.length > 1
@@ -34,27 +34,3 @@ export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionF
     }
   `
 }
-
-/** The name of a browser and its system, as far as its user agent says. */
-export function browserName(agent: string): string {
-  const [, name] = BROWSERS.find(([mark]) => agent.includes(mark)) ?? []
-  const [, system] = SYSTEMS.find(([mark]) => agent.includes(mark)) ?? []
-  return `${name ?? 'Unknown browser'}${system === undefined ? '' : ` on ${system}`}`
-}
-
-const BROWSERS = [
-  ['Firefox/', 'Firefox'],
-  ['Edg/', 'Edge'],
-  ['Chrome/', 'Chrome'],
-  ['Safari/', 'Safari'],
-  ['curl/', 'curl'],
-] as const
-
-const SYSTEMS = [
-  ['iPhone', 'iPhone'],
-  ['iPad', 'iPad'],
-  ['Android', 'Android'],
-  ['Windows', 'Windows'],
-  ['Mac OS', 'macOS'],
-  ['Linux', 'Linux'],
-] as const

@@ -1,31 +1,34 @@
-import { endSession, endSessions, listSessions } from '../../accounts/browser-sessions.ts'
+import { listSessions, signOutOthers } from '../../accounts/browser-sessions.ts'
 import { setPassword } from '../../accounts/passwords.ts'
-import { listSignIns } from '../../accounts/sign-ins.ts'
 import { setPreferences } from '../../accounts/preferences.ts'
 import { archiveParts } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
-import { card } from '../components.ts'
-import { submit } from '../form-page.ts'
+import { AS_STORED, card } from '../layout/components.ts'
+import { ndjsonFile } from '../files.ts'
+import { submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { PASSWORDS_DIFFER, readNewPassword } from '../new-password.ts'
-import { checkPassword } from '../proof-check.ts'
-import { download, type Page, redirect, view, type Visit } from '../page.ts'
+import { PASSWORDS_DIFFER, readNewPassword } from '../sign-in/new-password.ts'
+import { checkPassword, othersSignedOut, signInAddress } from '../sign-in/reauthentication.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { parseId } from '../../contract/parameters.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { isUnits } from '../viewer.ts'
-import { readWays } from '../../accounts/ways.ts'
-import { othersSignedOut } from '../others-signed-out.ts'
-import { waysHere } from '../ways-here.ts'
+import { readSignInMethods } from '../../accounts/sign-in-methods.ts'
 import { deleteAccountCard } from './delete-account.ts'
+import { revokeAllOffer } from './own-keys.ts'
 import { accountForm, lookForms } from './settings-forms.ts'
+import { eventPages, eventsCard } from './settings-events.ts'
 import { oidcCard } from './settings-oidc.ts'
 import { passkeyCard } from './settings-passkeys.ts'
 import { passwordCard } from './settings-password.ts'
 import { sessionTable } from './settings-sessions.ts'
-import { signInTable } from './settings-sign-ins.ts'
 
-export const settingsPages: readonly Page[] = [
-  { path: '/settings', handler: visit => showSettings(visit) },
+const OF_SETTINGS = { section: 'settings', reads: null } as const
+
+export const settingsPages: readonly DashboardPage[] = [
+  { ...OF_SETTINGS, path: '/settings', handler: visit => showSettings(visit) },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings',
     async handler(visit) {
@@ -50,10 +53,11 @@ export const settingsPages: readonly Page[] = [
     },
   },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/password',
     async handler(visit) {
-      const { form, store, viewer } = visit
+      const { form, store, viewer, now, actor } = visit
       const { accountId, id } = viewer.session
       const next = readNewPassword(form)
       if (next === undefined) return showSettings(visit, { password: PASSWORDS_DIFFER })
@@ -61,7 +65,7 @@ export const settingsPages: readonly Page[] = [
       if (typeof proof === 'string') return showSettings(visit, { password: proof })
       return submit(
         async () => {
-          await setPassword(store, accountId, next, id)
+          await setPassword(store, accountId, next, { keep: id, now, actor })
           return othersSignedOut(visit, 'password')
         },
         problem => showSettings(visit, { password: problem }),
@@ -69,32 +73,29 @@ export const settingsPages: readonly Page[] = [
     },
   },
   {
+    ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/sessions',
     async handler(visit) {
-      const { form, store, viewer, now } = visit
-      const { accountId, id } = viewer.session
+      const { form, store, viewer, now, actor } = visit
       const chosen = form.get('session')
       if (chosen === null) {
-        await store.db.transaction().execute(db => endSessions(db, accountId, id))
+        await signOutOthers(store, viewer.session, { actor, now })
         return othersSignedOut(visit, 'sessions')
       }
-      const own = (await listSessions(store, accountId, now)).find(session => String(session.id) === chosen)
-      if (own !== undefined && own.id !== id) await endSession(store, own.id)
+      await signOutOthers(store, viewer.session, { actor, now, chosen: parseId(chosen) ?? 0 })
       return redirect('/settings?saved=sessions')
     },
   },
   {
+    ...OF_SETTINGS,
     path: '/settings/export',
-    confirms: { section: 'settings', action: 'Export everything' },
+    confirms: 'Export everything',
     isDownload: true,
-    handler: ({ store, viewer, now }) =>
-      download({
-        file: `lockstep-${new Date(now).toISOString().slice(0, 10)}.ndjson`,
-        type: 'application/x-ndjson',
-        body: archiveParts(store, viewer.session.accountId),
-      }),
+    isExport: true,
+    handler: visit => ndjsonFile(visit, 'lockstep', archiveParts(visit.store, visit.viewer.session.accountId)),
   },
+  ...eventPages,
 ]
 
 /** Null for no goal; undefined if the text is not a valid one. */
@@ -103,7 +104,10 @@ function readGoal(text: string | null): number | null | undefined {
   return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : undefined
 }
 
-type Forms = 'account' | 'password' | 'passkeys' | 'sessions'
+type Forms = 'account' | 'password' | 'passkeys' | 'oidc' | 'sessions'
+
+/** The forms that change how somebody can sign in. Their redirects have `added` where no method was replaced or removed. */
+const METHODS: ReadonlySet<string | null> = new Set<Forms>(['password', 'passkeys', 'oidc'])
 
 const CONFIRMED = html`<p class="note" role="status">Confirmed for ten minutes.</p>`
 
@@ -111,16 +115,17 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   const { store, viewer, now, query } = visit
   const { accountId } = viewer.session
   const sessions = await listSessions(store, accountId, now)
-  const ways = await readWays(store, accountId, waysHere(visit))
+  const saved = query.get('saved')
+  const offer =
+    METHODS.has(saved) && !query.has('added')
+      ? await revokeAllOffer(visit, 'Your API keys still work. If somebody else may know one of them:')
+      : nothing
+  const message = (form: Forms) => messageOf(problems[form], saved === form, offer)
+  const methods = await readSignInMethods(store, accountId, signInAddress(visit))
   const passkeys = await passkeyCard(visit)
-  const linked =
-    visit.oidc === undefined
-      ? nothing
-      : await oidcCard(visit, visit.oidc, messageOf(undefined, query.get('saved') === 'oidc'))
-  const signIns = await listSignIns(store, accountId)
-  const message = (form: Forms) => messageOf(problems[form], query.get('saved') === form)
+  const linked = visit.oidc === undefined ? nothing : await oidcCard(visit, visit.oidc, message('oidc'))
+  const events = await eventsCard(visit)
   return view({
-    section: 'settings',
     title: 'Settings',
     status: Object.keys(problems).length === 0 ? 200 : 422,
     body: html`
@@ -130,27 +135,27 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
           ${card('Appearance', lookForms(visit))}
         </div>
         <div>
-          ${card('Password', html`${message('password')}${passwordCard(visit, ways)}`)}
+          ${card('Password', html`${message('password')}${passwordCard(visit, methods)}`)}
           ${card('Passkeys', html`${message('passkeys')}${passkeys}`)}
           ${linked}
           ${card(
             'Export',
             html`
               ${query.has('confirmed') ? CONFIRMED : nothing}
-              <p>All records of this account as NDJSON, one on each line, in the format that <code>./lockstep import</code> reads. Passwords and API keys are not included.</p>
+              <p>All records of this account as NDJSON, one on each line, in the format that <code>./lockstep import</code> reads. Passwords and API keys are not included.${viewer.discreet ? html` ${AS_STORED}` : nothing}</p>
               <p><a class="button" href="/settings/export">Download</a></p>
             `,
           )}
         </div>
       </div>
       ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}`)}
-      ${card('Sign-ins', signInTable(visit, signIns))}
+      ${events}
       ${card('Delete account', deleteAccountCard)}
     `,
   })
 }
 
-function messageOf(problem: string | undefined, saved: boolean): Html {
+function messageOf(problem: string | undefined, saved: boolean, offer: Html): Html {
   if (problem !== undefined) return html`<p class="problem" role="alert">${problem}</p>`
-  return saved ? html`<p class="note" role="status">Saved.</p>` : nothing
+  return saved ? html`<p class="note" role="status">Saved.${offer}</p>` : nothing
 }

@@ -1,11 +1,21 @@
 import { wallClock } from '../../stats/periods.ts'
-import { gradeOfKind, type KindTotals, movingAverage, type SessionStats, totalsByKind } from '../../stats/training.ts'
-import { chart, type Column, type LegendItem } from '../charts.ts'
-import { html, nothing, type Part } from '../html.ts'
-import { kindName } from '../names.ts'
+import { gradeOfKind, type KindTotals, movingAverage, type SessionStats } from '../../stats/training.ts'
+import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { card, table, type TableColumn } from '../layout/components.ts'
+import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { dateTimeText, NONE, numberText, round1 } from '../text.ts'
-import { constantGrades, constantText } from './grade-kinds.ts'
+import { dateTimeText, NONE, numberText, round1 } from '../text/text.ts'
+import {
+  constantGrades,
+  constantText,
+  FEW,
+  gradeSummary,
+  kindSummary,
+  NO_GRADES,
+  percentText,
+  rateSummary,
+} from './training-summaries.ts'
 import {
   axes,
   comparedGrades,
@@ -16,7 +26,6 @@ import {
   spreadCharts,
   weeklyGrades,
 } from './grade-weeks.ts'
-import { FEW, gradeSummary, kindSummary, NO_GRADES, percentText, rateSummary } from './training-summaries.ts'
 
 /** Charts of grades and pass rates. */
 
@@ -75,7 +84,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
         cell: ({ passed }) => (passed ? 'Passed' : 'Not passed'),
         value: ({ passed }) => (passed ? 1 : 0),
       },
-      { key: 'grade', title: 'Grade', numeric: true, cell: ({ grade }) => grade ?? NONE, value: ({ grade }) => grade },
+      { key: 'grade', title: 'Grade', value: ({ grade }) => grade },
       {
         key: 'average',
         title: 'Average over seven',
@@ -83,7 +92,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
         cell: ({ average }) => (average === null ? NONE : average.toFixed(1)),
         value: ({ average }) => (average === null ? null : round1(average)),
       },
-      ...kinds.map((kind, index) => kindColumn(viewer, shown.sessions, kind, index)),
+      ...kinds.map((kind, index) => kindColumn(viewer, shown, kind, index)),
     ],
     rows,
   })
@@ -97,8 +106,8 @@ const SESSION_LEGEND: readonly LegendItem[] = [
 
 /** The grades of each kind, drawn from the table of the chart above. */
 function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
-  const totals = totalsByKind(shown.sessions).filter(({ kind }) => kinds.includes(kind))
-  const constant = constantGrades(shown.sessions, kinds)
+  const totals = shown.summary.kinds
+  const constant = constantGrades(totals)
   const grades = shown.sessions.flatMap(session => kinds.flatMap(kind => gradeOfKind(session, kind) ?? []))
   return chart<never>({
     id: 'grades-by-kind',
@@ -118,37 +127,52 @@ function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly stri
   })
 }
 
-export function rateChart(viewer: Viewer, kinds: readonly KindTotals[]): Chart {
-  return chart<KindTotals>({
-    id: 'rates',
-    chartType: 'rates',
-    title: 'Pass rate by kind',
-    summary: rateSummary(viewer, kinds),
-    empty: 'No segments in this period',
-    wide: true,
-    data: { few: FEW },
-    legend: kinds.some(({ total }) => total < FEW) ? [['few', `Fewer than ${FEW} segments`]] : [],
-    columns: [
-      { key: 'label', title: 'Kind', cell: ({ kind }) => kindName(viewer, kind) },
-      {
-        key: 'passed',
-        title: 'Passed',
-        numeric: true,
-        cell: ({ passed }) => numberText(passed),
-        value: ({ passed }) => passed,
+/** How many segments of each kind were passed. Rates of few are muted. */
+export function rateCard(viewer: Viewer, kinds: readonly KindTotals[]): Html {
+  return card(
+    'Pass rate by kind',
+    html`
+      <p class="summary">${rateSummary(viewer, kinds)}</p>
+      ${kinds.length === 0 ? nothing : table('Pass rate by kind', rateColumns(viewer), kinds)}
+    `,
+    { id: 'rates' },
+  )
+}
+
+function rateColumns(viewer: Viewer): TableColumn<KindTotals>[] {
+  return [
+    { title: 'Kind', line: 'first', cell: ({ kind }) => kindName(viewer, kind) },
+    {
+      title: 'Passed',
+      numeric: true,
+      line: 'second',
+      unit: '\u00a0passed',
+      cell: ({ passed }) => numberText(passed),
+    },
+    {
+      title: 'Segments',
+      numeric: true,
+      line: 'second',
+      unit: ({ total }) => (total === 1 ? '\u00a0segment' : '\u00a0segments'),
+      cell: ({ total }) => numberText(total),
+    },
+    {
+      title: 'Pass rate',
+      numeric: true,
+      line: 'first',
+      cell({ passed, total }) {
+        const rate = percentText(passed, total)
+        return total < FEW ? html`<span class="muted">${rate}</span>` : rate
       },
-      {
-        key: 'total',
-        title: 'Segments',
-        numeric: true,
-        cell: ({ total }) => numberText(total),
-        value: ({ total }) => total,
-      },
-      { key: 'rate', title: 'Pass rate', numeric: true, cell: ({ passed, total }) => percentText(passed, total) },
-      { title: 'Mean grade', numeric: true, cell: ({ grade }) => grade ?? NONE },
-    ],
-    rows: kinds,
-  })
+    },
+    {
+      title: 'Mean grade',
+      numeric: true,
+      line: 'second',
+      unit: '\u00a0grade',
+      cell: ({ grade }) => grade ?? NONE,
+    },
+  ]
 }
 
 interface IndexedSession {
@@ -158,15 +182,15 @@ interface IndexedSession {
 
 function kindColumn(
   viewer: Viewer,
-  sessions: readonly SessionStats[],
+  { sessions, summary }: ShownSessions,
   kind: string,
   kindIndex: number,
-): Column<IndexedSession> {
+): ChartColumn<IndexedSession> {
   const grades = sessions.map(session => gradeOfKind(session, kind))
   const averages = movingAverage(grades)
   return {
     // Grades that are all the same are not drawn; a sentence says it.
-    ...(constantGrades(sessions, [kind]).size > 0 ? {} : { key: `kind-${kindIndex}` }),
+    ...(constantGrades(summary.kinds).has(kind) ? {} : { key: `kind-${kindIndex}` }),
     title: kindName(viewer, kind),
     numeric: true,
     cell: ({ session, index }) => gradeText(grades[index] ?? null, allPassed(session, kind)),

@@ -1,8 +1,9 @@
-import { type Filters, type SessionStats, type Totals, totalsOf } from '../../stats/training.ts'
-import { stat, stats } from '../components.ts'
+import type { Filters, SessionStats, Totals, TrainingSummary } from '../../stats/training.ts'
+import { mean } from '../../contract/numbers.ts'
+import { stat, stats } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
-import { countText, dateText, distanceText, NONE, numberText, unbroken } from '../text.ts'
+import { countText, dateText, distanceText, NONE, numberText, unbroken } from '../text/text.ts'
 import { comparisons, type PeriodQuery, ranges } from './training-period.ts'
 import { percentText } from './training-summaries.ts'
 
@@ -11,6 +12,8 @@ import { percentText } from './training-summaries.ts'
 /** The sessions that the shown ones are compared with. */
 export interface Compared {
   readonly sessions: readonly SessionStats[]
+  /** By the periods that are shown, moved to the compared time. */
+  readonly summary: TrainingSummary
   /** Milliseconds from their period to the shown one. */
   readonly offset: number
   readonly title: string
@@ -20,21 +23,20 @@ export interface Compared {
 export function changeText(
   viewer: Viewer,
   query: PeriodQuery & Filters,
-  sessions: readonly SessionStats[],
-  before: readonly SessionStats[],
+  [first]: readonly SessionStats[],
+  now: Totals,
+  then: Totals | undefined,
 ): string {
-  const now = totalsOf(sessions)
-  const then = totalsOf(before)
-  const [first] = sessions
+  const before = then?.sessions ?? 0
   const { range, day, from, compare } = query
   const count = countText(now.sessions, 'session')
   if (day !== undefined) return `${count} on this day.`
   if (first === undefined) {
     const isFiltered = query.kind !== undefined || query.program !== undefined || query.passed !== undefined
     const none = isFiltered ? 'No session of this period matches the filters' : 'No sessions in this period'
-    return before.length === 0
+    return before === 0
       ? `${none}.`
-      : `${none}; ${numberText(then.sessions)} ${compare === undefined ? 'in the period before' : comparisons[compare].text}.`
+      : `${none}; ${numberText(before)} ${compare === undefined ? 'in the period before' : comparisons[compare].text}.`
   }
   const passed = `${percentText(now.passed, now.sessions)} passed`
   const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
@@ -42,21 +44,21 @@ export function changeText(
   const title = from === undefined ? ranges[range].title : 'this period'
   const earlier = compare === undefined ? 'in the period before' : comparisons[compare].text
   const thenText = compare === 'year' ? 'a year before' : 'before'
-  if (before.length === 0) return `${count} in ${title}, ${passed}${graded}; nothing ${earlier} to compare with.`
+  if (then === undefined || before === 0)
+    return `${count} in ${title}, ${passed}${graded}; nothing ${earlier} to compare with.`
   const grade =
     now.grade === null || then.grade === null
       ? ''
       : now.grade === then.grade
         ? `, and the mean grade stayed at ${now.grade}\u00a0%`
         : `, and the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
-  return `${count} in ${title}, ${numberText(then.sessions)} ${earlier}. ${passed} (${percentText(then.passed, then.sessions)} ${thenText})${grade}.`
+  return `${count} in ${title}, ${numberText(before)} ${earlier}. ${passed} (${percentText(then.passed, before)} ${thenText})${grade}.`
 }
 
 /** The sums of the period, with differences where it is compared. */
-export function totalTiles(viewer: Viewer, sessions: readonly SessionStats[], compared: Compared | undefined): Html {
-  if (sessions.length === 0) return nothing
-  const now = totalsOf(sessions)
-  const then = compared === undefined || compared.sessions.length === 0 ? undefined : totalsOf(compared.sessions)
+export function totalTiles(viewer: Viewer, now: Totals, compared: Compared | undefined): Html {
+  if (now.sessions === 0) return nothing
+  const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary.totals
   const tile = (
     name: string,
     value: Part,
@@ -67,9 +69,9 @@ export function totalTiles(viewer: Viewer, sessions: readonly SessionStats[], co
     const before = then === undefined ? undefined : of(then)
     return stat(name, value, differenceNote(of(now), before, compared?.title, { text, differenceText }))
   }
-  const isKnown = sessions.some(({ distance }) => distance !== null)
+  const isKnown = now.distance !== null
   const distance = ({ measured, approximate }: Totals) => (isKnown ? measured + approximate : null)
-  const rate = ({ passed, sessions }: Totals) => (sessions === 0 ? null : Math.round((passed * 100) / sessions))
+  const rate = ({ passed, sessions }: Totals) => mean(passed * 100, sessions)
   const percent = (value: number) => `${numberText(value)}\u00a0%`
   const points = (value: number) => unbroken(countText(value, 'point'))
   return stats(

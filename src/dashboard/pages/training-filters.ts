@@ -1,10 +1,10 @@
 import { segmentKinds } from '../../contract/training-templates.ts'
-import { type Filters, type SessionStats, totalsByKind } from '../../stats/training.ts'
+import type { Filters, KindTotals, SessionStats } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { kindName } from '../names.ts'
+import { kindName } from '../text/names.ts'
 import type { Visit, Viewer } from '../page.ts'
-import { readPage } from '../paging.ts'
-import type { Programs } from '../program-names.ts'
+import { pageNumber } from '../paging.ts'
+import type { Programs } from '../text/program-names.ts'
 import {
   DEFAULT_RANGE,
   periodBar,
@@ -14,7 +14,7 @@ import {
   readPeriodQuery,
   writePeriod,
 } from './training-period.ts'
-import { dateText } from '../text.ts'
+import { dateText } from '../text/text.ts'
 
 /** The query of the training page. Invalid values are ignored. */
 export interface TrainingQuery extends Filters, PeriodQuery {
@@ -43,7 +43,7 @@ export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }
     passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
     sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',
     descending: query.get('order') !== 'ascending',
-    page: readPage(query),
+    page: pageNumber(query),
   }
 }
 
@@ -82,6 +82,7 @@ export function filterBar(
   filters: TrainingQuery,
   programs: Programs,
   sessions: readonly SessionStats[],
+  kinds: readonly KindTotals[],
 ): Html {
   const { viewer } = visit
   const { day, kind, program, passed } = filters
@@ -99,7 +100,7 @@ export function filterBar(
         <label><span class="hidden">Kind</span>
           <select name="kind">
             <option value="">All kinds</option>
-            ${kindChoices(sessions, kind, viewer.discreet).map(name => option(kindIn(name, viewer.discreet), kindName(viewer, name), name === kind))}
+            ${kindChoices(kinds, kind, viewer.discreet).map(name => option(kindIn(name, viewer.discreet), kindName(viewer, name), name === kind))}
           </select>
         </label>
         <label><span class="hidden">Program</span>
@@ -171,8 +172,8 @@ function kindOf(text: string): string | undefined {
   return /^type-[a-z]$/.test(text) ? segmentKinds[(text.codePointAt(5) ?? 0) - 0x61] : text
 }
 
-function kindChoices(sessions: readonly SessionStats[], chosen: string | undefined, discreet: boolean): string[] {
-  const found = new Set(totalsByKind(sessions).map(one => one.kind))
+function kindChoices(kinds: readonly KindTotals[], chosen: string | undefined, discreet: boolean): string[] {
+  const found = new Set(kinds.map(one => one.kind))
   if (chosen !== undefined) found.add(chosen)
   const known = segmentKinds.filter(kind => found.has(kind))
   // Unknown kinds have no letter.

@@ -4,7 +4,7 @@ import { dayAt, dayFrom, lastPeriods } from '../../stats/periods.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Viewer, Visit } from '../page.ts'
-import { NONE } from '../text.ts'
+import { NONE } from '../text/text.ts'
 
 /** The time that the training page shows, and the one it is compared with. */
 

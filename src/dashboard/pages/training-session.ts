@@ -1,16 +1,16 @@
 import type { TrainerSegment, TrainingSession } from '../../contract/training-sessions.ts'
 import { notFound } from '../../contract/errors.ts'
-import { chart, chartCards } from '../charts.ts'
+import { chart, chartCards } from '../charts/charts.ts'
 import { neighboursOf, trainingSession } from '../../stats/training-queries.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { label } from '../labels.ts'
-import { kindName, personName, personOf, recordName } from '../names.ts'
-import { type Chart, type Page, view, type Viewer, type Visit } from '../page.ts'
+import { label } from '../text/labels.ts'
+import { kindName, personName, personOf, recordName } from '../text/names.ts'
+import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
   apiTabs,
   card,
   jsonFile,
-  type Column,
+  type TableColumn,
   drawnText,
   facts,
   resultMark,
@@ -18,12 +18,14 @@ import {
   stats,
   table,
   tabs,
-} from '../components.ts'
-import { paginate, readPage, RECORD_ROWS, recordTableFoot } from '../paging.ts'
-import { type Programs, readPrograms } from '../program-names.ts'
-import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text.ts'
+} from '../layout/components.ts'
+import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
+import { type Programs, readPrograms } from '../text/program-names.ts'
+import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text/text.ts'
 
-export const trainingSessionPages: readonly Page[] = [{ path: '/training/:id', handler: showSession }]
+export const trainingSessionPages: readonly DashboardPage[] = [
+  { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
+]
 
 async function showSession(visit: Visit) {
   const { store, viewer, pageAccess, id, baseUrl, path, query } = visit
@@ -45,10 +47,9 @@ async function showSession(visit: Visit) {
   const charts = [targetsChart(viewer, segments)]
   const ownerNote = owner === viewer.subject.id ? '' : ` · ${personName(viewer, personOf(viewer, owner))}`
   return view({
-    section: 'training',
     owner,
     title: recordName(viewer, 'training', record),
-    back: { path: '/training', title: 'Training' },
+    back: visit.home,
     lead: html`${dateTime(viewer, at)} · ${programLink(programs, program)}${ownerNote}`,
     actions: html`${step(before, 'Earlier', 'prev')}${step(after, 'Later', 'next')}`,
     charts,
@@ -139,8 +140,6 @@ function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Char
       {
         key: 'reps',
         title: label('repsMeasured'),
-        numeric: true,
-        cell: row => numberText(row.repsMeasured),
         value: row => row.repsMeasured,
       },
       {
@@ -182,12 +181,12 @@ function targetsSummary(segments: readonly TrainerSegment[]): string {
 function segmentTable({ viewer, path, query }: Visit, segments: readonly TrainerSegment[]): Html {
   type Row = TrainerSegment & { readonly position: number }
   const rows: Row[] = segments.map((segment, index) => ({ ...segment, position: index + 1 }))
-  const numeric = (title: string, cell: (row: Row) => Part): Column<Row> => ({ title, numeric: true, cell })
-  const optional = (field: keyof TrainerSegment, column: Column<Row>) =>
+  const numeric = (title: string, cell: (row: Row) => Part): TableColumn<Row> => ({ title, numeric: true, cell })
+  const optional = (field: keyof TrainerSegment, column: TableColumn<Row>) =>
     segments.some(segment => segment[field] !== undefined) ? [column] : []
   const known = (value: number | null | undefined, text: (value: number) => string) =>
     value === null || value === undefined ? NONE : text(value)
-  const paged = paginate(rows, readPage(query), RECORD_ROWS)
+  const paged = paginate(rows, pageNumber(query), RECORD_ROWS)
   return html`${table<Row>(
     'Segments',
     [

@@ -1,9 +1,9 @@
 import { mean, sum } from '../../contract/numbers.ts'
 import type { KindTotals, SessionStats } from '../../stats/training.ts'
-import { kindName } from '../names.ts'
+import { kindName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
 import type { ChartUnit } from './chart-unit.ts'
-import { countText, NONE, numberText, unbroken } from '../text.ts'
+import { countText, NONE, numberText, unbroken } from '../text/text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
@@ -61,6 +61,17 @@ export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly Ki
   const best = withGrade(highest)
   if (highest === lowest) return `${best.names} on average.`
   return `Highest on average ${best.count === 1 ? 'is' : 'are'} ${best.names}, lowest ${withGrade(lowest).names}.`
+}
+
+/** The kinds that had the same grade in all of several sessions, and that grade. A sentence says it; they are not drawn. */
+export function constantGrades(kinds: readonly KindTotals[]): Map<string, number> {
+  return new Map(kinds.flatMap(({ kind, constantGrade }) => (constantGrade === null ? [] : [[kind, constantGrade]])))
+}
+
+export function constantText(viewer: Viewer, constant: ReadonlyMap<string, number>): string {
+  if (constant.size === 0) return ''
+  const kinds = [...constant].map(([kind, grade]) => unbroken(`${kindName(viewer, kind)} (${grade} %)`))
+  return ` The same in every session, so not drawn: ${kinds.join(', ')}.`
 }
 
 export function rateSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {

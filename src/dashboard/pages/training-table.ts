@@ -1,11 +1,11 @@
 import type { SessionStats } from '../../stats/training.ts'
-import { forEachInParts, inTurns, type Parts } from '../../stats/turns.ts'
+import { forEachInTurns } from '../../turns.ts'
 import { html, type Html } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { type Column, recordLink, resultMark, table } from '../components.ts'
+import { type TableColumn, recordLink, resultMark, downloadLinks, table } from '../layout/components.ts'
 import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type PagerWords, paginate, tableFoot } from '../paging.ts'
-import type { Programs } from '../program-names.ts'
-import { distanceText, NONE, numberText } from '../text.ts'
+import type { Programs } from '../text/program-names.ts'
+import { distanceText, NONE, numberText } from '../text/text.ts'
 import { addressOf, type TrainingQuery, type Sort } from './training-filters.ts'
 
 /** Training sessions as a table that its headings sort. */
@@ -17,21 +17,18 @@ export async function sessionsTable(
   programs: Programs,
 ): Promise<Html> {
   const { path, query } = visit
-  const paged = paginate(await sortedBy(filters, sessions, programs), filters.page)
+  const paged = paginate(await sortedBy(visit, filters, sessions, programs), filters.page)
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
         <h2>Sessions</h2>
-        <p class="downloads">
-          <a href="${addressOf(filters, {}, '/training.csv')}" download>CSV</a>
-          <a href="${addressOf(filters, {}, '/training.ndjson')}" download>NDJSON</a>
-        </p>
+        ${downloadLinks(visit.viewer, addressOf(filters, {}, '/training.csv'), addressOf(filters, {}, '/training.ndjson'))}
       </div>
       ${
         paged.total === 0
           ? html`<p class="muted">No session matches. <a href="/training?range=all">Show all sessions</a></p>`
           : html`
-              ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, 'session-table')}
+              ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, { id: 'session-table' })}
               ${tableFoot(path, query, paged, pagerWords(filters))}
             `
       }
@@ -49,7 +46,7 @@ export function sessionColumns(
   visit: Pick<Visit, 'viewer' | 'now'>,
   programs: Programs | undefined,
   filters?: TrainingQuery,
-): Column<SessionStats>[] {
+): TableColumn<SessionStats>[] {
   const head = (sort: Sort, text: string) =>
     filters === undefined
       ? { title: text }
@@ -112,13 +109,15 @@ function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
   return html`<a class="sort" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
 }
 
-/** Sessions in the order of the table; equal ones the newest first. Other requests are handled while a long list is sorted. */
+/** Sessions in the order of the table; equal ones the newest first. Others have their turns while a long list is sorted. */
 export async function sortedBy(
+  { viewer }: Visit,
   { sort, descending }: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,
 ): Promise<readonly SessionStats[]> {
-  const keys: Record<Exclude<Sort, 'at'>, SortKey> = {
+  if (sort === 'at') return descending ? sessions.toReversed() : sessions
+  const keys: Record<typeof sort, (session: SessionStats) => number | string> = {
     program: ({ program }) => programs.nameOf(program).toLowerCase(),
     result: ({ passed }) => (passed ? 1 : 0),
     grade: ({ grade }) => grade ?? -1,
@@ -126,27 +125,16 @@ export async function sortedBy(
     reps: ({ reps }) => reps,
     distance: ({ distance }) => distance ?? -1,
   }
-  if (sort === 'at') return descending ? sessions.toReversed() : sessions
-  const [sorted] = await inTurns(() => sortInParts(sessions.toReversed(), keys[sort], descending))
-  return sorted
-}
-
-type SortKey = (session: SessionStats) => number | string
-
-function* sortInParts(
-  sessions: readonly SessionStats[],
-  keyOf: SortKey,
-  descending: boolean,
-): Parts<readonly SessionStats[]> {
   const groups = new Map<number | string, SessionStats[]>()
-  yield* forEachInParts(sessions, session => groups.getOrInsertComputed(keyOf(session), () => []).push(session))
-  const keys = [...groups.keys()]
-  const texts = keys.filter(key => typeof key === 'string').toSorted()
+  await forEachInTurns(viewer.subject.id, sessions.toReversed(), session =>
+    groups.getOrInsertComputed(keys[sort](session), () => []).push(session),
+  )
+  const texts = [...groups.keys()].filter(key => typeof key === 'string').toSorted()
   // An array of this type sorts 100,000 numbers without a function that compares them, in a few milliseconds.
-  const numbers = Float64Array.from(keys.filter(key => typeof key === 'number')).sort()
+  const numbers = Float64Array.from([...groups.keys()].filter(key => typeof key === 'number')).sort()
   const order = [...texts, ...numbers]
   const sorted: SessionStats[] = []
-  yield* forEachInParts(descending ? order.reverse() : order, key => {
+  await forEachInTurns(viewer.subject.id, descending ? order.reverse() : order, key => {
     for (const session of groups.get(key) ?? []) sorted.push(session)
   })
   return sorted

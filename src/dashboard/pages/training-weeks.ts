@@ -1,11 +1,11 @@
 import { sum } from '../../contract/numbers.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { type SessionStats, type Totals, totalsByPeriod } from '../../stats/training.ts'
-import { chart, type Column } from '../charts.ts'
+import type { Totals } from '../../stats/training.ts'
+import { chart, type ChartColumn } from '../charts/charts.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateText, distanceIn, distanceText, NONE, numberText } from '../text.ts'
-import { chartPeriods, chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
+import { countText, dateText, distanceIn, distanceText, numberText } from '../text/text.ts'
+import { chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
 import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
@@ -25,35 +25,17 @@ interface Week extends Totals {
 
 /** Sums by week or month over the time that is shown. */
 export function weeksOf(shown: ShownSessions, viewer: Viewer): Week[] {
-  const { sessions, from, to, now, compared } = shown
+  const { summary, periods, from, to, now, compared } = shown
   const unit = chartUnit(shown)
-  const periods = chartPeriods(unit, shown, viewer)
   const knownUntil = countedUntil(viewer.asOf, now)
-  const earlier = compared === undefined ? [] : totalsByPeriod(moved(compared), periods)
-  return totalsByPeriod(sessions, periods).map((totals, index) => {
+  return summary.periods.map((totals, index) => {
     const [begin = 0, end = 0] = periods.slice(index, index + 2)
     const isCurrent = begin <= now && now < end
     // The range may begin or end within a period.
     const [start, until] = [Math.max(begin, from), isCurrent ? end : Math.min(end, to)]
     const isKnown = begin <= knownUntil || totals.sessions > 0
-    return { ...totals, unit, start, end: until, isCurrent, isKnown, compared: earlier[index] }
+    return { ...totals, unit, start, end: until, isCurrent, isKnown, compared: compared?.summary.periods[index] }
   })
-}
-
-/** Sessions of a compared time, moved to the time that is shown. */
-function moved({ sessions, offset }: Compared): SessionStats[] {
-  return sessions.map(({ id, at, passed, program, segments, grade, reps, distance, approximate }) => ({
-    id,
-    at: at + offset,
-    passed,
-    program,
-    segments,
-    grade,
-    reps,
-    distance,
-    approximate,
-    kinds: [],
-  }))
 }
 
 /** Where bars lead, and the goal of the account. */
@@ -95,9 +77,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
       {
         key: 'reps',
         title: 'Repetitions',
-        numeric: true,
         series: 'solid',
-        cell: ({ reps }) => numberText(reps),
         value: ({ reps }) => reps,
       },
       ...comparedColumn(compared, weeks, ({ reps }) => reps),
@@ -140,9 +120,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
       {
         key: 'measured',
         title: isApproximate ? `Measured (${measure})` : `Distance (${measure})`,
-        numeric: true,
         series: 'solid',
-        cell: ({ measured, distance }) => (distance === null ? NONE : numberText(inUnits(measured)[0])),
         value: ({ measured, distance }) => (distance === null ? null : inUnits(measured)[0]),
       },
       ...(isApproximate
@@ -150,10 +128,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
             {
               key: 'approximate',
               title: `Approximate (${measure})`,
-              numeric: true,
               series: 'approximate' as const,
-              cell: ({ approximate, distance }: Week) =>
-                distance === null ? NONE : numberText(inUnits(approximate)[0]),
               value: ({ approximate, distance }: Week) => (distance === null ? null : inUnits(approximate)[0]),
             },
           ]
@@ -166,7 +141,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
 
 const UNKNOWN_DISTANCE = 'No distance is known in this period.'
 
-function weekColumns(viewer: Viewer, unit: ChartUnit): Column<Week>[] {
+function weekColumns(viewer: Viewer, unit: ChartUnit): ChartColumn<Week>[] {
   const { timeZone } = viewer
   return [
     {
@@ -205,14 +180,10 @@ function comparedColumn(
   compared: Compared | undefined,
   weeks: readonly Week[],
   of: (totals: Totals) => number | null,
-): Column<Week>[] {
+): ChartColumn<Week>[] {
   if (compared === undefined || !isCompared(weeks)) return []
-  const valueOf = ({ compared }: Week) => (compared === undefined ? null : of(compared))
-  const cell = (week: Week) => {
-    const value = valueOf(week)
-    return value === null ? NONE : numberText(value)
-  }
-  return [{ key: 'before', title: compared.title, numeric: true, cell, value: valueOf }]
+  const value = ({ compared }: Week) => (compared === undefined ? null : of(compared))
+  return [{ key: 'before', title: compared.title, value }]
 }
 
 function weekLegend(weeks: readonly Week[], average: string | null) {

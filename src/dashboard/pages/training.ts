@@ -1,38 +1,31 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { formatTimestamp } from '../../contract/time.ts'
-import { chartCards } from '../charts.ts'
-import { csv } from '../csv.ts'
-import { keptTrainings } from '../../stats/kept-history.ts'
-import { newestTrainings, trainingRecords } from '../../stats/training-queries.ts'
-import { spreadsInParts } from '../../stats/grade-spread.ts'
-import {
-  filtered,
-  sessionsBetween,
-  type SessionStats,
-  totalsByKind,
-  totalsByKindInParts,
-  totalsByPeriodInParts,
-  totalsInParts,
-} from '../../stats/training.ts'
-import { inTurns } from '../../stats/turns.ts'
+import { chartCards } from '../charts/charts.ts'
+import { csvFile, ndjsonFile } from '../files.ts'
+import type { Periods } from '../../stats/periods.ts'
+import { type TrainingHistory, trainingHistory } from '../../stats/training-history.ts'
+import { trainingRecords } from '../../stats/training-queries.ts'
+import type { SessionStats } from '../../stats/training.ts'
+import { turnOf } from '../../turns.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { kindName } from '../names.ts'
-import { type Chart, datedFile, download, type Page, view, type Viewer, type Visit } from '../page.ts'
-import { emptyState, WAYS_IN } from '../components.ts'
-import { readPrograms } from '../program-names.ts'
+import { kindName } from '../text/names.ts'
+import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { emptyState, WAYS_IN } from '../layout/components.ts'
+import { readPrograms } from '../text/program-names.ts'
 import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
-import { comparisons, spanOf } from './training-period.ts'
-import { changeText, totalTiles } from './training-comparison.ts'
-import { chartPeriods, chartUnit, wholeTime } from './chart-unit.ts'
+import { comparisons, type Span, spanOf } from './training-period.ts'
+import { changeText, type Compared, totalTiles } from './training-comparison.ts'
+import { timeOf } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
-import { gradeCharts, rateChart } from './training-charts.ts'
+import { gradeCharts, rateCard } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
 
-export const trainingPages: readonly Page[] = [
-  { path: '/training', handler: showTraining },
-  { path: '/training.csv', isDownload: true, handler: downloadCsv },
-  { path: '/training.ndjson', isDownload: true, handler: downloadRecords },
+const OF_TRAINING = { section: 'training', area: 'dtt' } as const
+
+export const trainingPages: readonly DashboardPage[] = [
+  { ...OF_TRAINING, path: '/training', reads: 'list', handler: showTraining },
+  { ...OF_TRAINING, path: '/training.csv', reads: 'export', isDownload: true, handler: downloadCsv },
+  { ...OF_TRAINING, path: '/training.ndjson', reads: 'export', isDownload: true, handler: downloadRecords },
 ]
 
 async function showTraining(visit: Visit) {
@@ -40,47 +33,38 @@ async function showTraining(visit: Visit) {
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
   const [history, programs] = await Promise.all([
-    keptTrainings(store, pageAccess.sessions('dtt'), span?.compared.from),
+    trainingHistory(store, pageAccess.sessions('dtt')),
     readPrograms(visit),
   ])
-  const within = span === undefined ? history : sessionsBetween(history, span.from, span.to)
-  // The filters show the kinds.
-  await inTurns(() => totalsByKindInParts(within))
-  const sessions = await filtered(within, filters)
-  const bar = filterBar(visit, filters, programs, within)
-  if (history.length === 0 && (span === undefined || (await isWithout(visit)))) {
-    return view({ section: 'training', title: 'Training', body: noTraining })
-  }
-  const before = await filtered(
-    span === undefined ? [] : sessionsBetween(history, span.compared.from, span.compared.to),
-    filters,
-  )
-  const compared =
-    filters.compare === undefined || span === undefined
-      ? undefined
-      : { sessions: before, offset: span.from - span.compared.from, title: comparisons[filters.compare].title }
+  if (history.sessions.length === 0) return view({ title: 'Training', body: noTraining })
+  const within = await history.select({}, span?.from, span?.to)
+  const selection = await history.select(filters, span?.from, span?.to)
+  const { sessions } = selection
+  const time = timeOf(sessions, now, viewer, span)
+  const summary = await history.summary(selection, time.periods)
+  const before = span && (await compareWith(history, filters, span, time.periods))
   const shown: ShownSessions = {
-    ...(span ?? wholeTime(sessions, now, viewer.timeZone)),
+    ...time,
     sessions,
+    summary,
     now,
-    compared,
+    compared: filters.compare === undefined ? undefined : before,
     isFullScale: filters.isFullScale,
     addressOf: changes => addressOf(filters, changes),
   }
-  await summarize(viewer, shown)
+  const { kinds } = selection.name === within.name ? summary : await history.summary(within)
   const charts = filters.day === undefined ? chartsOf(viewer, filters, shown) : []
   const table = await sessionsTable(visit, filters, sessions, programs)
   return view({
-    section: 'training',
     title: 'Training',
     actions: html`<a class="button" href="/bests">Bests</a>`,
-    lead: changeText(viewer, filters, sessions, before),
+    lead: changeText(viewer, filters, sessions, summary.totals, before?.summary.totals),
     charts,
     body: html`
-      ${bar}
+      ${filterBar(visit, filters, programs, within.sessions, kinds)}
       ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
-      ${totalTiles(viewer, sessions, compared)}
-      ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
+      ${totalTiles(viewer, summary.totals, shown.compared)}
+      ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>${rateCard(viewer, summary.kinds)}`}
       ${table}
     `,
   })
@@ -96,25 +80,25 @@ const noTraining = emptyState(
   html`This page will show your sessions with their grades, repetitions and distances over time. ${WAYS_IN}`,
 )
 
-async function isWithout({ store, pageAccess }: Visit): Promise<boolean> {
-  return (await newestTrainings(store, pageAccess.sessions('dtt'), 1)).length === 0
-}
-
-/** Computes what the charts show of a long history; it is kept for the functions that show it. */
-async function summarize(viewer: Viewer, shown: ShownSessions): Promise<void> {
-  const { sessions } = shown
-  const periods = chartPeriods(chartUnit(shown), shown, viewer)
-  await inTurns(
-    () => totalsInParts(sessions),
-    () => totalsByKindInParts(sessions),
-    () => totalsByPeriodInParts(sessions, periods),
-    () => spreadsInParts(sessions, periods),
+/** The sessions before a span, summed up by its periods. */
+async function compareWith(
+  history: TrainingHistory,
+  filters: TrainingQuery,
+  { from, compared }: Span,
+  periods: Periods,
+): Promise<Compared> {
+  const offset = from - compared.from
+  const selection = await history.select(filters, compared.from, compared.to)
+  const summary = await history.summary(
+    selection,
+    periods.map(start => start - offset),
   )
+  return { sessions: selection.sessions, summary, offset, title: comparisons[filters.compare ?? 'before'].title }
 }
 
 function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: ShownSessions): Chart[] {
   const { kind } = filters
-  const totals = totalsByKind(shown.sessions)
+  const totals = shown.summary.kinds
   const kinds = totals.map(one => one.kind)
   const weeks = weeksOf(shown, viewer)
   const isOwn = viewer.subject.id === viewer.session.accountId
@@ -127,7 +111,6 @@ function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: ShownSessions):
     ...gradeCharts(viewer, shown, kinds, kind),
     repetitionsChart(viewer, weeks, options),
     distanceChart(viewer, weeks, options),
-    rateChart(viewer, totals),
   ]
 }
 
@@ -135,10 +118,10 @@ async function filteredSessions(visit: Visit) {
   const { store, viewer, pageAccess, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
-  const history = await keptTrainings(store, pageAccess.sessions('dtt'), span?.from)
-  const within = span === undefined ? history : sessionsBetween(history, span.from, span.to)
+  const history = await trainingHistory(store, pageAccess.sessions('dtt'))
+  const { sessions } = await history.select(filters, span?.from, span?.to)
   const programs = await readPrograms(visit)
-  return { programs, sessions: await sortedBy(filters, await filtered(within, filters), programs) }
+  return { programs, sessions: await sortedBy(visit, filters, sessions, programs) }
 }
 
 async function downloadCsv(visit: Visit) {
@@ -167,39 +150,30 @@ async function downloadCsv(visit: Visit) {
     session.distance === null ? null : session.distance / 1_000_000,
     session.approximate ? 'yes' : 'no',
   ]
-  return download({
-    file: datedFile('training', visit, 'csv'),
-    type: 'text/csv; charset=utf-8',
-    body: csv(header, sessions, rowOf),
-  })
+  return csvFile(visit, 'training', header, sessions, rowOf)
 }
 
 /** The records as the API sends them, one a line. */
 async function downloadRecords(visit: Visit) {
   const { sessions } = await filteredSessions(visit)
-  return download({
-    file: datedFile('training', visit, 'ndjson'),
-    type: 'application/x-ndjson',
-    body: recordLines(
-      visit,
-      sessions.map(({ id }) => id),
-    ),
-  })
+  const ids = sessions.map(({ id }) => id)
+  return ndjsonFile(visit, 'training', recordLines(visit, ids))
 }
 
 /** A few at a time: records are large. */
 const RECORDS_AT_ONCE = 50
 
 async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]): AsyncGenerator<string> {
+  const access = pageAccess.sessions('dtt')
   for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
     const some = ids.slice(start, start + RECORDS_AT_ONCE)
-    const records = await trainingRecords(store, pageAccess.sessions('dtt'), some)
+    const records = await trainingRecords(store, access, some)
     // Records that were removed in the meantime are left out.
     yield some
       .map(id => records.get(id))
       .filter(record => record !== undefined)
       .map(record => `${record}\n`)
       .join('')
-    await nextTurn()
+    await turnOf('computation', access.owner)
   }
 }

@@ -1,4 +1,4 @@
-import { inlineCode } from '../components.ts'
+import { inlineCode } from '../layout/components.ts'
 import { html, type Html, type Part } from '../html.ts'
 
 /** The Markdown of the reference as markup: headings, paragraphs, lists and code in fences; in lines, code and strong text. */

@@ -1,5 +1,5 @@
 import type { Example, OpenApi, Operation, Parameter, Ref, Response } from '../../openapi/types.ts'
-import { card, curlLine, table } from '../components.ts'
+import { card, curlLine, table } from '../layout/components.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { anchorOfCode, codeBlock, inline } from './markdown.ts'
 import { fieldTable, type SchemaLink, typeText } from './schemas.ts'

@@ -1,7 +1,6 @@
 import type { Header, OpenApi, Tag } from '../../openapi/types.ts'
-import { card, table } from '../components.ts'
-import type { Display } from '../display.ts'
-import { htmlDocument, ring } from '../document.ts'
+import { card, table } from '../layout/components.ts'
+import { type Display, htmlDocument, ring } from '../layout/document.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { codeBlock, inline, markdown } from './markdown.ts'
 import { operationCard } from './operation.ts'
@@ -26,7 +25,7 @@ export interface ReferenceContext {
 /** The first page: how to call the API, all operations, and what they have in common. */
 export function guidePage(context: ReferenceContext): Html {
   const { api } = context
-  return page(context, {
+  return referencePage(context, {
     title: 'API reference',
     lead: `${api.info.summary} Every endpoint, field and error.`,
     root: '',
@@ -55,7 +54,7 @@ export function resourcePage(context: ReferenceContext, name: string): Html {
   const { api, baseUrl, schemaResources } = context
   const tag = api.tags.find(tag => tag.name === name) ?? { name, description: '' }
   const links = { guide: '../docs', schema: (other: string) => schemaAddress(schemaResources, '../', other) }
-  return page(context, {
+  return referencePage(context, {
     title: name,
     lead: inline(tag.description),
     root: '../',
@@ -92,7 +91,7 @@ interface PageContent {
   readonly body: Html
 }
 
-function page(context: ReferenceContext, { title, lead, root, body }: PageContent): Html {
+function referencePage(context: ReferenceContext, { title, lead, root, body }: PageContent): Html {
   const { api, display, styles, icon, hasDashboard } = context
   const link = (path: string, name: string) =>
     html`<li><a href="${root}${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`

@@ -1,6 +1,6 @@
 import type { OpenApi, Schema } from '../../openapi/types.ts'
 import { html, type Html, type Part } from '../html.ts'
-import { table } from '../components.ts'
+import { table } from '../layout/components.ts'
 import { inline } from './markdown.ts'
 
 /** Where the page that describes a schema is, with its anchor. */
@@ -31,7 +31,7 @@ export function fieldTable(name: string, schema: Schema, link: SchemaLink): Html
 /** The type of a value in words, with links to named schemas. */
 export function typeText(schema: Schema, link: SchemaLink): Part {
   const { $ref, anyOf, enum: values, items, type, format } = schema
-  if ($ref !== undefined) return html`<a href="${link(nameOf($ref))}">${nameOf($ref)}</a>`
+  if ($ref !== undefined) return html`<a href="${link(schemaName($ref))}">${schemaName($ref)}</a>`
   if (anyOf !== undefined) return joinParts(anyOf.map(one => typeText(one, link)))
   if (values !== undefined)
     return joinParts(
@@ -57,7 +57,7 @@ export function schemasIn(part: object, api: OpenApi, found = new Set<string>())
   return found
 }
 
-function nameOf(ref: string): string {
+function schemaName(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 

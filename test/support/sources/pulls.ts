@@ -34,7 +34,7 @@ export interface TestPull extends Partial<Omit<RoundOptions, 'store' | 'source'>
 }
 
 export function makeSource(url: string, { token = SOURCE_TOKEN, clock = makeClock(), rate = 0, stop }: TestPull = {}) {
-  return new Source({ address: url, token, rate, clock, stop: stop ?? new AbortController().signal })
+  return new Source({ address: url, key: token, rate, clock, stop: stop ?? new AbortController().signal })
 }
 
 /** Pulls once into a store. */

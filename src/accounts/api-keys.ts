@@ -1,0 +1,328 @@
+import { randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
+import { scopes as allScopes } from '../contract/endpoint.ts'
+import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
+import { isTier } from '../contract/people.ts'
+import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { checkedQuery, readChecked } from './checked-reads.ts'
+import type { Tables, KeyRow } from '../store/tables.ts'
+import { endsAfter, hasEnded } from './ends.ts'
+import { RefusedError } from './errors.ts'
+import { type Actor, OPERATOR, recordEvent } from './events.ts'
+import { noteGrantChange } from './grant-changes.ts'
+import { lockedAccount } from './account-lock.ts'
+import { hashSecret } from './secrets.ts'
+import { parseSharedAccess, type SharedAccess, sharedAccessText } from './shared-access.ts'
+
+/** The form of an API key: a prefix, 30 random characters, and a checksum of 6 characters over all before it. */
+export const KEY_FORM = /lks_[0-9A-Za-z]{36}/
+
+/** How many keys of an account may be active (not revoked, replaced or expired) at once. */
+export const MAX_ACTIVE_KEYS = 5
+
+export function mintKey(): string {
+  let random = ''
+  while (random.length < RANDOM_LENGTH) random += ALPHABET.charAt(randomInt(ALPHABET.length))
+  return withChecksum(PREFIX + random)
+}
+
+/** Whether the text has the form of an API key and a valid checksum; needs no look-up. */
+export function isKeyForm(text: string): boolean {
+  return text.length === KEY_LENGTH && WHOLE_FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
+}
+
+/** What an API key allows, as stored. */
+export interface Grant {
+  readonly keyId: number
+  readonly accountId: number
+  readonly scopes: readonly string[]
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  readonly tier: string | null
+  readonly tierEndsAt: number | null
+  readonly keyName: string
+  readonly via: 'token'
+  /** Access to the records of others, if the API key has the scope for it; each entry is valid until it ends. */
+  readonly shared: readonly SharedAccess[]
+}
+
+/** The grant of an API key; undefined if there is no such key. One look-up, none for a text that is not of the form of an API key. */
+export async function findGrant(store: Store, key: string): Promise<Grant | undefined> {
+  if (!isKeyForm(key)) return undefined
+  const [row] = await readChecked(store, grantByHash, { hash: hashSecret(key) })
+  if (row === undefined) return undefined
+  const scopes = row.scopes.split(' ')
+  return {
+    keyId: row.id,
+    keyName: row.name,
+    via: 'token',
+    accountId: row.account_id,
+    scopes,
+    createdAt: row.created_at,
+    expiresAt: expiryOf(row),
+    revokedAt: row.revoked_at,
+    tier: row.subscription_tier,
+    tierEndsAt: row.subscription_ends_at,
+    shared: scopes.includes('shared:access') ? parseSharedAccess(row.shared) : [],
+  }
+}
+
+/** Whether an account has one of the known tiers, which has not ended. */
+export function isEntitled({ tier, tierEndsAt }: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): boolean {
+  return isTier(tier) && !hasEnded(tierEndsAt, now)
+}
+
+export interface KeyRequest {
+  readonly accountId: number
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** Milliseconds since 1970; null for never. */
+  readonly expiresAt: number | null
+}
+
+/**
+ * Creates an API key and returns it; only its hash is stored. Throws RefusedError if the name, the scopes or the expiry are
+ * out of bounds, the account has no tier, or it has the maximum number of active keys.
+ */
+export async function createKey(store: Store, request: KeyRequest, now: number, actor = OPERATOR): Promise<string> {
+  checkRequest(request, now)
+  return store.db.transaction().execute(async transaction => {
+    await checkAccount(transaction, store, request.accountId, now)
+    return insertKey(transaction, request, { kind: 'key-created', now, actor })
+  })
+}
+
+/** When an API key stops working; null for never. One that was replaced works for a day, but not longer than it would have. */
+export function expiryOf({ expires_at, replaced_at }: Pick<KeyRow, 'expires_at' | 'replaced_at'>): number | null {
+  return replaced_at === null ? expires_at : Math.min(expires_at ?? Infinity, replaced_at + DAY_MS)
+}
+
+/**
+ * Creates an API key in place of another one, with its name, its scopes and its length of life. The other one works until it
+ * expires, for a day at most, and no longer counts as active. Throws RefusedError if it is no API key of the account, or was
+ * revoked, replaced or has expired.
+ */
+export async function replaceKey(
+  store: Store,
+  { accountId, id }: { readonly accountId: number; readonly id: number },
+  now: number,
+  actor: Actor,
+): Promise<string> {
+  return store.db.transaction().execute(async transaction => {
+    await lockEntitled(transaction, store, accountId, now)
+    const key = await transaction
+      .selectFrom('token')
+      .select(['name', 'scopes', 'created_at', 'expires_at'])
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .where(isActiveKey(now))
+      .executeTakeFirst()
+    if (key === undefined) throw new RefusedError('the key was revoked or replaced, or has expired')
+    const { name, scopes, created_at, expires_at } = key
+    await transaction.updateTable('token').set({ replaced_at: now }).where('id', '=', id).execute()
+    const expiresAt = expires_at === null ? null : Math.min(now + (expires_at - created_at), LATEST)
+    const request = { accountId, name, scopes: scopes.split(' '), expiresAt }
+    return insertKey(transaction, request, { kind: 'key-regenerated', now, actor })
+  })
+}
+
+async function insertKey(
+  db: Kysely<Tables>,
+  request: KeyRequest,
+  event: { readonly kind: 'key-created' | 'key-regenerated'; readonly now: number; readonly actor: Actor },
+): Promise<string> {
+  const key = mintKey()
+  const { accountId, name } = request
+  const { id } = await db
+    .insertInto('token')
+    .values({
+      account_id: accountId,
+      hash: hashSecret(key),
+      name,
+      last4: key.slice(-4),
+      scopes: allScopes.filter(scope => request.scopes.includes(scope)).join(' '),
+      created_at: event.now,
+      expires_at: request.expiresAt,
+      revoked_at: null,
+      last_used_at: null,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await recordEvent(db, { ...event, accountId, subject: name, subjectId: id })
+  return key
+}
+
+/** How many keys of all accounts work: those that were replaced do, for a day. */
+export async function countValidKeys(db: Kysely<Tables>, now: number): Promise<number> {
+  const { n } = await db
+    .selectFrom('token')
+    .select(({ fn }) => fn.countAll().as('n'))
+    .where(isValidKey(now))
+    .executeTakeFirstOrThrow()
+  return Number(n)
+}
+
+/** An API key as people see it in lists; `expires_at` is when it stops working. */
+export type ListedKey = Omit<KeyRow, 'hash'>
+
+export async function listKeys(store: Store, accountId?: number): Promise<ListedKey[]> {
+  const rows = await store.reads
+    .selectFrom('token')
+    .select([
+      'id',
+      'account_id',
+      'name',
+      'last4',
+      'scopes',
+      'created_at',
+      'expires_at',
+      'revoked_at',
+      'last_used_at',
+      'replaced_at',
+    ])
+    .$if(accountId !== undefined, keys => keys.where('account_id', '=', accountId ?? 0))
+    .orderBy('id')
+    .execute()
+  return rows.map(row => ({ ...row, expires_at: expiryOf(row) }))
+}
+
+/** Revokes an API key. Throws RefusedError if there is none with this id; revoking it twice changes nothing. */
+export async function revokeKey(store: Store, id: number, now: number, actor = OPERATOR): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    const key = await db.selectFrom('token').select('id').where('id', '=', id).executeTakeFirst()
+    if (key === undefined) throw new RefusedError('there is no API key with this id')
+    await revokeKeys(db, { id }, now, actor)
+  })
+  noteGrantChange()
+}
+
+/** Revokes the keys that are chosen and not revoked yet, within a transaction: one, those of an account, or all. */
+export async function revokeKeys(
+  db: Kysely<Tables>,
+  { id, accountId }: { readonly id?: number; readonly accountId?: number },
+  now: number,
+  actor: Actor,
+): Promise<void> {
+  const revoked = await db
+    .updateTable('token')
+    .set({ revoked_at: now })
+    .where('revoked_at', 'is', null)
+    .$if(id !== undefined, keys => keys.where('id', '=', id ?? 0))
+    .$if(accountId !== undefined, keys => keys.where('account_id', '=', accountId ?? 0))
+    .returning(['id', 'account_id', 'name'])
+    .execute()
+  for (const key of revoked) {
+    const about = { accountId: key.account_id, subject: key.name, subjectId: key.id }
+    await recordEvent(db, { ...about, kind: 'key-revoked', now, actor })
+  }
+}
+
+/** Revokes all keys of an account, those that were replaced, too. */
+export async function revokeAllKeys(store: Store, accountId: number, now: number, actor = OPERATOR): Promise<void> {
+  await store.db.transaction().execute(db => revokeKeys(db, { accountId }, now, actor))
+  noteGrantChange()
+}
+
+function checkRequest({ name, scopes, expiresAt }: KeyRequest, now: number) {
+  if (!isName(name)) {
+    throw new RefusedError(
+      `the name of an API key must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`,
+    )
+  }
+  if (!name.isWellFormed()) throw new RefusedError('the name of an API key must not contain lone surrogates')
+  if (!scopes.some(scope => scope !== 'shared:access')) throw new RefusedError('an API key needs a scope that reads')
+  if (!scopes.every(scope => allScopes.some(known => known === scope))) {
+    throw new RefusedError(`the scopes of an API key must be among ${allScopes.join(', ')}`)
+  }
+  if (expiresAt === null) return
+  if (expiresAt <= now) throw new RefusedError('the expiry of an API key must lie in the future')
+  if (expiresAt > LATEST) {
+    throw new RefusedError(
+      `the expiry of an API key must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
+    )
+  }
+}
+
+/** Throws RefusedError unless the account may have another key. */
+async function checkAccount(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
+  await lockEntitled(db, store, id, now)
+  const { active } = await db
+    .selectFrom('token')
+    .select(({ fn }) => fn.countAll<number>().as('active'))
+    .where('account_id', '=', id)
+    .where(isActiveKey(now))
+    .executeTakeFirstOrThrow()
+  if (active >= MAX_ACTIVE_KEYS) {
+    throw new RefusedError(`the account has ${MAX_ACTIVE_KEYS} active API keys, which is the most: revoke one first`)
+  }
+}
+
+/** Whether an API key works and was not replaced, so that it counts among the most that an account may have. */
+export function isActive({ revoked_at, replaced_at, expires_at }: ListedKey, now: number): boolean {
+  return revoked_at === null && replaced_at === null && !hasEnded(expires_at, now)
+}
+
+/** The same as a condition. */
+function isActiveKey(now: number): RawBuilder<boolean> {
+  return sql`(${isValidKey(now)} and replaced_at is null)`
+}
+
+/** The condition that a key works: it was not revoked, and has not stopped working (see `expiryOf`). */
+function isValidKey(now: number): RawBuilder<boolean> {
+  return sql`(revoked_at is null and ${endsAfter(sql`expires_at`, sql`${now}`)}
+    and ${endsAfter(sql`replaced_at`, sql`${now - DAY_MS}`)})`
+}
+
+/** Locks an account, because two concurrent requests would both count too few keys. Throws RefusedError unless it has a tier. */
+async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
+  const account = await lockedAccount(db, store, id)
+    .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
+    .executeTakeFirst()
+  if (account === undefined) throw new RefusedError('there is no such account')
+  if (!isEntitled(account, now)) {
+    throw new RefusedError('the account has no subscription tier, so its API keys could not be used')
+  }
+}
+
+interface GrantRow {
+  id: number
+  name: string
+  account_id: number
+  scopes: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+  replaced_at: number | null
+  subscription_tier: string | null
+  subscription_ends_at: number | null
+  shared: string | null
+}
+
+const grantByHash = checkedQuery<{ hash: string }, GrantRow>(
+  'API key',
+  (param, named) => sql`
+    select ${named}, token.hash, token.id, token.account_id, token.name, token.scopes, token.created_at, token.expires_at, token.revoked_at, token.replaced_at,
+      account.subscription_tier, account.subscription_ends_at, ${sharedAccessText('token.account_id')} as shared
+    from token join account on account.id = token.account_id
+    where token.hash = ${param('hash')}`,
+)
+
+const PREFIX = 'lks_'
+const RANDOM_LENGTH = 30
+const CHECKSUM_LENGTH = 6
+const KEY_LENGTH = PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const WHOLE_FORM = new RegExp(`^${KEY_FORM.source}$`)
+
+function withChecksum(body: string): string {
+  let rest = crc32(body)
+  let checksum = ''
+  while (checksum.length < CHECKSUM_LENGTH) {
+    checksum = ALPHABET.charAt(rest % ALPHABET.length) + checksum
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return body + checksum
+}

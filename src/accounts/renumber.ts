@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { type Kysely, sql } from '../vendor/kysely.js'
+import type { Store } from '../store/index.ts'
+import { recordTables, type Tables } from '../store/tables.ts'
+import { accountRow } from './accounts.ts'
+import { RefusedError } from './errors.ts'
+import { noteGrantChange } from './grant-changes.ts'
+import { isRemoved } from './removal.ts'
+
+/** Whether an account has neither records nor a source. */
+export async function isUnused({ db }: Pick<Store, 'db'>, accountId: number): Promise<boolean> {
+  const owners = recordTables.map(name => sql`exists (select 1 from ${sql.table(name)} where owner_id = ${accountId})`)
+  const { rows } = await sql`select 1 where ${sql.join(owners, sql` or `)}
+    or exists (select 1 from pull_source where account_id = ${accountId})`.execute(db)
+  return rows.length === 0
+}
+
+/**
+ * Gives an unused account the id that its owner has in the records that are about to come, with everything that belongs to it.
+ * Throws RefusedError if it has records or a source by now, or if the id is taken or was removed here.
+ */
+export async function renumberAccount(store: Store, from: number, to: number): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    const account = await db.selectFrom('account').selectAll().where('id', '=', from).executeTakeFirst()
+    const taken = await db.selectFrom('account').select('id').where('id', '=', to).executeTakeFirst()
+    if (account === undefined || !(await isUnused({ db }, from))) throw new RefusedError(`account ${from} is in use`)
+    if (taken !== undefined || (await isRemoved({ db }, to))) throw new RefusedError(`the id ${to} is not free`)
+    // No two accounts have the same name, and references to a new id need its row.
+    await db.updateTable('account').set({ username: randomUUID() }).where('id', '=', from).execute()
+    // A stored document is a user, so JSON of an object.
+    const user = JSON.parse(account.document) as Record<string, unknown>
+    await db
+      .insertInto('account')
+      .values({ ...account, ...accountRow({ ...user, id: to }) })
+      .execute()
+    for (const { table, column } of references) await moveReferences(db, { table, column, from, to })
+    await db.deleteFrom('account').where('id', '=', from).execute()
+  })
+  noteGrantChange()
+}
+
+async function moveReferences(
+  db: Kysely<Tables>,
+  { table, column, from, to }: { table: string; column: string; from: number; to: number },
+) {
+  await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${to} where ${sql.ref(column)} = ${from}`.execute(db)
+}
+
+/** Every column that names an account, without those of records and sources: an unused account has none. */
+export const references = [
+  { table: 'account_event', column: 'account_id' },
+  { table: 'browser_session', column: 'account_id' },
+  { table: 'invitation', column: 'account_id' },
+  { table: 'linked_identity', column: 'account_id' },
+  { table: 'partnership', column: 'owner_id' },
+  { table: 'partnership', column: 'partner_id' },
+  { table: 'passkey', column: 'account_id' },
+  { table: 'preference', column: 'account_id' },
+  { table: 'pull_access', column: 'owner_id' },
+  { table: 'read_log', column: 'owner_id' },
+  { table: 'read_log', column: 'reader_id' },
+  { table: 'set_aside', column: 'account_id' },
+  { table: 'set_aside', column: 'owner_id' },
+  { table: 'token', column: 'account_id' },
+  { table: 'unmatched_access', column: 'owner_id' },
+] as const

@@ -1,0 +1,75 @@
+import type { Store } from '../store/index.ts'
+import { isObject } from './values.ts'
+import { type IncomingRecord, NOT_RETRIED, openBatchImporter } from './batch-importer.ts'
+
+export interface RetryReport {
+  readonly tried: number
+  readonly stored: number
+}
+
+/**
+ * Tries again to store rejected rows. A row stays rejected if its record was stored with other content meanwhile:
+ * the stored one is newer.
+ */
+export async function retryRejected(store: Store): Promise<RetryReport> {
+  let tried = 0
+  let stored = 0
+  let after = 0
+  for (;;) {
+    const rows = await store.db
+      .selectFrom('set_aside')
+      .select(['id', 'source', 'raw'])
+      .where('id', '>', after)
+      .where('encoding', '=', 'utf-8')
+      .where('reason', 'not in', NOT_RETRIED)
+      .orderBy('id')
+      .limit(ROWS_AT_ONCE)
+      .execute()
+    const last = rows.at(-1)
+    if (last === undefined) return { tried, stored }
+    for (const [source, group] of Map.groupBy(rows, row => row.source)) {
+      tried += group.length
+      stored += await retry(store, source, group)
+    }
+    after = last.id
+  }
+}
+
+/** A row can take a megabyte. */
+const ROWS_AT_ONCE = 50
+
+/** Returns how many rows are stored now. */
+async function retry(store: Store, source: string, rows: readonly { readonly id: number; readonly raw: string }[]) {
+  const known = rows.flatMap(({ id, raw }) => {
+    const record = parseRejected(raw)
+    return record === undefined ? [] : [{ id, record }]
+  })
+  if (known.length === 0) return 0
+  const importer = openBatchImporter(store, { source, onConflict: 'fail' })
+  const done: number[] = []
+  await importer.storeBatch(
+    known.map(({ record }) => record),
+    {
+      within: async (db, { outcomes }) => {
+        for (const [index, outcome] of outcomes.entries()) {
+          const id = known[index]?.id
+          if (id !== undefined && outcome !== 'rejected') done.push(id)
+        }
+        if (done.length > 0) await db.deleteFrom('set_aside').where('id', 'in', done).execute()
+      },
+    },
+  )
+  await importer.close()
+  return done.length
+}
+
+function parseRejected(raw: string): IncomingRecord | undefined {
+  try {
+    const line: unknown = JSON.parse(raw)
+    if (!isObject(line) || typeof line['kind'] !== 'string') return undefined
+    const { kind, data, ...envelope } = line
+    return { kind: line['kind'], data, envelope, raw }
+  } catch {
+    return undefined
+  }
+}

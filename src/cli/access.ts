@@ -1,0 +1,142 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { findAccount } from '../accounts/accounts.ts'
+import { allReads } from '../accounts/reads.ts'
+import { listAllAccess } from '../accounts/access-lists.ts'
+import { addAccess, type AccessPair, endAccess } from '../accounts/shared-access.ts'
+import { type Area, areas } from '../contract/areas.ts'
+import { formatDate } from '../contract/calendar.ts'
+import { DAY_MS, formatOptionalTimestamp, formatTimestamp, parseDay } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
+import { parseUntil } from './instants.ts'
+import { databaseOption, jsonOption, printRows, say, type StoreOptions, withOptions, withStore } from './terminal.ts'
+
+export function addAccessCommands(program: Command) {
+  const access = program
+    .command('access')
+    .alias('link')
+    .summary('let accounts read the records of others')
+    .description('Access: who may read whose records.')
+
+  addAddCommand(access)
+  addRemoveCommand(access)
+  addListCommand(access)
+  addReadsCommand(access)
+}
+
+interface PairFlags extends StoreOptions {
+  readonly owner: string
+  readonly partner: string
+}
+
+interface AddFlags extends PairFlags {
+  readonly area?: readonly Area[]
+  readonly recordsFrom?: number
+  readonly until?: number
+  readonly again?: boolean
+}
+
+function addAddCommand(access: Command) {
+  withOptions(
+    access.command('add'),
+    ...pairOptions(),
+    new Option('--area <area...>', `which records; ${areas.join(' and ')} if not given`).choices(areas),
+    new Option('--records-from <day>', 'the first day (UTC) of which sessions are shown; all if not given').argParser(
+      parseFirstDay,
+    ),
+    new Option('--until <time>', 'when it ends: an RFC 3339 date-time, or its last day').argParser(parseUntil),
+    new Option('--again', 'also change existing access, or give access again that was ended'),
+    databaseOption(),
+  )
+    .description('Lets the partner read the records of the owner.')
+    .action(async (flags: AddFlags) => {
+      const { area = areas, recordsFrom = null, until = null, again = false } = flags
+      await withStore(flags, async store => {
+        const terms = { areas: area, recordsFrom, until, again }
+        await addAccess(store, await findPair(store, flags), terms, Date.now())
+      })
+      say('Access is given.')
+    })
+}
+
+function addRemoveCommand(access: Command) {
+  withOptions(access.command('remove'), ...pairOptions(), databaseOption())
+    .description('Ends the access of the partner within a second. Only access add --again gives it again.')
+    .action(async (flags: PairFlags) => {
+      await withStore(flags, async store => endAccess(store, await findPair(store, flags), Date.now()))
+      say('Access is ended.')
+    })
+}
+
+function addListCommand(access: Command) {
+  withOptions(access.command('list'), databaseOption(), jsonOption())
+    .description('Lists all access, ended access included.')
+    .action(async (flags: StoreOptions & { json?: boolean }) => {
+      const all = await withStore(flags, listAllAccess)
+      printRows(
+        all.map(({ recordsFrom, until, since, endedAt, ...row }) => ({
+          ...row,
+          recordsFrom: recordsFrom === null ? null : formatDate(recordsFrom / DAY_MS),
+          until: formatOptionalTimestamp(until),
+          since: formatOptionalTimestamp(since),
+          endedAt: formatOptionalTimestamp(endedAt),
+        })),
+        {
+          owner: row => `${row.owner} (${row.ownerId})`,
+          partner: row => `${row.partner} (${row.partnerId})`,
+          areas: row => row.areas.join(' '),
+          'records from': row => row.recordsFrom,
+          until: row => row.until,
+          since: row => row.since,
+          ended: row => row.endedAt,
+        },
+        flags.json,
+      )
+    })
+}
+
+function addReadsCommand(access: Command) {
+  withOptions(
+    access.command('reads'),
+    new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
+    databaseOption(),
+    jsonOption(),
+  )
+    .description('Lists who read the records of the owner, by the hour, the newest first.')
+    .action(async (flags: StoreOptions & { owner: string; json?: boolean }) => {
+      const reads = await withStore(flags, async store => {
+        const { id } = await findAccount(store, flags.owner)
+        return Array.fromAsync(allReads(store, id))
+      })
+      printRows(
+        reads.map(row => ({ ...row, hour: formatTimestamp(row.hour) })),
+        {
+          hour: row => row.hour,
+          reader: row => (row.readerId === null ? row.reader : `${row.reader} (${row.readerId})`),
+          via: row => row.via,
+          key: row => row.tokenName,
+          area: row => row.area,
+          kind: row => row.kind ?? 'only counted',
+          count: row => row.count,
+        },
+        flags.json,
+      )
+    })
+}
+
+function pairOptions(): Option[] {
+  return [
+    new Option('--owner <id|username>', 'whose records').makeOptionMandatory(),
+    new Option('--partner <id|username>', 'who may read them').makeOptionMandatory(),
+  ]
+}
+
+/** Throws RefusedError. */
+async function findPair(store: Store, { owner, partner }: PairFlags): Promise<AccessPair> {
+  return { ownerId: (await findAccount(store, owner)).id, partnerId: (await findAccount(store, partner)).id }
+}
+
+function parseFirstDay(text: string): number {
+  const day = parseDay(text)
+  if (day === undefined) throw new InvalidArgumentError('It must be a day as YYYY-MM-DD.')
+  return day
+}

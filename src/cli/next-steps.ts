@@ -1,0 +1,29 @@
+import { listAccounts } from '../accounts/accounts.ts'
+import { hasSignInMethods } from '../accounts/sign-in-methods.ts'
+import { readConfig } from '../config.ts'
+import type { Store } from '../store/index.ts'
+import { say, type StoreOptions } from './terminal.ts'
+
+interface KindsReport {
+  readonly kinds: readonly { readonly kind: string; readonly added: number }[]
+}
+
+/** Whether an import or a pull has added accounts. */
+export function hasNewAccounts({ kinds }: KindsReport): boolean {
+  return kinds.some(({ kind, added }) => kind === 'account' && added > 0)
+}
+
+/** Says what comes after the first records of a new database, until somebody can sign in to it. */
+export async function sayNextSteps(store: Store, { database }: StoreOptions, accountId?: number) {
+  if (await hasSignInMethods(store)) return
+  const accounts = await listAccounts(store)
+  const username = (accounts.find(({ id }) => id === accountId) ?? accounts[0])?.username
+  if (username === undefined) return
+  const config = readConfig(process.env, ['publicUrl', 'port'])
+  const where = database === undefined ? '' : ` --database '${database}'`
+  say(`
+Next, choose a password, and start the service unless it runs:
+  ./lockstep account set-password --account '${username}'${where}
+  ./lockstep serve${where}
+Then sign in at ${config.publicUrl === '' ? `http://127.0.0.1:${config.port}` : config.publicUrl}/signin`)
+}

@@ -1,0 +1,4 @@
+/** Whether a host, as URLs write it, is this machine whatever name servers say. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+}

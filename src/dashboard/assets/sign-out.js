@@ -1,0 +1,16 @@
+import { elementAt } from './events.js'
+import { showNotice } from './notices.js'
+
+/** Whoever signs out leaves nothing to read in other tabs of this browser, also if the service does not answer. */
+export function enableSignOut() {
+  const tabs = new BroadcastChannel('sign-out')
+  document.addEventListener('submit', event => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- channels are of one origin
+    if (elementAt(event)?.matches('form[action="/signout"]')) tabs.postMessage('')
+  })
+  tabs.addEventListener('message', () => {
+    document.title = 'Lockstep'
+    document.body.replaceChildren()
+    showNotice('You signed out in another tab.', { text: 'Sign in', act: () => location.assign('/signin') })
+  })
+}

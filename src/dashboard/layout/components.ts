@@ -1,0 +1,214 @@
+import { DAY_MS } from '../../contract/time.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { download, type Download, type Viewer, type Visit } from '../page.ts'
+import { dateTimeText, numberText, type Zoned } from '../text/text.ts'
+
+/** The components of pages. */
+
+/** A titled card. */
+export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
+  return html`
+    <section class="card"${more.id === undefined ? nothing : html` id="${more.id}"`}>
+      <div class="card-head"><h2>${title}</h2>${more.actions}</div>
+      ${body}
+    </section>
+  `
+}
+
+/** Shown where there are no records yet: what would be there, and how it is imported. */
+export function emptyState(title: string, text: Part): Html {
+  return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
+}
+
+/** How records come in, as a sentence of an empty state. */
+export const WAYS_IN = html`Records come in with <code>./lockstep pull</code> from another server, or with <code>./lockstep import records.ndjson</code> from an archive.`
+
+/** A named value, with a note below it. */
+export function stat(name: string, value: Part, note?: Part): Html {
+  return html`<div class="stat"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
+}
+
+export function stats(...items: readonly Html[]): Html {
+  return html`<dl class="stats card">${items}</dl>`
+}
+
+/** A list of names and values. */
+export function facts(rows: readonly (readonly [name: string, value: Part])[]): Html {
+  return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+}
+
+export interface TableColumn<Row> {
+  readonly title: Part
+  readonly cell: (row: Row) => Part
+  /** Numbers are aligned at the right. */
+  readonly numeric?: boolean
+  /** How the rows are sorted by it, if they are. */
+  readonly sorted?: 'ascending' | 'descending' | undefined
+  /** In a table of records: the line of its row on narrow screens; a column without one is not shown there. */
+  readonly line?: 'first' | 'second'
+  /** The unit after the text on narrow screens, where the heading is not shown; by the row where it has a plural. */
+  readonly unit?: string | ((row: Row) => string)
+}
+
+interface TableOptions {
+  readonly id?: string
+  readonly look?: 'stacks' | 'records' | 'compact' | undefined
+}
+
+/**
+ * A table that scrolls sideways on narrow screens. `name` is its accessible name. Of a table that `stacks`, each row becomes a list
+ * there instead, so that a button at its end stays visible.
+ */
+export function table<Row>(
+  name: string,
+  columns: readonly TableColumn<Row>[],
+  rows: readonly Row[],
+  { id, look = columns.some(({ line }) => line !== undefined) ? 'records' : undefined }: TableOptions = {},
+): Html {
+  const kind = ({ numeric = false }: TableColumn<Row>) => (numeric ? html` class="number"` : nothing)
+  const cellAttributes = ({ numeric = false, line, unit: given }: TableColumn<Row>, row: Row) => {
+    const unit = typeof given === 'function' ? given(row) : given
+    const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
+    return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
+  }
+  const titled = ({ title }: TableColumn<Row>) =>
+    look === 'stacks' && typeof title === 'string' ? html` data-title="${title}"` : nothing
+  return html`
+    <div class="scroll" role="region" aria-label="${name}" tabindex="0">
+      <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
+        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
+        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+      </table>
+    </div>
+  `
+}
+
+/** A link to a record by its time. On narrow screens the year is left out where nobody would take it for another one. */
+export function recordLink({ viewer, now }: { viewer: Zoned; now: number }, address: string, at: number): Html {
+  const text = dateTimeText(viewer, at)
+  const yearOf = (text: string) => / \d{4}(?=, )/.exec(text)?.[0] ?? ''
+  const isClear = yearOf(text) === yearOf(dateTimeText(viewer, now)) || (at < now && now - at < 300 * DAY_MS)
+  const year = isClear ? yearOf(text) : ''
+  const [day = '', time] = text.split(year)
+  return html`<a class="when" href="${address}">${
+    year === '' || time === undefined ? text : html`${day}<span class="clear-year">${year}</span>${time}`
+  }</a>`
+}
+
+/** A filled mark for passed, a hollow one for not passed, with the word. */
+export function resultMark(passed: boolean): Html {
+  return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
+}
+
+export interface Tab {
+  readonly name: string
+  readonly title: string
+  readonly body: () => Part
+}
+
+/** Tabs are links, so each has an address. Only the open one is rendered. */
+export function tabs(path: string, selected: string | null, all: readonly Tab[]): Html {
+  const [first] = all
+  const open = all.find(({ name }) => name === selected) ?? first
+  if (open === undefined) return nothing
+  return html`
+    <nav class="tabs" aria-label="Views"><ul>${all.map(
+      ({ name, title }) =>
+        html`<li><a href="${name === first?.name ? path : `${path}?view=${name}`}"${name === open.name ? html` aria-current="true"` : nothing}>${title}</a></li>`,
+    )}</ul></nav>
+    ${open.body()}
+  `
+}
+
+/** Code in a line of text, which wraps at its spaces alone. */
+export function inlineCode(text: string): Html {
+  const words = text
+    .split(' ')
+    .map(word => (word.length <= MAX_WHOLE_WORD ? html`<span class="nowrap">${word}</span>` : html`${word}`))
+  return html`<code>${words.map((word, index) => (index === 0 ? word : html` ${word}`))}</code>`
+}
+
+/** Longer words would not fit on a narrow screen. */
+const MAX_WHOLE_WORD = 24
+
+interface CodeOptions {
+  /** A secret is highlighted, and wraps at the end of a line. */
+  readonly kind?: 'secret'
+  /** Whether its button has the focus when the page opens. */
+  readonly focus?: boolean
+}
+
+/** Text with a button to copy it. */
+export function code(text: string, name: string, { kind, focus = false }: CodeOptions = {}): Html {
+  return html`
+    <div class="code${kind === 'secret' ? ' secret' : ''}">
+      <pre tabindex="0" role="region" aria-label="${name}"><code>${text}</code></pre>
+      <button type="button" class="small copy" data-copy aria-label="Copy: ${name}"${focus ? html` autofocus` : nothing}>Copy</button>
+    </div>
+  `
+}
+
+/** Two more views of a record: the JSON that the API sends, and the curl command that requests it. */
+export function apiTabs(baseUrl: string, path: string, json: string, discreet: boolean): readonly Tab[] {
+  const hidden = html`<div class="card"><p>This view has names and texts as they are stored, so discreet mode hides it.</p></div>`
+  return [
+    {
+      name: 'json',
+      title: 'JSON',
+      body: () => (discreet ? hidden : html`<div class="card">${jsonExcerpt(prettyJson(json))}</div>`),
+    },
+    {
+      name: 'curl',
+      title: 'curl',
+      body: () => html`<div class="card stack">
+        <p>The command that requests this record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
+        ${code(curlLine(baseUrl, path), 'curl command')}
+      </div>`,
+    },
+  ]
+}
+
+/** Links to the records of a list as files. */
+export function downloadLinks({ discreet }: Pick<Viewer, 'discreet'>, csv: string, ndjson: string): Html {
+  return html`
+    <p class="downloads">
+      <a href="${csv}" download>CSV</a>
+      <a href="${ndjson}" download>NDJSON</a>
+      ${discreet ? AS_STORED : nothing}
+    </p>
+  `
+}
+
+/** What discreet mode does not change, to say before it is downloaded. */
+export const AS_STORED = html`<small class="muted">NDJSON has names and texts as they are stored.</small>`
+
+/** The complete JSON of the record as a file, if the address asks for it. */
+export function jsonFile({ query, viewer }: Visit, name: string, json: string): Download | undefined {
+  if (query.get('view') !== 'json' || !query.has('file') || viewer.discreet) return undefined
+  return download({ file: `${name}.json`, type: 'application/json', body: `${prettyJson(json)}\n` })
+}
+
+const MAX_SHOWN_JSON = 16 * 1024
+
+function jsonExcerpt(text: string): Html {
+  if (text.length <= MAX_SHOWN_JSON) return code(text, 'JSON of the record')
+  const shown = text.slice(0, text.lastIndexOf('\n', MAX_SHOWN_JSON))
+  return html`
+    ${code(`${shown}\n…`, 'JSON of the record, its beginning')}
+    <p class="muted">The first ${numberText(Math.round(shown.length / 1024))} of ${numberText(Math.round(text.length / 1024))} KB. <a href="?view=json&amp;file" download>The whole record</a></p>
+  `
+}
+
+export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN'): string {
+  return `curl -H "Authorization: Bearer ${token}" "${baseUrl}${path}"`
+}
+
+/** A sentence for a chart that has fewer marks than its table has rows; empty for others. */
+export function drawnText(count: number, max: number): string {
+  return count > max ? ` The first ${numberText(max)} of ${numberText(count)} are drawn.` : ''
+}
+
+/** The envelope around the JSON text of `data`, indented. */
+function prettyJson(data: string): string {
+  return JSON.stringify(JSON.parse(`{"ok":true,"data":${data}}`), null, 2)
+}

@@ -1,0 +1,96 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, type HttpError } from '../../contract/errors.ts'
+import { SECURITY_HEADERS } from '../../contract/responses.ts'
+import { LimitError } from '../../http/limits.ts'
+import type { RequestContext } from '../../http/request-context.ts'
+import { toHttpError } from '../../resources/handler.ts'
+import { StoreBusyError } from '../../store/index.ts'
+import { parseCookies } from '../cookies.ts'
+import { readDisplay } from './document.ts'
+import { FormError } from './form-errors.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { renderLayout, signedOutPage } from './layout.ts'
+import { PrimaryDownError } from './primary-down.ts'
+import { view, type Viewer } from '../page.ts'
+import { safePath } from '../origin.ts'
+import { PAGE_HEADERS } from '../page-headers.ts'
+import { countText } from '../text/text.ts'
+
+/** The error that a person sees for a failure. */
+export function toShownError(error: unknown): HttpError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new FormError('unsupported_media_type')
+  if (code === 'FST_ERR_HANDLER_TIMEOUT') return new LimitError('responseTimeout', 'unavailable')
+  if (error instanceof StoreBusyError) return new ApiError('unavailable', BUSY)
+  return toHttpError(error)
+}
+
+const BUSY = 'An import is being stored, or another long change, so nothing was changed here. Try again in a moment'
+
+export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers.accept?.includes('text/html') ?? false
+}
+
+/** Sends an error as a page, with the header of the dashboard for somebody who is signed in. */
+export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: HttpError, viewer?: Viewer) {
+  request.context.code = error.code
+  if (error.status === 503 || error.status === 429) reply.header('Retry-After', String(error.retryAfter ?? 1))
+  return reply
+    .code(error.status)
+    .type('text/html; charset=utf-8')
+    .send(errorPage(request, error, viewer).toString())
+}
+
+/** Sends the error of a limit as a page, by the least work. */
+export function sendLimitPage(context: RequestContext, error: LimitError) {
+  const { request, response, method, keepAlive } = context
+  context.code = error.code
+  context.limit = error.limit
+  const body = errorPage({ headers: request.headers, context, method }, error).toString()
+  context.bytes = Buffer.byteLength(body)
+  response
+    .writeHead(error.status, {
+      ...SECURITY_HEADERS,
+      ...PAGE_HEADERS,
+      'X-Request-Id': context.requestId,
+      'Retry-After': String(error.retryAfter ?? 1),
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Length': context.bytes,
+      // The body of a form is not read.
+      ...(context.headers.bodyAnnounced || !keepAlive ? { Connection: 'close' } : {}),
+    })
+    .end(body)
+}
+
+function errorPage(
+  { headers, context, method }: Pick<FastifyRequest, 'headers' | 'context' | 'method'>,
+  error: HttpError,
+  viewer?: Viewer,
+): Html {
+  const { code, status, message } = error
+  const isPrimaryDown = error instanceof PrimaryDownError
+  const isLimit = error instanceof LimitError
+  const title = isPrimaryDown ? 'Not possible now' : status === 404 ? 'There is nothing here' : 'That did not work'
+  const { path, query } = context.target
+  const address = query === '' ? path : `${path}?${query}`
+  const body = html`
+      <div class="card"${isPrimaryDown ? html` data-dialog-body` : nothing}><div class="stack">
+        ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
+        ${isPrimaryDown && viewer !== undefined ? html`<h2 class="dialog-title" id="dialog-title">${title}</h2>` : nothing}
+        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
+        <p class="buttons">${
+          (status >= 500 || isLimit) && method === 'GET'
+            ? html`<a class="button primary" href="${safePath(address)}">Try again</a>`
+            : nothing
+        }<a class="button" href="/">Back to the overview</a></p>
+        ${status >= 500 && !isPrimaryDown && !isLimit ? html`<p class="muted">The log has the cause under <code>${context.requestId}</code>.</p>` : nothing}
+      </div></div>
+    `
+  return viewer === undefined
+    ? signedOutPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
+    : // The error says what a notice would.
+      renderLayout(isPrimaryDown ? { ...viewer, replicaAsOf: undefined } : viewer, view({ title, body }), {
+        section: null,
+        back: '/',
+      })
+}

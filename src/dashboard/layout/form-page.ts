@@ -1,0 +1,70 @@
+import type { FastifyRequest } from 'fastify'
+import { RefusedError } from '../../accounts/errors.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { type PageResult, type View, view, type Visit } from '../page.ts'
+
+interface FormPage {
+  readonly title: string
+  /** The path that it is sent to, if that is not the path of this page. */
+  readonly action?: string
+  /** What was wrong with the form that was sent. */
+  readonly problem?: string | undefined
+  readonly status?: number
+  readonly body: Html
+  /** The text of its button, if that is not the title. */
+  readonly button?: string
+  /** Whether the form deletes or ends something. */
+  readonly isDangerous?: boolean
+  /** The button that leads back from such a form. */
+  readonly keep?: string
+  /** Whether the button has the focus, because there is nothing to fill in. By default, that of a dangerous form has. */
+  readonly focusesButton?: boolean
+}
+
+/** A page that consists of one form. It opens as a dialog over the page that links to it. Canceling leads to the first page of the section. */
+export function formPage({ home, path }: Visit, { title, problem, body, ...more }: FormPage): View {
+  const {
+    action = path,
+    button = title,
+    status = problem === undefined ? 200 : 422,
+    isDangerous = false,
+    keep = 'Keep it',
+    focusesButton = isDangerous,
+  } = more
+  return view({
+    title,
+    back: home,
+    status,
+    body: html`
+      <div class="card narrow" data-dialog-body>
+        <h2 class="dialog-title" id="dialog-title">${title}</h2>
+        <form class="stack" method="post" action="${action}">
+          ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+          ${body}
+          <div class="buttons">
+            <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}>${button}</button>
+            <a class="button" href="${home.path}" data-close>${isDangerous ? keep : 'Cancel'}</a>
+          </div>
+        </form>
+      </div>
+    `,
+  })
+}
+
+/** Does the work of a form. If it is refused, the form is shown again with the reason. */
+export async function submit(
+  work: () => Promise<PageResult>,
+  showAgain: (problem: string) => PageResult | Promise<PageResult>,
+): Promise<PageResult> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RefusedError) return showAgain(`That did not work: ${error.message}.`)
+    throw error
+  }
+}
+
+/** The fields of the form that was sent; none for a request without one. */
+export function formFields({ body }: Pick<FastifyRequest, 'body'>): URLSearchParams {
+  return body instanceof URLSearchParams ? body : new URLSearchParams()
+}

@@ -1,0 +1,202 @@
+import { type AssetName, assetUrl, importsOf } from '../assets.ts'
+import { htmlDocument, ring, type Display } from './document.ts'
+import { html, type Html, type Part, nothing } from '../html.ts'
+import { ownName, personName } from '../text/names.ts'
+import { passwordNotice } from '../sign-in/password-notice.ts'
+import { type PageSection, sections, type View, type Viewer } from '../page.ts'
+import { primaryDownBanner } from './primary-down.ts'
+import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
+import { dateTime } from '../text/text.ts'
+
+interface Place {
+  /** The section in which the page is; null for errors. */
+  readonly section: PageSection
+  /** The address that the switches of the header lead back to. */
+  readonly back: string
+}
+
+/** A page for somebody who is signed in. */
+export function renderLayout(viewer: Viewer, view: View, { section, back: path }: Place): Html {
+  const { title, back, lead, actions, body, charts = [] } = view
+  const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
+  return document(
+    viewer,
+    owner === undefined ? title : `${title} (${personName(viewer, owner)})`,
+    html`
+      <a class="skip" href="#main">Skip to content</a>
+      ${header(viewer, section, path)}
+      ${primaryDownBanner(viewer)}
+      ${passwordNotice(viewer)}
+      ${ownerBanner(viewer, owner, path)}
+      <main id="main" tabindex="-1">
+        ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
+        <div class="head">
+          <div>
+            <h1>${title}</h1>
+            ${lead === undefined ? nothing : html`<p class="lead">${lead}</p>`}
+          </div>
+          ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}
+        </div>
+        ${body}
+      </main>
+      ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf })}
+      ${bottomBar(section)}
+    `,
+    { charts: charts.length > 0 },
+  )
+}
+
+/** A page without a session: the sign-in form and errors. */
+export function signedOutPage(display: Display, title: string, body: Html, script: AssetName = 'dashboard.js'): Html {
+  return document(
+    display,
+    title,
+    html`
+      <main id="main" class="plain">
+        <p class="brand">${ring} Lockstep</p>
+        ${body}
+      </main>
+    `,
+    { script },
+  )
+}
+
+/** Charts reserve their space before the first paint; otherwise the page would move. Other scripts may come later. */
+function document(
+  display: Display,
+  title: string,
+  body: Html,
+  { charts = false, script = 'dashboard.js' }: { readonly charts?: boolean; readonly script?: AssetName },
+): Html {
+  const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('base.css')}">
+<link rel="stylesheet" href="${assetUrl('components.css')}">
+<link rel="stylesheet" href="${assetUrl('pages.css')}">
+<script src="${assetUrl('start.js')}"></script>
+${charts ? chartScripts() : nothing}
+<script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>`
+  return htmlDocument(display, title, head, body)
+}
+
+/** Names all modules in the page, so that a browser need not read one to find the next. */
+function chartScripts(): Html {
+  const preloads = importsOf('charts.js').map(name => html`<link rel="modulepreload" href="${assetUrl(name)}">`)
+  return html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>${preloads}`
+}
+
+function header(viewer: Viewer, section: PageSection, path: string): Html {
+  const links = Object.entries(sections).map(
+    ([name, { title, path }]) =>
+      html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`,
+  )
+  return html`
+    <header class="top">
+      <div class="bar">
+        <a class="brand" href="/">${ring} Lockstep</a>
+        <div class="tools">
+          ${isOwnSection(section) ? nothing : picker(viewer, path)}
+          ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
+            text: html`${eye}<span class="word">Discreet</span>`,
+            title: viewer.hasShortcut ? 'Discreet mode (D)' : 'Discreet mode',
+            pressed: viewer.discreet,
+            shortcut: viewer.hasShortcut ? 'd' : undefined,
+          })}
+          ${themeToggle(viewer, path)}
+          <details class="menu account">
+            <summary><span>${ownName(viewer)}</span></summary>
+            <div class="sheet">
+              <p class="muted">Signed in as <strong>${ownName(viewer)}</strong></p>
+              <a href="/settings">Settings</a>
+              <form method="post" action="/signout"><button class="link">Sign out</button></form>
+            </div>
+          </details>
+          <details class="menu sections">
+            <summary><span>Menu</span></summary>
+            <div class="sheet">
+              <nav aria-label="Sections, as a menu"><ul>${links}</ul></nav>
+              <form method="post" action="/signout"><button class="link">Sign out</button></form>
+            </div>
+          </details>
+        </div>
+      </div>
+      <nav class="strip" aria-label="Sections"><ul>${links}</ul></nav>
+    </header>
+  `
+}
+
+/** The sections on narrow screens: those used most, and the others behind one entry. */
+function bottomBar(section: PageSection): Html {
+  const link = ([name, { title, path }]: [string, { readonly title: string; readonly path: string }]) =>
+    html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`
+  const entries = Object.entries(sections)
+  const isMain = ([name]: [string, unknown]) => MAIN_SECTIONS.has(name)
+  return html`
+    <nav class="bottom" aria-label="Main sections"><ul>${entries.filter(isMain).map(link)}<li><details class="menu"><summary${
+      section === null || MAIN_SECTIONS.has(section) ? nothing : html` class="current"`
+    }>More</summary><ul class="sheet">${entries.filter(entry => !isMain(entry)).map(link)}<li><form method="post" action="/signout"><button class="link">Sign out</button></form></li></ul></details></li></ul></nav>
+  `
+}
+
+const MAIN_SECTIONS: ReadonlySet<string> = new Set(['overview', 'training', 'locks'])
+
+/** Selects whose records are shown; only for viewers whom somebody gave access. */
+function picker(viewer: Viewer, path: string): Html {
+  const { readable, subject } = viewer
+  if (readable.length < 2) return nothing
+  return html`
+    <form class="picker" method="post" action="/subject" data-submit-on-change>
+      <input type="hidden" name="back" value="${path}">
+      <label><span class="hidden">Records of</span>
+        <select name="subject">${readable.map(
+          person =>
+            html`<option value="${person.id}"${person.id === subject.id ? html` selected` : nothing}>${
+              person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)
+            }</option>`,
+        )}</select>
+      </label>
+      <button class="small no-script">Show</button>
+    </form>
+  `
+}
+
+interface Toggle {
+  readonly text: Part
+  readonly title: string
+  readonly pressed?: boolean
+  readonly shortcut?: string | undefined
+}
+
+/** A button that changes how pages look in this browser. */
+function toggle(path: string, name: string, value: string, { text, title, pressed, shortcut }: Toggle): Html {
+  return html`
+    <form method="post" action="/display" data-display>
+      <input type="hidden" name="back" value="${path}">
+      <button class="tool" name="${name}" value="${value}" title="${title}"${
+        pressed === undefined ? nothing : html` aria-pressed="${String(pressed)}"`
+      }${shortcut === undefined ? nothing : html` data-shortcut="${shortcut}" aria-keyshortcuts="${shortcut.toUpperCase()}"`}>${text}</button>
+    </form>
+  `
+}
+
+function themeToggle({ theme }: Display, path: string): Html {
+  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
+  const text = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
+  return toggle(path, 'theme', next[theme], {
+    text: html`${halfDisc}<span class="word"><span class="hidden">Theme: </span>${text[theme]}</span>`,
+    title: `Theme: ${text[theme].toLowerCase()}. Change to ${next[theme]}`,
+  })
+}
+
+function footer(viewer: Viewer): Html {
+  const { timeZone, asOf } = viewer
+  return html`
+    <footer>
+      <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="between"> · </span><a href="/settings">Change</a></p>
+      ${asOf === null ? nothing : html`<p>Records as of ${dateTime(viewer, asOf)}</p>`}
+      <p><a href="/docs">API reference</a></p>
+    </footer>
+  `
+}
+
+const eye = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round"><path d="M2.5 10s2.8-5 7.5-5 7.5 5 7.5 5-2.8 5-7.5 5-7.5-5-7.5-5Z"/><path d="m4 16.5 12-13"/></svg>`
+const halfDisc = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true"><circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13Z" fill="currentColor"/></svg>`

@@ -1,0 +1,85 @@
+import { type Area, areas as allAreas } from '../../contract/areas.ts'
+import { emptyState } from './components.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { areaLabels } from '../text/labels.ts'
+import { personName } from '../text/names.ts'
+import { type PageSection, type Person, type View, view, type Viewer } from '../page.ts'
+import { dateText, unbroken } from '../text/text.ts'
+
+/** Notes on pages that show the records of somebody else, or did until access ended. */
+
+/** Sections that are about the account that signed in, whichever account's records the others show. */
+const OWN_SECTIONS: readonly PageSection[] = ['people', 'keys', 'settings']
+
+export function isOwnSection(section: PageSection): boolean {
+  return OWN_SECTIONS.includes(section)
+}
+
+/** The owner of the records that a page shows, if that is not the viewer but somebody who gave them access. */
+export function otherOwner(viewer: Viewer, { owner = viewer.subject.id }: View): Person | undefined {
+  if (owner === viewer.session.accountId) return undefined
+  return viewer.readable.find(({ id }) => id === owner)
+}
+
+export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string): Html {
+  if (owner === undefined) return nothing
+  return html`
+    <section class="banner" aria-label="Whose records">
+      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}<span class="between"> ·</span></p>
+      ${backToMine(viewer, path, 'link')}
+    </section>
+  `
+}
+
+/** What of the records of somebody else the viewer may read; nothing if it is all. Days are those of UTC. */
+function extentOf({ shared }: Viewer, { id }: Person): string {
+  const access = shared.find(({ ownerId }) => ownerId === id)
+  if (access === undefined) return ''
+  const { areas, recordsFrom } = access
+  const limits = [
+    ...(areas.length < allAreas.length ? [namesOf(areas)] : []),
+    ...(recordsFrom === null ? [] : [`from ${unbroken(dateText({ timeZone: 'UTC' }, recordsFrom))} on`]),
+  ]
+  return limits.length === 0 ? '' : `: ${limits.join(', ')}`
+}
+
+function namesOf(areas: readonly Area[]): string {
+  return areas.map(area => areaLabels[area]).join(' and ')
+}
+
+/** The areas that the viewer may read of the account whose records the pages show. */
+export function sharedAreas({ session, subject, shared }: Viewer): readonly Area[] {
+  if (subject.id === session.accountId) return allAreas
+  return shared.find(({ ownerId }) => ownerId === subject.id)?.areas ?? []
+}
+
+/** The page in place of records of an area that somebody else does not share; undefined if the viewer may read it. */
+export function notShared(viewer: Viewer, area: Area, title: string): View | undefined {
+  const readable = sharedAreas(viewer)
+  if (readable.includes(area)) return undefined
+  const text = `What ${personName(viewer, viewer.subject)} shares with you is ${namesOf(readable)}.`
+  return view({ title, body: emptyState(NOT_SHARED, text) })
+}
+
+export const NOT_SHARED = 'Not shared with you'
+
+/** The page in place of records that may not be read any more. */
+export function accessEnded(viewer: Viewer, title: string): View {
+  return view({
+    title,
+    body: html`
+      <div class="card stack">
+        <h2>Your access to these records has ended</h2>
+        <p>The account whose records you were viewing no longer shares them with you.</p>
+        ${backToMine(viewer, '/', 'primary')}
+      </div>
+    `,
+  })
+}
+
+function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
+  return html`<form method="post" action="/subject">
+    <input type="hidden" name="back" value="${path}">
+    <button class="${look}" name="subject" value="${session.accountId}">Back to my records</button>
+  </form>`
+}

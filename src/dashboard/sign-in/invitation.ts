@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { browserName } from '../../accounts/events.ts'
+import { RefusedError } from '../../accounts/errors.ts'
+import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import type { Oidc } from '../../accounts/oidc.ts'
+import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
+import { hashSecret } from '../../accounts/secrets.ts'
+import { parseCookies } from '../cookies.ts'
+import { formFields } from '../layout/form-page.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
+import type { DashboardOptions } from '../options.ts'
+import { type SiteOrigin, siteOriginOf } from '../origin.ts'
+import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
+import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { NOT_ACCEPTED } from './reauthentication.ts'
+import { challengeOf } from './sealed-cookie.ts'
+import { sendSignedIn, sessionStart } from './session-cookie.ts'
+import { passkeyName } from '../pages/settings-passkeys.ts'
+import { invitationMark } from './oidc-start.ts'
+
+/** The page that an invitation leads to. Opening it does not use the invitation up, because link previews open it, too. */
+export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
+  const path = `${INVITATION_PATH}:secret`
+
+  /** Sends the forms, or says that the invitation was used, has expired or never existed. */
+  const show = async (request: FastifyRequest, reply: FastifyReply, problem?: string) => {
+    const secret = secretOf(request)
+    const invitation = await findInvitation(store, secret, request.context.now)
+    if (invitation === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
+    const { id, username } = invitation
+    const keepsPasskeys = (await listPasskeys(store, id)).length > 0
+    const site = siteOriginOf(request.context, config)
+    const browser = browserName(request.headers['user-agent'] ?? '')
+    const start =
+      oidc === undefined ? undefined : await invitationMark(store, { secret, site, now: request.context.now })
+    if (start !== undefined) reply.header('Set-Cookie', start.setCookie)
+    const forms = waysToChoose({ secret, username, keepsPasskeys, problem, site, browser, oidc, mark: start?.mark })
+    return sendSignedOutPage(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
+  }
+
+  /** Uses the invitation up. `choose` returns what was chosen, or what is wrong with it. */
+  const accept =
+    (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenWay | string>) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      const site = siteOriginOf(request.context, config)
+      if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
+      const chosen = await choose(request, formFields(request))
+      if (typeof chosen === 'string') return show(request, reply, chosen)
+      let session: Awaited<ReturnType<typeof acceptInvitation>>
+      try {
+        const start = await sessionStart({ store, config }, request, site)
+        session = await acceptInvitation(store, { ...start, secret: secretOf(request), chosen })
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error
+        return show(request, reply, `That did not work: ${error.message}.`)
+      }
+      if (session === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
+      return sendSignedIn(reply, { store, site }, session, '/')
+    }
+
+  scope.get(path, (request, reply) =>
+    siteOriginOf(request.context, config).maySignIn
+      ? show(request, reply)
+      : sendSignedOutPage(request, reply.code(403), insecureExplanation),
+  )
+  scope.post(path, accept(choosePassword))
+  scope.post(
+    `${path}/passkey`,
+    accept((request, form) => choosePasskey({ store, config }, request, form)),
+  )
+}
+
+const TITLE = 'Choose a way to sign in'
+
+async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenWay | string> {
+  const password = readNewPassword(form)
+  return password === undefined ? PASSWORDS_DIFFER : { way: 'password', password }
+}
+
+async function choosePasskey(
+  { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
+  request: FastifyRequest,
+  form: URLSearchParams,
+): Promise<ChosenWay | string> {
+  const { now } = request.context
+  const site = siteOriginOf(request.context, config)
+  const { rpId, origin } = site
+  const subject = hashSecret(secretOf(request))
+  const cookies = parseCookies(request.headers.cookie)
+  const challenge = await challengeOf(store, cookies, { site, purpose: 'invitation', subject, now })
+  if (challenge === undefined || rpId === undefined) return NOT_ACCEPTED
+  const passkey = await verifyNewPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
+  return passkey === undefined ? NOT_ACCEPTED : { way: 'passkey', passkey }
+}
+
+function secretOf({ params }: FastifyRequest): string {
+  // The path has this parameter.
+  return (params as { secret: string }).secret
+}
+
+interface Choice {
+  readonly secret: string
+  readonly username: string
+  /** Whether the account has passkeys, which stay. */
+  readonly keepsPasskeys: boolean
+  readonly problem: string | undefined
+  readonly site: SiteOrigin
+  readonly browser: string
+  readonly oidc: Oidc | undefined
+  /** Allows this browser to start the redirect to the issuer. */
+  readonly mark: string | undefined
+}
+
+function waysToChoose(choice: Choice): Html {
+  const { username, keepsPasskeys, problem, oidc, secret, mark } = choice
+  return html`
+    <div class="card stack">
+      <h1>${TITLE}</h1>
+      <p>For the account <strong>${username}</strong>. All browsers that are signed in to it will be signed out; API keys are not changed.</p>
+      ${keepsPasskeys ? html`<p>Its passkeys are kept, too: if you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
+      ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      ${passwordForm(choice)}
+    </div>
+    ${passkeyForm(choice)}
+    ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><a class="button" href="${INVITATION_PATH}${secret}/oidc?mark=${mark}">Continue with ${oidc.name}</a></div>`}
+  `
+}
+
+function passwordForm({ secret, username, problem }: Choice): Html {
+  return html`
+    <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
+      <input type="hidden" name="username" autocomplete="username" value="${username}">
+      ${newPasswordFields('Password', { problem, focuses: true })}
+      <button class="primary">Set password and sign in</button>
+    </form>
+  `
+}
+
+function passkeyForm({ secret, site, browser }: Choice): Html {
+  const why = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
+  return html`
+    <div class="card stack">
+      <h2>Or a passkey</h2>
+      ${
+        why === undefined
+          ? html`
+              <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
+              <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
+                <p>It signs you in with the screen lock of your device: a fingerprint, a face or a PIN. If the account has a password, it is kept; you can remove it in Settings.</p>
+                ${passkeyName(browser)}
+                ${passkeyField('invitation')}
+                <button>Add passkey and sign in</button>
+              </form>
+            `
+          : html`<p class="muted">${why}</p>`
+      }
+    </div>
+  `
+}
+
+const ended = html`
+  <div class="card stack">
+    <h1>This link no longer works</h1>
+    <p>A link to choose a way to sign in works only once, within 24 hours. Ask whoever runs this service for another one: <code>./lockstep account invite</code>.</p>
+    <p><a class="button" href="/signin">Sign in</a></p>
+  </div>
+`

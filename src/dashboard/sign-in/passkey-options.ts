@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { RefusedError } from '../../accounts/errors.ts'
+import { findInvitation } from '../../accounts/invitations.ts'
+import { creationOptions, listPasskeys, requestOptions } from '../../accounts/passkeys.ts'
+import { type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
+import { hashSecret } from '../../accounts/secrets.ts'
+import { notFound } from '../../contract/errors.ts'
+import { formFields } from '../layout/form-page.ts'
+import { isFresh } from './reauthentication.ts'
+import type { DashboardOptions } from '../options.ts'
+import { siteOriginOf } from '../origin.ts'
+import { challengeCookie } from './sealed-cookie.ts'
+import { sessionOf } from './session-cookie.ts'
+
+/** What scripts request before a browser makes or uses a passkey: its options, and a cookie with their challenge. */
+export function registerPasskeyOptions(scope: FastifyInstance, { store, config }: DashboardOptions) {
+  const optionsFor = async (request: FastifyRequest, purpose: PasskeyPurpose, form: URLSearchParams) => {
+    const { now } = request.context
+    const site = siteOriginOf(request.context, config)
+    const { rpId } = site
+    if (rpId === undefined) throw notFound('Passkey')
+    const name = (form.get('name') ?? '').trim()
+    if (purpose === 'signin') return { site, subject: '', made: await requestOptions({ rpId }) }
+    if (purpose === 'invitation') {
+      const secret = form.get('invitation') ?? ''
+      const invited = await findInvitation(store, secret, now)
+      if (invited === undefined) throw notFound('Invitation')
+      return { site, subject: hashSecret(secret), made: await creationOptions(store, invited, { rpId }, name) }
+    }
+    const session = await sessionOf(store, request, site)
+    if (session === undefined) throw notFound('Session')
+    const { accountId, username } = session
+    const subject = String(session.id)
+    if (purpose === 'register') {
+      // A passkey is created only after a recent proof of identity.
+      if (!isFresh(session, now)) throw notFound('Session')
+      return { site, subject, made: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
+    }
+    const passkeys = await listPasskeys(store, accountId)
+    const usable = passkeys.filter(({ rp_id }) => rp_id === rpId)
+    if (usable.length === 0) throw notFound('Passkey')
+    return { site, subject, made: await requestOptions({ rpId }, usable) }
+  }
+
+  scope.post('/passkeys/options', async (request, reply) => {
+    const form = formFields(request)
+    const purpose = passkeyPurposes.find(name => name === form.get('purpose'))
+    if (purpose === undefined) throw notFound('Purpose')
+    reply.type('application/json; charset=utf-8')
+    const found = await optionsFor(request, purpose, form).catch((error: unknown) => {
+      if (error instanceof RefusedError) return error
+      throw error
+    })
+    if (found instanceof RefusedError) {
+      return reply.code(422).send(JSON.stringify({ problem: `That did not work: ${found.message}.` }))
+    }
+    const { site, subject, made } = found
+    const [options, challenge] = made
+    const cookie = await challengeCookie(store, { site, purpose, subject, now: request.context.now }, challenge)
+    if (cookie !== undefined) reply.header('Set-Cookie', cookie)
+    return reply.send(JSON.stringify(options))
+  })
+}

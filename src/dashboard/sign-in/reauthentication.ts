@@ -1,0 +1,250 @@
+import { type BrowserSession, confirmSession } from '../../accounts/browser-sessions.ts'
+import { verifyPasskey } from '../../accounts/passkeys.ts'
+import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts'
+import type { PasskeyProof, PasswordProof } from '../../accounts/proofs.ts'
+import { readSignInMethods, type SignInAddress, type SignInMethods } from '../../accounts/sign-in-methods.ts'
+import type { Store } from '../../store/index.ts'
+import type { ProofWay } from '../../store/tables.ts'
+import { fieldText, html, type Html, nothing } from '../html.ts'
+import { PrimaryDownError } from '../layout/primary-down.ts'
+import { type DashboardPage, type PageResult, type Redirect, redirect, view, type Visit } from '../page.ts'
+import { safePath } from '../origin.ts'
+import { Attempts, tooManyAttempts } from './attempts.ts'
+import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
+import { challengeOf, noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
+import { sessionCookie } from './session-cookie.ts'
+import { knownBrowserCookie } from './sign-in-limits.ts'
+
+/** Asking people who are signed in to prove again who they are, before they change who can sign in or read. */
+
+/** Whether the person behind a session proved who they are in the last ten minutes. */
+export function isFresh({ confirmedAt }: Pick<BrowserSession, 'confirmedAt'>, now: number): boolean {
+  // Setting the clock back does not extend it.
+  return Math.abs(now - confirmedAt) < FRESH_MS
+}
+
+const FRESH_MS = 10 * 60_000
+
+/** The path that the proof is sent to, unless it is sent together with the fields of a form. */
+export const CONFIRM_PATH = '/confirm'
+/** No other form has fields of these names. */
+const PASSWORD_FIELD = 'confirm'
+const PASSKEY_FIELD = 'confirm-passkey'
+
+/**
+ * Asks the viewer to prove who they are, in any way that the account has, if the last proof is more than ten minutes old. The
+ * fields of a form are kept and submitted with the proof. Undefined if the handler may run.
+ */
+export async function askAgain(
+  visit: Visit,
+  { method, path, confirms, isDownload = false }: DashboardPage,
+): Promise<PageResult | undefined> {
+  if (confirms === undefined || isFresh(visit.viewer.session, visit.now)) return undefined
+  if (visit.store.isReplica === true) throw new PrimaryDownError(true)
+  if (method !== 'POST') {
+    // A download does not replace the page with the form, so the form leads back to the button of the download.
+    const next = isDownload ? `${visit.home.path}?confirmed=${path}` : visit.path
+    return ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], confirms })
+  }
+  const isAnswered = visit.form.has(PASSWORD_FIELD) || visit.form.has(PASSKEY_FIELD)
+  const fields = [...visit.form].filter(([name]) => name !== PASSWORD_FIELD && name !== PASSKEY_FIELD)
+  const problem = isAnswered ? await confirm(visit) : undefined
+  if (isAnswered && problem === undefined) return undefined
+  return ask(visit, { action: visit.path, fields, confirms, problem })
+}
+
+export const confirmationPages: readonly DashboardPage[] = [
+  {
+    section: 'settings',
+    reads: null,
+    method: 'POST',
+    path: CONFIRM_PATH,
+    async handler(visit) {
+      const next = safePath(visit.form.get('next'))
+      const problem = await confirm(visit)
+      return problem === undefined
+        ? redirect(next)
+        : ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], problem })
+    },
+  },
+]
+
+/** The message to show; undefined if the proof was accepted. */
+async function confirm(visit: Visit): Promise<string | undefined> {
+  const { form, store, viewer, now } = visit
+  const answer = form.get(PASSKEY_FIELD)
+  const proof =
+    answer === null ? await checkPassword(visit, form.get(PASSWORD_FIELD) ?? '') : await checkPasskey(visit, answer)
+  if (typeof proof === 'string') return proof
+  const secret = await confirmSession(store, { proof, id: viewer.session.id, now })
+  if (secret === undefined) return 'This way to sign in was changed in the meantime.'
+  visit.setCookie(sessionCookie(visit.site, secret))
+  return undefined
+}
+
+interface AskedForm extends Omit<KeptForm, 'back'> {
+  readonly problem?: string | undefined
+}
+
+async function ask(visit: Visit, kept: AskedForm): Promise<PageResult> {
+  const { store, viewer, site, oidc, home } = visit
+  const methods = await readSignInMethods(store, viewer.session.accountId, signInAddress(visit))
+  // On the way to the issuer and back, the form is kept in a cookie.
+  const cookie = methods.isLinked ? ((await keepForm(visit, kept)) ?? noKeptForm(visit)) : undefined
+  return view({
+    title: 'Confirm',
+    back: home,
+    status: 403,
+    cookies: cookie === undefined ? [] : [cookie],
+    body: html`
+      <div class="card narrow stack" data-dialog-body>
+        <h2 class="dialog-title" id="dialog-title">Confirm</h2>
+        <p>You signed in more than ten minutes ago. ${methods.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${kept.confirms === undefined ? nothing : html` with: ${kept.confirms}`}.</p>
+        ${kept.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${kept.problem}</p>`}
+        ${methods.hasPassword ? passwordForm(visit, kept) : nothing}
+        ${methods.passkeys > 0 ? passkeyForm(methods, kept) : nothing}
+        ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
+        ${isStuck(methods) ? html`<p>No way to sign in to this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.`}</p>` : nothing}
+        ${methods.hasPassword ? nothing : html`<p><a class="button" href="${home.path}" data-close>Cancel</a></p>`}
+      </div>
+    `,
+  })
+}
+
+function isStuck({ hasPassword, passkeys, isLinked }: SignInMethods): boolean {
+  return !hasPassword && passkeys === 0 && !isLinked
+}
+
+function passwordForm({ viewer, home }: Visit, kept: AskedForm): Html {
+  const { discreet, session } = viewer
+  const { action, problem } = kept
+  return html`
+    <form class="stack" method="post" action="${action}">
+      ${keptFields(kept)}
+      ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
+      <label>Password
+        <input type="password" name="${PASSWORD_FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+      </label>
+      <div class="buttons"><button class="primary">Continue</button><a class="button" href="${home.path}" data-close>Cancel</a></div>
+    </form>
+  `
+}
+
+function passkeyForm({ hasPassword }: SignInMethods, kept: AskedForm): Html {
+  return html`
+    <form class="stack needs-script" method="post" action="${kept.action}">
+      ${keptFields(kept)}
+      ${passkeyField('confirm', PASSKEY_FIELD)}
+      <div class="buttons"><button${hasPassword ? nothing : html` class="primary" autofocus`}>Use a passkey</button></div>
+    </form>
+    ${hasPassword ? nothing : html`<p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>`}
+  `
+}
+
+/** The proof, or what is wrong with the password. */
+export async function checkPassword(visit: Visit, password: string): Promise<PasswordProof | string> {
+  const { store, viewer } = visit
+  return limited(visit, 'password', 'The password is wrong.', async () => {
+    const proof = await verifyPassword(store, viewer.session.username, password)
+    return proof?.accountId === viewer.session.accountId ? proof : undefined
+  })
+}
+
+/** The proof, or what is wrong with the answer of the browser. */
+async function checkPasskey(visit: Visit, answer: string): Promise<PasskeyProof | string> {
+  const { store, viewer, site, cookies, now } = visit
+  const { rpId, origin } = site
+  const { id, accountId } = viewer.session
+  return limited(visit, 'passkey', NOT_ACCEPTED, async () => {
+    const challenge = await challengeOf(store, cookies, { site, purpose: 'confirm', subject: String(id), now })
+    if (challenge === undefined || rpId === undefined) return undefined
+    return verifyPasskey(store, answer, challenge, { rpId, origin }, { now, accountId })
+  })
+}
+
+/** The message for a passkey that proves nothing. It does not reveal whether such a passkey exists. */
+export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or use another way.'
+
+async function limited<Proof>(
+  { store, viewer, events, actor, now, limitReached }: Visit,
+  way: ProofWay,
+  problem: string,
+  check: () => Promise<Proof | undefined>,
+): Promise<Proof | string> {
+  const attempt = guessesAt(store).begin(`${way} ${viewer.session.id}`)
+  if (attempt.waitMs > 0) {
+    limitReached('attempts')
+    return tooManyAttempts(attempt)
+  }
+  const proof = await check().catch((error: unknown) => {
+    attempt.refund()
+    throw error
+  })
+  if (proof === undefined) {
+    const { network, browser } = actor
+    events.count({ kind: 'confirmation-failed', account: { id: viewer.session.accountId }, now, network, browser })
+    return problem
+  }
+  attempt.refund()
+  return proof
+}
+
+/** Sessions of two stores may have the same identifier. */
+const guesses = new WeakMap<Store, Attempts>()
+
+function guessesAt(store: Store): Attempts {
+  const known = guesses.get(store) ?? new Attempts()
+  guesses.set(store, known)
+  return known
+}
+
+/** A form that is kept in a cookie while its sender confirms their identity at the issuer. */
+export interface KeptForm {
+  /** The path that it is sent to. */
+  readonly action: string
+  readonly fields: readonly (readonly [name: string, value: string])[]
+  /** The path that canceling leads to. */
+  readonly back: string
+  /** What the form does, in the words of its button; undefined if there is no form to continue. */
+  readonly confirms?: string | undefined
+}
+
+export function keptFields({ fields }: Pick<KeptForm, 'fields'>): readonly Html[] {
+  return fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${fieldText(value)}">`)
+}
+
+/** A cookie that keeps the form for this session; undefined for a form that is too long for one. */
+function keepForm(visit: Visit, { action, fields, confirms }: AskedForm): Promise<string | undefined> {
+  const kept: KeptForm = { action, fields, confirms, back: visit.home.path }
+  return sealedCookie(visit.store, keptFormCookie(visit), kept, KEPT_MS)
+}
+
+/** The form that this session keeps, if there is one. */
+export async function readKeptForm(visit: Visit): Promise<KeptForm | undefined> {
+  // Only `keepForm` seals for this name.
+  return (await openedCookie(visit.store, visit.cookies, keptFormCookie(visit))) as KeptForm | undefined
+}
+
+export function noKeptForm({ site }: Visit): string {
+  return noCookie({ site, name: KEPT_FORM })
+}
+
+function keptFormCookie({ site, viewer, now }: Visit) {
+  return { site, now, name: KEPT_FORM, subject: String(viewer.session.id) }
+}
+
+const KEPT_FORM = 'kept-form'
+const KEPT_MS = 10 * 60_000
+
+/** Where sign-in methods have to work to count. */
+export function signInAddress({ site, oidc }: Pick<Visit, 'site' | 'oidc'>): SignInAddress {
+  return { rpId: site.rpId, issuer: oidc?.issuer }
+}
+
+/** Redirects to Settings after all other browsers of the account were signed out; this one stays known to the account. */
+export async function othersSignedOut({ store, site, viewer }: Visit, saved: string): Promise<Redirect> {
+  const cookies = [await knownBrowserCookie(store, site, viewer.session.accountId)]
+  return redirect(`/settings?saved=${saved}`, { cookies })
+}

@@ -1,0 +1,68 @@
+import { MAX_CHALLENGE_MS, type PasskeyChallenge, type PasskeyPurpose } from '../../accounts/passkey-challenges.ts'
+import { seal, unseal } from '../../accounts/sealed.ts'
+import type { Store } from '../../store/index.ts'
+import { cookie, cookieValue } from '../cookies.ts'
+import type { SiteOrigin } from '../origin.ts'
+
+/** Cookies in which a browser keeps the state of a sign-in, sealed, until it is completed. */
+
+interface Kept {
+  readonly site: Pick<SiteOrigin, 'secure'>
+  readonly name: string
+  /** The cookie can be opened only for the same subject, such as a session; undefined if its name is enough. */
+  readonly subject?: string
+  readonly now: number
+}
+
+/** A cookie with a value that only this service can read. Undefined if browsers would not keep it, because it is too long. */
+export async function sealedCookie(
+  store: Store,
+  kept: Kept,
+  value: object,
+  lifeMs: number,
+): Promise<string | undefined> {
+  const { site, name, now } = kept
+  const sealed = await seal(store, purposeOf(kept), value, now + lifeMs)
+  if (sealed.length > MAX_COOKIE_LENGTH) return undefined
+  return cookie(name, sealed, { maxAge: Math.ceil(lifeMs / 1000), secure: site.secure })
+}
+
+/** The value of such a cookie; undefined if there is none, or it has expired. */
+export async function openedCookie(store: Store, cookies: ReadonlyMap<string, string>, kept: Kept): Promise<unknown> {
+  const sealed = cookieValue(cookies, kept.name, kept.site)
+  return sealed === undefined ? undefined : unseal(store, purposeOf(kept), sealed, kept.now)
+}
+
+/** Removes such a cookie. */
+export function noCookie({ site, name }: Pick<Kept, 'site' | 'name'>): string {
+  return cookie(name, '', { maxAge: 0, secure: site.secure })
+}
+
+const MAX_COOKIE_LENGTH = 3800
+
+function purposeOf({ name, subject = '' }: Kept): string {
+  return `${name} ${subject}`
+}
+
+interface ChallengeFor {
+  readonly site: Pick<SiteOrigin, 'secure'>
+  readonly purpose: PasskeyPurpose
+  /** The session or the invitation that it is for, of which others cannot use it; empty for a sign-in. */
+  readonly subject: string
+  readonly now: number
+}
+
+/** A cookie with the challenge that a passkey is to answer. */
+export function challengeCookie(store: Store, whose: ChallengeFor, challenge: PasskeyChallenge) {
+  return sealedCookie(store, keptChallenge(whose), challenge, MAX_CHALLENGE_MS)
+}
+
+/** The challenge that the browser was given for this, unless it has expired. */
+export async function challengeOf(store: Store, cookies: ReadonlyMap<string, string>, whose: ChallengeFor) {
+  // Only `challengeCookie` seals for this name.
+  return (await openedCookie(store, cookies, keptChallenge(whose))) as PasskeyChallenge | undefined
+}
+
+function keptChallenge({ purpose, ...kept }: ChallengeFor): Kept {
+  return { name: `passkey-${purpose}`, ...kept }
+}

@@ -1,0 +1,50 @@
+import type { FastifyRequest } from 'fastify'
+import { clientAddress, networkOf } from '../../http/addresses.ts'
+import { knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
+import type { Config } from '../../config.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import type { Store } from '../../store/index.ts'
+import type { ProofWay } from '../../store/tables.ts'
+import { type Attempt, Attempts } from './attempts.ts'
+import { cookie, cookieValue, parseCookies } from '../cookies.ts'
+import type { SiteOrigin } from '../origin.ts'
+
+/**
+ * Limits attempts to sign in. Each way has limits of its own: somebody who guesses passwords must not lock out people who sign in
+ * with a passkey or at the issuer, which cannot be guessed.
+ */
+export interface SignInLimits {
+  /** Counts an attempt: by network and, for a password, by account; or by browser alone, if the account knows the browser. */
+  begin(sender: Sender, way: ProofWay, username?: string): Promise<Attempt>
+}
+
+interface Sender {
+  readonly request: FastifyRequest
+  readonly site: SiteOrigin
+}
+
+export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 'trustedProxies'>): SignInLimits {
+  const attempts = new Attempts()
+  return {
+    async begin({ request, site }, way, username) {
+      const mark = cookieValue(parseCookies(request.headers.cookie), KNOWN_BROWSER, site)
+      const browser = mark === undefined ? undefined : await knownBrowser(store, mark)
+      // A browser known to the account has a limit of its own, which nobody else can use up.
+      if (browser !== undefined && (username === undefined || username === browser.username)) {
+        return attempts.begin(`${way} browser ${browser.name}`)
+      }
+      const network = `${way} network ${networkOf(clientAddress(request.raw, trustedProxies))}`
+      if (username === undefined) return attempts.begin(network)
+      return attempts.begin(network, `account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`)
+    },
+  }
+}
+
+/** Marks a browser in which somebody has just signed in to an account. */
+export async function knownBrowserCookie(store: Store, { secure }: SiteOrigin, accountId: number): Promise<string> {
+  return cookie(KNOWN_BROWSER, await markBrowser(store, accountId), { maxAge: KNOWN_BROWSER_MS / 1000, secure })
+}
+
+const MAX_ATTEMPT_NAME_LENGTH = 100
+const KNOWN_BROWSER = 'known-browser'
+const KNOWN_BROWSER_MS = 365 * DAY_MS

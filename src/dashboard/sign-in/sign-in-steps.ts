@@ -1,0 +1,115 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { hasAccounts } from '../../accounts/accounts.ts'
+import { beginSession } from '../../accounts/browser-sessions.ts'
+import type { Proof } from '../../accounts/proofs.ts'
+import type { Config } from '../../config.ts'
+import type { ProofWay } from '../../store/tables.ts'
+import { knownTimeZone } from '../../contract/time-zones.ts'
+import { tooManyAttempts } from './attempts.ts'
+import { formFields } from '../layout/form-page.ts'
+import type { DashboardOptions } from '../options.ts'
+import { type SiteOrigin, siteOriginOf, safePath } from '../origin.ts'
+import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
+import { passwordNoticeCookie } from './password-notice.ts'
+import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { actorOf, sendSignedIn, sessionStart } from './session-cookie.ts'
+import { makeSignInLimits } from './sign-in-limits.ts'
+
+/** The steps that all ways to sign in have in common: check the limits, start the session, show the page that says what was wrong. */
+
+export interface SignInVisit {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly site: SiteOrigin
+  readonly form: URLSearchParams
+}
+
+export function signInVisit(config: Config, request: FastifyRequest, reply: FastifyReply): SignInVisit {
+  return { request, reply, site: siteOriginOf(request.context, config), form: formFields(request) }
+}
+
+interface Attempted {
+  readonly way: ProofWay
+  /** As it was entered. The attempt also counts for this account. */
+  readonly username?: string
+  /** The message if the proof is wrong. */
+  readonly wrong: string
+}
+
+/** A failure with a message of its own. */
+interface OtherProblem {
+  readonly problem: string
+  readonly status: number
+  /** Whether it counts as a failed attempt. */
+  readonly counts: boolean
+}
+
+export function makeSignInSteps({ store, config, events, sample, oidc }: DashboardOptions) {
+  const limits = makeSignInLimits(store, config)
+  const isEmpty = makeEmptyCheck(store)
+
+  /** Sends the page with all ways to sign in. */
+  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<SignInState, 'site' | 'oidc'>, status = 200) =>
+    sendSignedOutPage(
+      request,
+      reply.code(status),
+      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc }, sample),
+    )
+
+  /** Signs somebody in if `check` returns a proof of who they are. It is called only if there were not too many attempts. */
+  const attempt = async (
+    visit: SignInVisit,
+    { way, username, wrong }: Attempted,
+    check: () => Promise<Proof | OtherProblem | undefined>,
+  ) => {
+    const { request, reply, site, form } = visit
+    if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
+    const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
+    const limit = await limits.begin(visit, way, username)
+    if (limit.waitMs > 0) {
+      request.context.limit = 'attempts'
+      reply.header('Retry-After', String(Math.ceil(limit.waitMs / 1000)))
+      return show(visit, { ...shown, problem: tooManyAttempts(limit) }, 429)
+    }
+    const proof = await check().catch((error: unknown) => {
+      limit.refund()
+      throw error
+    })
+    if (proof !== undefined && 'problem' in proof) {
+      if (!proof.counts) limit.refund()
+      return show(visit, { ...shown, problem: proof.problem }, proof.status)
+    }
+    if (proof === undefined) {
+      if (username !== undefined) {
+        const { network, browser } = actorOf(request, config)
+        const { now } = request.context
+        events.count({ kind: 'sign-in-failed', account: { username }, now, network, browser })
+      }
+      return show(visit, { ...shown, problem: wrong }, 403)
+    }
+    limit.refund()
+    const secret = await beginSession(store, {
+      ...(await sessionStart({ store, config }, request, site)),
+      proof,
+      timeZone: knownTimeZone(form.get('timeZone') ?? ''),
+    })
+    if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
+    const notice = username && passwordNoticeCookie(site, form.get('password') ?? '', username)
+    if (notice) reply.header('Set-Cookie', notice)
+    return sendSignedIn(reply, { store, site }, { secret, accountId: proof.accountId }, shown.next)
+  }
+
+  return { show, attempt }
+}
+
+export type SignInSteps = ReturnType<typeof makeSignInSteps>
+
+/** Whether there is no account yet. The store is not queried again once there is one. */
+function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {
+  let isEmpty = true
+  return async () => {
+    // If the store cannot be read, the form is shown.
+    if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
+    return isEmpty
+  }
+}

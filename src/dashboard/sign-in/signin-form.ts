@@ -1,0 +1,84 @@
+import { firstAccountCommands } from '../../accounts/first-steps.ts'
+import { MAX_NAME_LENGTH } from '../../contract/names.ts'
+import { MAX_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
+import type { Oidc } from '../../accounts/oidc.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { inlineCode } from '../layout/components.ts'
+import type { DashboardOptions } from '../options.ts'
+import type { SiteOrigin } from '../origin.ts'
+import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
+
+export interface SignInState {
+  readonly site: SiteOrigin
+  readonly oidc: Oidc | undefined
+  readonly next: string
+  readonly username?: string
+  readonly problem?: string | undefined
+  /** Whether the account was just deleted. */
+  readonly isDeleted?: boolean
+}
+
+/** All ways to sign in. */
+export function signInForms(shown: SignInState, sample: DashboardOptions['sample']): Html {
+  const { next, problem, oidc, isDeleted = false } = shown
+  return html`
+    <div class="card stack">
+      <h1>Sign in</h1>
+      ${isDeleted ? html`<p class="note" role="status">The account was deleted, with everything that belonged to it.</p>` : nothing}
+      ${sample === undefined ? nothing : html`<p class="note">This is sample data. The form is filled in: just sign in.</p>`}
+      ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      <form class="stack" method="post" action="/signin">
+        ${hiddenFields(next)}
+        ${passwordFields(shown, sample)}
+        <button class="primary"${sample === undefined ? nothing : html` autofocus`}>Sign in</button>
+      </form>
+      ${passkeyForm(shown)}
+      ${oidc === undefined ? nothing : html`<a class="button" href="/signin/oidc?${new URLSearchParams({ next }).toString()}">Continue with ${oidc.name}</a>`}
+      ${sample === undefined ? html`<p class="muted small">No way to sign in yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.</p>` : nothing}
+    </div>
+  `
+}
+
+function passwordFields({ username, problem }: SignInState, sample: DashboardOptions['sample']): Html {
+  return html`
+    <label>Username
+      <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="${MAX_NAME_LENGTH}" value="${username ?? sample?.username ?? ''}"${
+        problem === undefined ? nothing : html` aria-describedby="problem"`
+      }${username === undefined && sample === undefined ? html` autofocus` : nothing}>
+    </label>
+    <label>Password
+      <input name="password" type="password" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" value="${sample?.password ?? ''}"${
+        username !== undefined && sample === undefined ? html` autofocus` : nothing
+      }>
+    </label>
+  `
+}
+
+function passkeyForm({ site, next }: SignInState): Html {
+  const why = whyNoPasskeys(site)
+  if (why !== undefined) return html`<p class="muted small">${why}</p>`
+  return html`
+    <form class="stack needs-script" method="post" action="/signin/passkey">
+      ${hiddenFields(next)}
+      ${passkeyField('signin')}
+      <button>Use a passkey</button>
+    </form>
+  `
+}
+
+function hiddenFields(next: string): Html {
+  return html`<input type="hidden" name="next" value="${next}"><input type="hidden" name="timeZone" data-time-zone>`
+}
+
+/** Shown instead of the sign-in form while there is no account. */
+export const firstSteps = html`
+  <div class="card stack">
+    <h1>There are no accounts yet</h1>
+    <p>Open the link that the service printed when it started: it creates the first account, for an hour after each start.</p>
+    <p>Or run these commands, in this order, where this service is installed:</p>
+    <ol class="stack">
+      ${firstAccountCommands.map(({ command, what }) => html`<li>${inlineCode(command)}<br><span class="muted">${what}</span></li>`)}
+    </ol>
+    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and <code>./lockstep account list</code> shows the name. If your records are in an archive, <code>./lockstep import</code> adds its accounts. Without records, leave out ${inlineCode('--id')}.</p>
+  </div>
+`

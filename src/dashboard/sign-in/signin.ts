@@ -1,0 +1,86 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { endSession } from '../../accounts/browser-sessions.ts'
+import { verifyPasskey } from '../../accounts/passkeys.ts'
+import { verifyPassword } from '../../accounts/passwords.ts'
+import type { Store } from '../../store/index.ts'
+import { CONFIRM_PATH, NOT_ACCEPTED } from './reauthentication.ts'
+import { parseCookies } from '../cookies.ts'
+import { formFields } from '../layout/form-page.ts'
+import type { DashboardOptions } from '../options.ts'
+import { siteOriginOf, safePath } from '../origin.ts'
+import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { challengeOf } from './sealed-cookie.ts'
+import { noSessionCookie, sessionOf } from './session-cookie.ts'
+import { type SignInSteps, type SignInVisit, signInVisit } from './sign-in-steps.ts'
+
+/** Signing in with a password or a passkey, and signing out. */
+export function makeSignIn({ store, config }: DashboardOptions, signInSteps: SignInSteps) {
+  return {
+    register(scope: FastifyInstance) {
+      scope.get('/signin', async (request, reply) => {
+        const site = siteOriginOf(request.context, config)
+        if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
+        const query = new URLSearchParams(request.context.target.query)
+        const next = safePath(query.get('next'))
+        if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
+        return signInSteps.show(
+          { request, reply, site, form: query },
+          { next, isDeleted: query.get('done') === 'deleted' },
+        )
+      })
+      scope.post('/signin', async (request, reply) => {
+        const visit = signInVisit(config, request, reply)
+        const username = visit.form.get('username') ?? ''
+        const wrong = 'The username or the password is wrong.'
+        return signInSteps.attempt(visit, { way: 'password', username, wrong }, () =>
+          verifyPassword(store, username, visit.form.get('password') ?? ''),
+        )
+      })
+      scope.post('/signin/passkey', async (request, reply) => {
+        const visit = signInVisit(config, request, reply)
+        return signInSteps.attempt(visit, { way: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
+      })
+      scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
+    },
+  }
+}
+
+/** The account whose passkey answered the challenge of this browser; undefined if the answer proves nothing. */
+async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
+  const { now } = request.context
+  const { rpId, origin } = site
+  const cookies = parseCookies(request.headers.cookie)
+  const challenge = await challengeOf(store, cookies, { site, purpose: 'signin', subject: '', now })
+  if (challenge === undefined || rpId === undefined) return undefined
+  return verifyPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, { now })
+}
+
+async function signOut(store: Store, { request, reply, site }: SignInVisit) {
+  const session = await sessionOf(store, request, site)
+  if (session !== undefined) await endSession(store, session.id)
+  return (
+    reply
+      .header('Set-Cookie', noSessionCookie(site))
+      // Not "cookies": theme and discreet mode belong to this browser, whoever uses it next.
+      .header('Clear-Site-Data', '"cache", "storage"')
+      .redirect('/signin', 303)
+  )
+}
+
+/** Redirects somebody who is not signed in to the form, which leads back afterwards. */
+export function askToSignIn({ method, body, context: { target } }: FastifyRequest, reply: FastifyReply) {
+  // A form that was sent after its session ended cannot be sent again from here: its page is opened instead.
+  const next =
+    method === 'POST' ? pageOfForm(body, target.path) : `${target.path}${target.query === '' ? '' : `?${target.query}`}`
+  if (next === '/') return reply.redirect('/signin', 303)
+  return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
+}
+
+/** The page that a form was on. */
+function pageOfForm(body: unknown, path: string): string {
+  const fields = formFields({ body })
+  if (fields.has('back')) return safePath(fields.get('back'))
+  // In other forms this field can be a new password, which must not get into an address.
+  if (path === CONFIRM_PATH) return safePath(fields.get('next'))
+  return /^\/keys\/\d+\/[a-z]+$/.test(path) ? path : (/^\/[a-z]+(-[a-z]+)*/.exec(path)?.[0] ?? '/')
+}

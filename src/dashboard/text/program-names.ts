@@ -1,0 +1,29 @@
+import { type ListedProgram, programsOf } from '../../stats/program-queries.ts'
+import { recordName } from './names.ts'
+import type { Visit } from '../page.ts'
+
+/** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
+export interface Programs {
+  /** The newest first. */
+  readonly all: readonly { readonly id: number; readonly ownerId: number }[]
+  readonly find: (id: number) => ListedProgram | undefined
+  readonly nameOf: (id: number) => string
+}
+
+export async function readPrograms({ store, viewer, pageAccess }: Visit): Promise<Programs> {
+  const all = await programsOf(store, pageAccess.ofAll('training_template'))
+  const byId = new Map(all.map(program => [program.id, program]))
+  // A page names few of them, but often.
+  const parsed = new Map<number, ListedProgram | undefined>()
+  const find = (id: number) =>
+    parsed.getOrInsertComputed(id, () => {
+      const program = byId.get(id)
+      if (program !== undefined) pageAccess.note('dtt', program.ownerId)
+      return program?.parse()
+    })
+  return {
+    all,
+    find,
+    nameOf: id => recordName(viewer, 'program', { id, name: find(id)?.name ?? '' }),
+  }
+}

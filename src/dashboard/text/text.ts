@@ -1,0 +1,147 @@
+import { countedUntil } from '../../stats/status.ts'
+import { html, type Html } from '../html.ts'
+import type { Units, Viewer } from '../page.ts'
+
+/** Numbers, times and lengths as text for people. A number and its unit stay on one line. */
+
+export type Zoned = Pick<Viewer, 'timeZone'>
+
+export const NONE = '–'
+
+/** `16 Feb 2026, 18:00`, in the zone of the account. */
+export function dateTimeText({ timeZone }: Zoned, instant: number): string {
+  return formatIn(timeZone, 'dateTime').format(instant)
+}
+
+/** `16 Feb 2026`, in the zone of the account. */
+export function dateText({ timeZone }: Zoned, instant: number): string {
+  return formatIn(timeZone, 'date').format(instant)
+}
+
+/** `February 2026`, in the zone of the account. */
+export function monthText({ timeZone }: Zoned, instant: number): string {
+  return formatIn(timeZone, 'month').format(instant)
+}
+
+/** A `<time>` that shows the instant in full. */
+export function dateTime(viewer: Zoned, instant: number): Html {
+  return html`<time datetime="${new Date(instant).toISOString()}">${dateTimeText(viewer, instant)}</time>`
+}
+
+/** Two instants as `<time>`; the second without its day if that is the same. */
+export function timeSpan(viewer: Zoned, start: number, end: number): Html {
+  const [text, day] = [dateTimeText(viewer, end), dateText(viewer, end)]
+  const isSameDay = dateText(viewer, start) === day
+  return html`${dateTime(viewer, start)} – <time datetime="${new Date(end).toISOString()}">${isSameDay ? text.slice(day.length + 2) : text}</time>`
+}
+
+/** Text that stays in one piece where lines wrap. */
+export function unbroken(text: string): string {
+  return text.replaceAll(' ', '\u00a0').replaceAll('-', '\u2011')
+}
+
+/** A `<time>` that shows how long ago it was; exact when hovered or focused. */
+export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
+  const exact = dateTimeText(viewer, instant)
+  return html`<time class="ago" tabindex="0" datetime="${new Date(instant).toISOString()}" data-exact="${exact}" aria-label="${agoText(instant, now)}, ${exact}">${agoText(instant, now)}</time>`
+}
+
+/** When something was last used: null for never. */
+export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
+  return at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now)
+}
+
+/** `5 minutes ago`, `in 3 days`, `now`. */
+export function agoText(instant: number, now: number): string {
+  const seconds = Math.round((instant - now) / 1000)
+  const size = Math.abs(seconds)
+  if (size < 60) return seconds > 0 ? 'in under a minute' : 'just now'
+  const [unit, length] = UNITS.find(([, length]) => size >= length) ?? ['minute', 60]
+  return RELATIVE.format(Math.trunc(seconds / length), unit)
+}
+
+/** `, as of 3 days ago` if the records are not known up to now. */
+export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number): string {
+  return asOf === null || countedUntil(asOf, now) === now ? '' : `, as of ${agoText(asOf, now)}`
+}
+
+/** `in 3 d 4 h`, `3 d 4 h ago`. */
+export function inTime(instant: number, now: number): string {
+  const text = durationText(Math.abs(instant - now) / 1000)
+  return instant >= now ? `in ${text}` : `${text} ago`
+}
+
+/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units that are not zero. No line breaks before a unit. */
+export function durationText(seconds: number): string {
+  const whole = Math.round(Math.abs(seconds))
+  const parts = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([count]) => count > 0)
+  if (first === -1) return '0\u00a0s'
+  const text = parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${NUMBER.format(count)}\u00a0${unit}`)
+    .join(' ')
+  return seconds < 0 ? `−${text}` : text
+}
+
+/** Metres or feet of a distance in micrometres. */
+export function distanceText({ units }: { readonly units: Units }, micrometres: number): string {
+  const [value, unit] = distanceIn(units, micrometres)
+  // No decimals from a thousand on.
+  return `${NUMBER.format(Math.abs(value) < 1000 ? value : Math.round(value))}\u00a0${unit}`
+}
+
+/** A distance as a number to draw, and its unit. */
+export function distanceIn(units: Units, micrometres: number): [value: number, unit: 'm' | 'ft'] {
+  const metres = micrometres / 1_000_000
+  return units === 'imperial' ? [round1(metres / METRES_PER_FOOT), 'ft'] : [round1(metres), 'm']
+}
+
+/** `12,345` */
+export function numberText(value: number): string {
+  return NUMBER.format(value)
+}
+
+/** `1 session`, `3 sessions`. */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${NUMBER.format(count)} ${count === 1 ? one : many}`
+}
+
+const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
+const METRES_PER_FOOT = 0.3048
+const UNITS = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+const forms = {
+  dateTime: { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+  date: { day: 'numeric', month: 'short', year: 'numeric' },
+  month: { month: 'long', year: 'numeric' },
+} as const
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** Cached, because formats are slow to create. */
+function formatIn(timeZone: string, form: keyof typeof forms): Intl.DateTimeFormat {
+  const key = `${form} ${timeZone}`
+  const known = formats.get(key)
+  if (known !== undefined) return known
+  const format = new Intl.DateTimeFormat('en-GB', { ...forms[form], timeZone })
+  formats.set(key, format)
+  return format
+}
+
+export function round1(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,75 @@
+import { type BlockList, isIP, isIPv4 } from 'node:net'
+import type { KeySender } from '../accounts/key-usage.ts'
+import { isLoopbackHost } from '../contract/loopback.ts'
+
+/** The part of an incoming HTTP message that identifies its sender. */
+interface Message {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly headers: Readonly<Partial<Record<string, string | readonly string[]>>>
+}
+
+export function clientAddress({ socket, headers }: Message, trusted: BlockList): string {
+  const forwarded = headers['x-forwarded-for']
+  const forwardedFor = typeof forwarded === 'object' ? forwarded.join(',') : forwarded
+  return senderAddress({ address: socket.remoteAddress, forwardedFor }, trusted)
+}
+
+/**
+ * The address of the client: the peer or, behind trusted proxies, the last address in X-Forwarded-For that is not one of
+ * them. Without trusted proxies the header is ignored, because anybody can send it.
+ */
+export function senderAddress({ address: peer, forwardedFor }: KeySender, trusted: BlockList): string {
+  let address = withoutMapping(peer ?? '')
+  if (forwardedFor === undefined) return address
+  const named = forwardedFor.split(',')
+  while (isTrusted(address, trusted)) {
+    const next = withoutMapping(named.pop()?.trim() ?? '')
+    if (isIP(next) === 0) return address
+    address = next
+  }
+  return address
+}
+
+/** What counts as one client: an IPv4 address, or an IPv6 /64, which one host usually has to itself. */
+export function networkOf(address: string): string {
+  return isIP(address) === 6 ? ipv6Network(address, 4) : address
+}
+
+/** The part of an address that is stored: an IPv4 /24 or an IPv6 /48, which many share. Empty for what is no address. */
+export function networkPart(address: string): string {
+  if (isIPv4(address)) return `${address.split('.').slice(0, 3).join('.')}.0/24`
+  return isIP(address) === 6 ? ipv6Network(address, 3) : ''
+}
+
+/** The network of the first groups of an address. */
+function ipv6Network(address: string, count: number): string {
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::')
+  const groups = head === '' ? [] : head.split(':')
+  if (tail !== undefined) {
+    const rest = tail === '' ? [] : tail.split(':')
+    // A dotted quad at the end stands for two groups.
+    const width = rest.length + (tail.includes('.') ? 1 : 0)
+    while (groups.length < 8 - width) groups.push('0')
+    groups.push(...rest)
+  }
+  return `${groups
+    .slice(0, count)
+    .map(group => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/${count * 16}`
+}
+
+/** Whether a host, as URLs write it, is a name of this machine that no other machine can have. */
+export function isLoopbackName(hostname: string): boolean {
+  return isLoopbackHost(hostname) || hostname.endsWith('.localhost')
+}
+
+function isTrusted(address: string, trusted: BlockList): boolean {
+  const version = isIP(address)
+  return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** IPv4-mapped addresses count as IPv4. */
+export function withoutMapping(address: string): string {
+  const inner = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  return inner !== undefined && isIPv4(inner) ? inner : address
+}

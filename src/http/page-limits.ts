@@ -1,0 +1,76 @@
+import type { Config } from '../config.ts'
+import { networkOf } from './addresses.ts'
+import { LimitError, type LimitName, limits } from './limits.ts'
+import { secondsUntil, WINDOW_MS, type RateWindow, RateWindows } from './rate-limits.ts'
+
+/** The pages of one browser session that are being made, and those that wait for them. */
+interface SessionPages {
+  inWork: number
+  readonly waiting: (() => void)[]
+}
+
+/** A page that is in work, for a session that its request names. */
+export interface PageInWork {
+  /** Says that the session exists. */
+  confirm(): void
+  /** Says that the page is made, or its reader gone. */
+  end(): void
+}
+
+/** The limits of pages in this process, by browser session and by address; other processes count for themselves. */
+export class PageLimits {
+  readonly #ofSession: number
+  readonly #ofAddress: number
+  readonly #sessions = new RateWindows<string>(WINDOW_MS)
+  readonly #addresses = new RateWindows<string>(WINDOW_MS)
+  readonly #confirmed = new Set<string>()
+  readonly #pages = new Map<string, SessionPages>()
+
+  /** The limits are of pages in a window; 0 for none. */
+  constructor({ pageLimit, addressPageLimit }: Pick<Config, 'pageLimit' | 'addressPageLimit'>) {
+    this.#ofSession = pageLimit
+    this.#ofAddress = addressPageLimit
+  }
+
+  /**
+   * Counts a page: for its session, once that is known to exist, or for the address, so that nobody there uses up the limit of who is signed
+   * in. Throws rate_limited if there were too many; what is refused is not counted.
+   */
+  count(session: string | undefined, address: string, now: number) {
+    if (session !== undefined && this.#confirmed.has(session)) {
+      use(this.#sessions.get(session, now), 'sessionPages', this.#ofSession, now)
+    } else use(this.#addresses.get(networkOf(address), now), 'addressPages', this.#ofAddress, now)
+  }
+
+  /** Waits until fewer pages of the session are in work than may be. Throws rate_limited if too many wait already. */
+  async begin(session: string): Promise<PageInWork> {
+    const pages = this.#pages.getOrInsertComputed(session, () => ({ inWork: 0, waiting: [] }))
+    if (pages.inWork < limits.pagesInWork.max) pages.inWork += 1
+    else if (pages.waiting.length >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
+    // The one that ends leaves its place.
+    else await new Promise<void>(resolve => pages.waiting.push(resolve))
+    let hasEnded = false
+    return {
+      confirm: () => {
+        if (this.#confirmed.size >= limits.windows.max) this.#confirmed.clear()
+        this.#confirmed.add(session)
+      },
+      end: () => {
+        if (!hasEnded) this.#end(session, pages)
+        hasEnded = true
+      },
+    }
+  }
+
+  #end(session: string, pages: SessionPages) {
+    const next = pages.waiting.shift()
+    if (next !== undefined) return next()
+    pages.inWork -= 1
+    if (pages.inWork === 0) this.#pages.delete(session)
+  }
+}
+
+function use(window: RateWindow, name: LimitName, max: number, now: number) {
+  if (max > 0 && window.used >= max) throw new LimitError(name, 'rate_limited', secondsUntil(window.endsAt, now))
+  window.used += 1
+}

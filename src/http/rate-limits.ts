@@ -1,0 +1,158 @@
+import { type Grant, MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
+import { networkOf } from './addresses.ts'
+import type { Config } from '../config.ts'
+import { LimitError, type LimitName, limits } from './limits.ts'
+
+/**
+ * The limits of requests with one API key and with all keys of an account, and of wrong keys from one address, in this process; other
+ * processes count for themselves. Times are milliseconds of `performance.now()`, so that a clock that is set back does not extend a
+ * window.
+ */
+export interface RateLimits {
+  /** Counts a request. Throws rate_limited. The windows must be released after the request. */
+  admit(grant: KeyFacts, at: { readonly startedAt: number; readonly now: number }): RequestWindows
+  /** Uncounts a request that was counted at `countedAt`, for a response that cost next to nothing. */
+  refund(windows: RequestWindows, countedAt: number): void
+  release(windows: RequestWindows): void
+  /** The headers with the remaining requests, names and values in turn; none if there is no limit. */
+  headers(windows: RequestWindows, now: number): readonly string[]
+  /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
+  countFailure(address: string, now: number): void
+}
+
+type KeyFacts = Pick<Grant, 'keyId' | 'accountId' | 'createdAt'>
+
+/** The windows that a request counts in. */
+export interface RequestWindows {
+  readonly key: RateWindow
+  readonly account: RateWindow
+}
+
+/**
+ * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
+ * many keys as it may have, because keys that were replaced work, too.
+ */
+export function makeRateLimits({
+  rateLimit,
+  concurrencyLimit,
+  failureLimit,
+}: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>): RateLimits {
+  const keys = new RateWindows<number>(WINDOW_MS)
+  const accounts = new RateWindows<number>(WINDOW_MS)
+  const failures = new RateWindows<string>(WINDOW_MS)
+  const policy = `"default";q=${rateLimit};w=${WINDOW_MS / 1000}`
+  const leftOf = ({ key, account }: RequestWindows) => ({
+    key: rateLimit - key.used,
+    account: rateLimit * MAX_ACTIVE_KEYS - account.used,
+  })
+
+  return {
+    admit({ keyId, accountId, createdAt }, { startedAt, now }) {
+      const windows = { key: keys.get(keyId, startedAt), account: accounts.get(accountId, startedAt) }
+      const { key, account } = windows
+      // A key that was created in this window of its account is no way around the limit.
+      if (key.used === 0 && Math.abs(now - createdAt) < startedAt - account.endsAt + WINDOW_MS) {
+        key.used = Math.min(account.used, rateLimit)
+        key.endsAt = account.endsAt
+      }
+      if (rateLimit > 0) {
+        const left = leftOf(windows)
+        if (left.key <= 0) throw new RateLimitedError('rate', secondsUntil(key.endsAt, startedAt), windows)
+        if (left.account <= 0) throw new RateLimitedError('rate', secondsUntil(account.endsAt, startedAt), windows)
+      }
+      key.used += 1
+      account.used += 1
+      const isBusy = key.active >= concurrencyLimit || account.active >= concurrencyLimit * MAX_ACTIVE_KEYS
+      if (concurrencyLimit > 0 && isBusy) throw new RateLimitedError('concurrency', 1, windows)
+      key.active += 1
+      account.active += 1
+      return windows
+    },
+    refund({ key, account }, countedAt) {
+      keys.refund(key, countedAt)
+      accounts.refund(account, countedAt)
+    },
+    release({ key, account }) {
+      key.active -= 1
+      account.active -= 1
+    },
+    headers(windows, now) {
+      if (rateLimit === 0) return []
+      const left = leftOf(windows)
+      const { endsAt } = left.account < left.key ? windows.account : windows.key
+      const remaining = Math.max(0, Math.min(left.key, left.account))
+      return ['RateLimit-Policy', policy, 'RateLimit', `"default";r=${remaining};t=${secondsUntil(endsAt, now)}`]
+    },
+    countFailure(address, now) {
+      if (failureLimit === 0) return
+      const window = failures.get(networkOf(address), now)
+      window.used += 1
+      if (window.used > failureLimit) throw new RateLimitedError('failures', secondsUntil(window.endsAt, now))
+    },
+  }
+}
+
+/** A request over a limit; with its windows, if it has a key. */
+export class RateLimitedError extends LimitError {
+  readonly windows: RequestWindows | undefined
+  constructor(limit: LimitName, retryAfter: number, windows?: RequestWindows) {
+    super(limit, 'rate_limited', retryAfter)
+    this.windows = windows
+  }
+}
+
+export const WINDOW_MS = 60_000
+
+/** Never longer than a window: sums of these times are not exact. */
+export function secondsUntil(instant: number, now: number): number {
+  return Math.min(WINDOW_MS / 1000, Math.max(1, Math.ceil((instant - now) / 1000)))
+}
+
+/** The uses of one key in its window. */
+export interface RateWindow {
+  endsAt: number
+  used: number
+  /** Uses in progress; they also count in the next window. */
+  active: number
+}
+
+/**
+ * Fixed windows by key; a window starts with the first use of its key. Times are those of the monotonic clock
+ * (`performance.now()`). Keys without recent use are dropped together, so that memory is bounded: evicting the oldest
+ * entries of a map one by one gets slower with each.
+ */
+export class RateWindows<Key> {
+  readonly #lengthMs: number
+  #recent = new Map<Key, RateWindow>()
+  #older = new Map<Key, RateWindow>()
+  #rotatesAt = 0
+
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs
+  }
+
+  /** The window of a key; a new one if the last one is over. */
+  get(key: Key, now: number): RateWindow {
+    if (now >= this.#rotatesAt || this.#recent.size >= limits.windows.max / 2) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+      this.#rotatesAt = now + this.#lengthMs
+    }
+    let window = this.#recent.get(key)
+    if (window === undefined) {
+      window = this.#older.get(key) ?? { endsAt: 0, used: 0, active: 0 }
+      this.#recent.set(key, window)
+    }
+    // The object stays the same, because active uses refer to it.
+    if (window.endsAt <= now) {
+      window.endsAt = now + this.#lengthMs
+      window.used = 0
+    }
+    return window
+  }
+
+  /** Takes back what was used at `usedAt`, unless that window is over. */
+  refund(window: RateWindow, usedAt: number) {
+    if (window.endsAt - usedAt <= this.#lengthMs && window.used > 0) window.used -= 1
+  }
+}

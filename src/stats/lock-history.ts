@@ -1,0 +1,94 @@
+import type { OwnerAccess } from '../accounts/access.ts'
+import type { Store } from '../store/index.ts'
+import { longestLocked } from './bests.ts'
+import { cacheOf, type OwnerCache } from './history-cache.ts'
+import { withoutPractice } from './lock-statistics.ts'
+import {
+  type LockEntry,
+  lockEntries,
+  locksSince,
+  type LockStats,
+  practiceTemplates,
+  someLocks,
+} from './lock-queries.ts'
+
+/** The longest time that was locked without a break, and the session that it began in. */
+interface LongestLock {
+  readonly seconds: number
+  readonly session: Pick<LockStats, 'id' | 'at'>
+}
+
+/** All lock sessions of an account that a caller may read. What their events say is read when it is needed, but for the longest. */
+export class LockHistory {
+  /** The newest first. */
+  readonly entries: readonly LockEntry[]
+  readonly #store: Store
+  readonly #access: OwnerAccess
+  readonly #cache: OwnerCache
+
+  constructor(store: Store, access: OwnerAccess, cache: OwnerCache, entries: readonly LockEntry[]) {
+    this.entries = entries
+    this.#store = store
+    this.#access = access
+    this.#cache = cache
+  }
+
+  /**
+   * The longest locked time up to an instant. The longest among sessions that have ended is cached, because finding it needs the events
+   * of each. Running sessions, and those that overlap them, are read each time.
+   */
+  async longest(until: number): Promise<LongestLock | undefined> {
+    const [store, access] = [this.#store, this.#access]
+    const templates = new Set(this.entries.flatMap(({ template }) => template ?? []))
+    // Whether a lock is for practice may change without its owner's records.
+    const practice = await practiceTemplates(store, access, [...templates])
+    const { ended, others, asOf } = await this.#cache.get(
+      `longest lock from ${access.start} without ${practice.join()}`,
+      async () => longestOfEnded(await locksSince(store, access, until), until),
+      value => value.others.length * ID_BYTES,
+    )
+    if (until < asOf) return longestOf(await locksSince(store, access, until), until)
+    if (others.length === 0) return ended
+    const running = longestOf(await someLocks(store, access, others, until), until)
+    return running === undefined || (ended !== undefined && running.seconds < ended.seconds) ? ended : running
+  }
+}
+
+/** The lock sessions that a caller may read; in memory until they change. */
+export async function lockHistory(store: Store, access: OwnerAccess): Promise<LockHistory> {
+  const cache = await cacheOf(store, access.owner)
+  const entries = await cache.get(
+    `locks from ${access.start}`,
+    () => lockEntries(store, access),
+    ({ length }) => length * ENTRY_BYTES,
+  )
+  return new LockHistory(store, access, cache, entries)
+}
+
+const ENTRY_BYTES = 64
+const ID_BYTES = 8
+
+/** The longest among sessions that had all ended before any other started, and the other sessions. */
+function longestOfEnded(sessions: readonly LockStats[], until: number) {
+  const endOf = ({ endAt }: LockStats) => (endAt === null || endAt > until ? Infinity : endAt)
+  const latestFirst = sessions.toSorted((a, b) => endOf(b) - endOf(a))
+  let firstStart = Infinity
+  // A second apart, as times are counted in whole seconds.
+  const next = latestFirst.findIndex(session => {
+    if (endOf(session) < Infinity && endOf(session) + 1000 <= firstStart) return true
+    firstStart = Math.min(firstStart, startOf(session))
+    return false
+  })
+  const others = next === -1 ? latestFirst : latestFirst.slice(0, next)
+  const ended = next === -1 ? [] : latestFirst.slice(next)
+  return { ended: longestOf(ended, until), others: others.map(({ id }) => id), asOf: until }
+}
+
+function longestOf(sessions: readonly LockStats[], until: number): LongestLock | undefined {
+  const longest = longestLocked(withoutPractice(sessions), until)
+  return longest && { seconds: longest.seconds, session: { id: longest.session.id, at: longest.session.at } }
+}
+
+function startOf({ at, events }: LockStats): number {
+  return Math.min(at, ...events.map(([at]) => at))
+}

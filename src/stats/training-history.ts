@@ -1,0 +1,147 @@
+import type { OwnerAccess } from '../accounts/access.ts'
+import type { BucketRange } from '../contract/calendar.ts'
+import type { Store } from '../store/index.ts'
+import { forEachInTurns } from '../turns.ts'
+import { bestsOf, type TrainingBests } from './bests.ts'
+import { bucketsOf } from './buckets.ts'
+import { cacheOf, type OwnerCache } from './history-cache.ts'
+import type { Periods } from './periods.ts'
+import { SESSION_BYTES } from './session-columns.ts'
+import { type TrainingStatus, trainingStatusOf } from './status.ts'
+import { type Streaks, streaksOf } from './streaks.ts'
+import { trainingSessions } from './training-queries.ts'
+import { type TrainingStatistics, trainingStatistics } from './training-statistics.ts'
+import {
+  type Filters,
+  matching,
+  sessionsBetween,
+  type SessionStats,
+  summarize,
+  type TrainingSummary,
+} from './training.ts'
+import { zoneClock } from './zone-clock.ts'
+
+/**
+ * All training sessions of an account that a caller may read, because streaks and bests need every one of them; the oldest first. What is
+ * computed from them is cached with them. Others have their turns during what takes long.
+ */
+export class TrainingHistory {
+  readonly sessions: readonly SessionStats[]
+  readonly #access: OwnerAccess
+  readonly #cache: OwnerCache
+
+  constructor(access: OwnerAccess, sessions: readonly SessionStats[], cache: OwnerCache) {
+    this.sessions = sessions
+    this.#access = access
+    this.#cache = cache
+  }
+
+  /** The sessions that match, from one instant to before another. */
+  async select(filters: Filters, from = -Infinity, to = Infinity): Promise<Selection> {
+    const within = sessionsBetween(this.sessions, from, to)
+    const { kind, program, passed } = filters
+    const name = JSON.stringify([within[0]?.id, within.length, kind, program, passed])
+    if (kind === undefined && program === undefined && passed === undefined) return { name, sessions: within }
+    const sessions: SessionStats[] = []
+    await forEachInTurns(this.#access.owner, within, session => {
+      const found = matching(session, filters)
+      if (found !== undefined) sessions.push(found)
+    })
+    return { name, sessions }
+  }
+
+  /** What pages show of some sessions, in all and by period. */
+  async summary({ name, sessions }: Selection, periods: Periods = []): Promise<TrainingSummary> {
+    const compute = () => summarize(this.#access.owner, sessions, periods)
+    return this.#cached(`summary ${name} ${periods.join()}`, compute, ({ kindSpreads }) => {
+      return periods.length * (kindSpreads.size + 2) * FIGURES_BYTES
+    })
+  }
+
+  /** The present state, which depends on the day, not on the time of day. */
+  status(timeZone: string, now: number): Promise<TrainingStatus> {
+    const clock = zoneClock(timeZone)
+    const today = clock.dayOf(now)
+    const compute = () => trainingStatusOf(this.#access.owner, this.sessions, clock, today)
+    return this.#cached(`status ${timeZone} ${today}`, compute, () => FIGURES_BYTES)
+  }
+
+  /** The highest values; of equal ones, the latest. */
+  bests(timeZone: string, now: number): Promise<TrainingBests> {
+    const clock = zoneClock(timeZone)
+    const today = clock.dayOf(now)
+    const compute = () => bestsOf(this.#access.owner, this.sessions, clock, today)
+    return this.#cached(`bests ${timeZone} ${today}`, compute, ({ grades }) => (grades.length + 1) * FIGURES_BYTES)
+  }
+
+  /** How often each program was run, by its identifier. */
+  programUses(): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
+    const compute = async () => {
+      const uses = new Map<number, ProgramUse>()
+      await forEachInTurns(this.#access.owner, this.sessions, ({ program, passed, at }) => {
+        const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: at }))
+        use.sessions += 1
+        use.passed += passed ? 1 : 0
+        use.last = at
+      })
+      return uses
+    }
+    return this.#cached('programs', compute, ({ size }) => size * FIGURES_BYTES)
+  }
+
+  /** By bucket and in total, with the streaks over all days. */
+  async statistics(filters: Filters, range: BucketRange, timeZone: string, now: number): Promise<RangeStatistics> {
+    const clock = zoneClock(timeZone)
+    const today = clock.dayOf(now)
+    const compute = async () => {
+      const { sessions } = await this.select(filters)
+      const days = new Set<number>()
+      await forEachInTurns(this.#access.owner, sessions, ({ at }) => days.add(clock.dayOf(at)))
+      const sums = await trainingStatistics(this.#access.owner, sessions, bucketsOf(range, clock, now), clock)
+      return { ...sums, streaks: streaksOf([...days], today, clock) }
+    }
+    return this.#cached(`statistics ${JSON.stringify([filters, range, timeZone, today])}`, compute, ({ buckets }) => {
+      return (buckets.length + 1) * STATISTICS_BYTES
+    })
+  }
+
+  #cached<Value>(key: string, compute: () => Promise<Value> | Value, bytesOf: (value: Value) => number) {
+    return this.#cache.get(`training from ${this.#access.start}: ${key}`, compute, bytesOf)
+  }
+}
+
+/** Some sessions of a history, with a name that no others of it have. */
+export interface Selection {
+  readonly name: string
+  readonly sessions: readonly SessionStats[]
+}
+
+export interface RangeStatistics {
+  readonly total: TrainingStatistics
+  readonly buckets: readonly TrainingStatistics[]
+  readonly streaks: Streaks
+}
+
+/** How often a program was run, and with what result. */
+export interface ProgramUse {
+  sessions: number
+  passed: number
+  /** When the last session with it was recorded. */
+  last: number
+}
+
+/** The training sessions that a caller may read; in memory until they change. */
+export async function trainingHistory(store: Store, access: OwnerAccess): Promise<TrainingHistory> {
+  const { owner, start } = access
+  const cache = await cacheOf(store, owner)
+  const all = await cache.get(
+    'training',
+    () => trainingSessions(store, { owner, start: Number.MIN_SAFE_INTEGER }),
+    ({ length }) => length * SESSION_BYTES,
+  )
+  return new TrainingHistory(access, sessionsBetween(all, start), cache)
+}
+
+/** What some figures take in memory, and those of a bucket. */
+const FIGURES_BYTES = 200
+const STATISTICS_BYTES = 1500

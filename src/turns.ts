@@ -1,0 +1,105 @@
+/**
+ * What this process has to do, a little in each turn of the event loop, so that every turn is short: a turn accepts one connection, and
+ * reads what has arrived on others. What has just arrived comes first, because it is only parsed and checked; then requests that were
+ * checked; then what is left of long computations. Each has at least one piece in a turn. Among equals, one piece of each key comes after the other.
+ */
+const kinds = ['arrival', 'request', 'computation'] as const
+type Kind = (typeof kinds)[number]
+
+/** Whose work it is: an address, before anything is checked; then an account. */
+type Key = string | number | undefined
+
+/** Pieces of work that wait, by key. How many there are is bounded by the limits of whoever asks for them. */
+class Waiting {
+  readonly #pieces = new Map<Key, (() => void)[]>()
+
+  get isEmpty(): boolean {
+    return this.#pieces.size === 0
+  }
+
+  add(key: Key, work: () => void) {
+    this.#pieces.getOrInsertComputed(key, () => []).push(work)
+  }
+
+  /** Does the next piece. */
+  doNext() {
+    const [next] = this.#pieces
+    if (next === undefined) return
+    const [key, pieces] = next
+    const work = pieces.shift()
+    this.#pieces.delete(key)
+    if (pieces.length > 0) this.#pieces.set(key, pieces)
+    work?.()
+  }
+}
+
+const waiting: Readonly<Record<Kind, Waiting>> = {
+  arrival: new Waiting(),
+  request: new Waiting(),
+  computation: new Waiting(),
+}
+
+/** When the work of this turn began, undefined before that; and the kinds that have had a piece in it. */
+let turnStart: number | undefined
+const served = new Set<Kind>()
+
+/** Does work of a request that has just arrived: now, or in one of the next turns. `now` is `performance.now()`. */
+export function onArrival(address: Key, now: number, work: () => void) {
+  if (mayGoOn(now)) work()
+  else enqueue('arrival', address, work)
+}
+
+/** Waits for the turn of an account; undefined if it need not wait. After the check of a request, and between the parts of long work. */
+export function turnOf(kind: 'request' | 'computation', account: number): Promise<void> | undefined {
+  if (mayGoOn(performance.now(), kind === 'computation' ? COMPUTATION_MS : TURN_MS)) return undefined
+  return new Promise<void>(resolve => enqueue(kind, account, resolve))
+}
+
+/** Handles each item, as long as a turn lasts; the others after what others wait for. `account` is the one that the work is for. */
+export async function forEachInTurns<Item>(account: number, items: readonly Item[], handle: (item: Item) => void) {
+  for (const [index, item] of items.entries()) {
+    if (index % ITEMS_IN_PART === 0) await turnOf('computation', account)
+    handle(item)
+  }
+}
+
+/** So few that they take less than a millisecond. */
+const ITEMS_IN_PART = 200
+
+/** How long work goes on in a turn. A computation ends sooner, so that others wait for less of it. */
+const TURN_MS = 5
+const COMPUTATION_MS = 2
+
+function mayGoOn(now: number, limitMs = TURN_MS): boolean {
+  return kinds.every(kind => waiting[kind].isEmpty) && !isOver(now, limitMs)
+}
+
+function isOver(now: number, limitMs = TURN_MS): boolean {
+  if (turnStart === undefined) {
+    turnStart = now
+    setImmediate(endTurn)
+  }
+  return now - turnStart > limitMs
+}
+
+function endTurn() {
+  turnStart = undefined
+  served.clear()
+}
+
+function enqueue(kind: Kind, key: Key, work: () => void) {
+  waiting[kind].add(key, work)
+  setImmediate(doNext)
+}
+
+/** Is called once for each piece that waits. */
+function doNext() {
+  const isLate = isOver(performance.now())
+  const kind = kinds.find(kind => !waiting[kind].isEmpty && !(isLate && served.has(kind)))
+  if (kind === undefined) {
+    setImmediate(doNext)
+    return
+  }
+  served.add(kind)
+  waiting[kind].doNext()
+}

@@ -1,0 +1,437 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fastify from 'fastify'
+import { makeEventCounter, MAX_EVENTS_PER_HOUR } from '../../src/accounts/event-counter.ts'
+import { type AccountEvent, type EventKind, listEvents, pruneEvents } from '../../src/accounts/events.ts'
+import { listGiven } from '../../src/accounts/given-access.ts'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { listKeys } from '../../src/accounts/api-keys.ts'
+import { readConfig } from '../../src/config.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
+import type { DashboardOptions } from '../../src/dashboard/options.ts'
+import { registerDashboard } from '../../src/dashboard/routes.ts'
+import { type Authenticator, authenticator } from '../support/authenticator.ts'
+import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
+import { trainingSession, world } from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
+
+// Every action on pages that concerns the safety of an account leaves exactly one event.
+
+/** Ann, signed in, and what she has. */
+interface Scene {
+  readonly service: TestService
+  readonly ann: Visitor
+  readonly site: string
+  readonly device: Authenticator
+  /** A link to the page of an invitation. */
+  invite(): Promise<string>
+  handle(): Promise<string>
+  /** Answers of the device, for a form. */
+  answer(purpose: string, secret?: string): Promise<string>
+  /** Makes Ann go to the issuer from a page, sign in there and come back. */
+  viaIssuer(path: string): Promise<{ readonly status: number }>
+}
+
+interface Action {
+  /** The route that changes something, or the page that it leads back from. */
+  readonly route: string
+  readonly act: (scene: Scene) => Promise<{ readonly status: number }>
+  /** What it leaves; nothing, if it does not concern the safety of the account. */
+  readonly leaves?: EventKind
+  /** The name of the key, the passkey or the person in the event. */
+  readonly about?: string
+}
+
+const next = 'another long password'
+const areas: [string, string][] = [
+  ['area', 'lkbx'],
+  ['area', 'dtt'],
+]
+
+/** In an order in which each can succeed. */
+const actions: readonly Action[] = [
+  { route: 'POST /signin', act: ({ site }) => visitor(site, AGENT).signIn('ann'), leaves: 'signed-in-password' },
+  {
+    route: 'POST /signout',
+    act: async ({ site }) => (await signedIn(site)).post('/signout'),
+    leaves: 'signed-in-password',
+  },
+  { route: 'POST /settings', act: ({ ann }) => ann.post('/settings', { timeZone: 'UTC', units: 'metric' }) },
+  { route: 'POST /display', act: ({ ann }) => ann.post('/display', { theme: 'dark' }) },
+  { route: 'POST /subject', act: ({ ann }) => ann.post('/subject', { subject: '2' }) },
+  { route: 'POST /confirm', act: ({ ann }) => ann.post('/confirm', { confirm: PASSWORD, next: '/' }) },
+  { route: 'POST /settings/sessions', act: ({ ann }) => ann.post('/settings/sessions'), leaves: 'browsers-signed-out' },
+  { route: 'GET /settings/export', act: ({ ann }) => ann.get('/settings/export'), leaves: 'exported' },
+  {
+    route: 'POST /keys',
+    act: ({ ann }) => ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' }),
+    leaves: 'key-created',
+    about: 'Script',
+  },
+  {
+    route: 'POST /keys/:id/regenerate',
+    act: ({ ann }) => ann.post('/keys/1/regenerate'),
+    leaves: 'key-regenerated',
+    about: 'Script',
+  },
+  {
+    route: 'POST /keys/:id/revoke',
+    act: ({ ann }) => ann.post('/keys/1/revoke'),
+    leaves: 'key-revoked',
+    about: 'Script',
+  },
+  {
+    // The one that replaced it.
+    route: 'POST /keys/revoke-all',
+    act: ({ ann }) => ann.post('/keys/revoke-all'),
+    leaves: 'key-revoked',
+    about: 'Script',
+  },
+  ...['cas', 'nobody'].flatMap((username): Action[] => [
+    {
+      route: 'POST /people/give',
+      act: ({ ann }) => ann.post('/people/give', [['username', username], ...areas]),
+      leaves: 'access-given',
+      about: username,
+    },
+    {
+      route: 'POST /people/:id/narrow',
+      act: async ({ ann, handle }) => ann.post(`/people/${await handle()}/narrow`, { area: 'dtt' }),
+      leaves: 'access-narrowed',
+      about: username,
+    },
+    {
+      route: 'POST /people/:id/end',
+      act: async ({ ann, handle }) => ann.post(`/people/${await handle()}/end`),
+      leaves: 'access-ended',
+      about: username,
+    },
+  ]),
+  {
+    route: 'POST /settings/password',
+    act: ({ ann }) => ann.post('/settings/password', { current: PASSWORD, next, again: next }),
+    leaves: 'password-set',
+  },
+  {
+    route: 'POST /passkeys/options',
+    act: ({ ann }) => ann.post('/passkeys/options', { purpose: 'register', name: 'Phone' }),
+  },
+  {
+    route: 'POST /settings/passkeys',
+    act: async ({ ann, answer }) => ann.post('/settings/passkeys', { answer: await answer('register') }),
+    leaves: 'passkey-added',
+    about: 'Phone',
+  },
+  {
+    route: 'POST /signin/passkey',
+    act: async ({ ann, answer }) => ann.post('/signin/passkey', { answer: await answer('signin') }),
+    leaves: 'signed-in-passkey',
+  },
+  {
+    route: 'GET /settings/oidc/start',
+    act: async ({ ann, viaIssuer }) => viaIssuer(await startOn(ann, '/settings/oidc')),
+    leaves: 'oidc-linked',
+  },
+  { route: 'GET /confirm/oidc', act: ({ viaIssuer }) => viaIssuer('/confirm/oidc') },
+  {
+    route: 'POST /settings/passkeys/:id/remove',
+    act: ({ ann }) => ann.post('/settings/passkeys/1/remove'),
+    leaves: 'passkey-removed',
+    about: 'Phone',
+  },
+  {
+    route: 'POST /settings/password/remove',
+    act: ({ ann }) => ann.post('/settings/password/remove'),
+    leaves: 'password-removed',
+  },
+  {
+    route: 'GET /signin/oidc',
+    act: async ({ ann, viaIssuer }) => {
+      await ann.post('/signout')
+      return viaIssuer('/signin/oidc')
+    },
+    leaves: 'signed-in-oidc',
+  },
+  {
+    route: 'POST /settings/password/new',
+    act: ({ ann }) => ann.post('/settings/password/new', { next, again: next }),
+    leaves: 'password-set',
+  },
+  { route: 'POST /settings/oidc/remove', act: ({ ann }) => ann.post('/settings/oidc/remove'), leaves: 'oidc-unlinked' },
+  {
+    route: 'POST /invitation/:secret',
+    act: async ({ ann, invite }) => ann.post(await invite(), { next: PASSWORD, again: PASSWORD }),
+    leaves: 'invitation-password',
+  },
+  {
+    route: 'POST /invitation/:secret/passkey',
+    act: async ({ ann, invite, answer }) => {
+      const path = await invite()
+      return ann.post(`${path}/passkey`, { answer: await answer('invitation', path.split('/')[2]) })
+    },
+    leaves: 'invitation-passkey',
+  },
+  {
+    route: 'GET /invitation/:secret/oidc',
+    act: async ({ ann, invite, viaIssuer }) => viaIssuer(await startOn(ann, await invite())),
+    leaves: 'invitation-oidc',
+  },
+  // It works only without an account: `cli/first-account` has the event that it leaves then.
+  {
+    route: 'POST /first-account/:secret',
+    act: ({ ann }) => ann.post('/first-account/x', { username: 'zoe', next, again: next }),
+  },
+  // The page that the issuer leads back to: four of the actions above end there.
+  { route: 'GET /signin/oidc/callback', act: ({ ann }) => ann.get('/signin/oidc/callback') },
+  // Everything of the account goes.
+  { route: 'POST /settings/delete', act: ({ ann }) => ann.post('/settings/delete', { username: 'ann' }) },
+]
+
+let issuer: Issuer
+before(async () => {
+  issuer = await startIssuer()
+})
+after(() => issuer.stop())
+
+test('every form, and every return from the issuer, leaves at most one event: who did what, and from where', async () => {
+  await using service = await startService([...world, trainingSession(1, 1)], { ...unlimited, ...issuer.settings })
+  const scene = await sceneOf(service)
+  for (const { route, act, leaves, about = '' } of actions) {
+    const earlier = await eventsOf(service)
+    const { status } = await act(scene)
+    assert.ok(status < 400 || leaves === undefined, `${route}: ${status}`)
+    const added = (await eventsOf(service)).filter(
+      ({ id, kind }) => kind !== 'invitation-made' && !earlier.some(event => event.id === id),
+    )
+    const expected = { actor: 'self', subject: about, network: '127.0.0.0/24', browser: 'Firefox on Linux', times: 1 }
+    assert.deepEqual(
+      added.map(({ id: _, at, subject_id, ...event }) => event),
+      leaves === undefined ? [] : [{ kind: leaves, ...expected }],
+      route,
+    )
+    for (const { at } of added) assert.ok(Math.abs(Date.now() - at) < DAY_MS)
+  }
+  assert.deepEqual(await eventsOf(service), [], 'the events go with the account')
+})
+
+test('every form has its row in these tests, and opening a page leaves no event', async () => {
+  await using service = await startService([...world, trainingSession(1, 1)], { ...unlimited, ...issuer.settings })
+  const routes = await routesOf(service)
+  const considered = new Set(actions.map(({ route }) => route))
+  assert.deepEqual(
+    routes.filter(route => route.startsWith('POST ')).toSorted(),
+    [...considered].filter(route => route.startsWith('POST ')).toSorted(),
+  )
+  const { ann } = await sceneOf(service)
+  const earlier = await eventsOf(service)
+  for (const route of routes) {
+    const [method, path = ''] = route.split(' ')
+    if (method !== 'GET' || considered.has(route)) continue
+    await ann.get(path.replace(':id', '1').replace(':secret', 'x').replace(':name', 'x'))
+  }
+  assert.deepEqual(await eventsOf(service), earlier)
+})
+
+async function routesOf({ store }: TestService): Promise<string[]> {
+  const app = fastify()
+  const routes: string[] = []
+  app.addHook('onRoute', ({ method, url }) => void routes.push(`${String(method)} ${url}`))
+  // Registering routes uses no more than this.
+  registerDashboard(app, { store, config: readConfig({}), oidc: {} } as DashboardOptions)
+  await app.ready()
+  return routes
+}
+
+async function sceneOf(service: TestService): Promise<Scene> {
+  await allowSignIn(service, 'ann')
+  const site = service.url.replace('127.0.0.1', 'localhost')
+  const ann = await signedIn(site)
+  const device = authenticator(site)
+  return {
+    service,
+    ann,
+    site,
+    device,
+    invite: async () => `/invitation/${await createInvitation(service.store, 1, Date.now())}`,
+    handle: async () =>
+      String((await listGiven(service.store, 1, Date.now())).find(({ username }) => username !== 'ben')?.handle),
+    async answer(purpose, invitation = '') {
+      const { text } = await ann.post('/passkeys/options', { purpose, invitation, name: 'Phone' })
+      const options = JSON.parse(text)
+      if (purpose === 'signin') return device.get(options)
+      return (purpose === 'register' ? device : authenticator(site)).create(options)
+    },
+    async viaIssuer(path) {
+      const out = await ann.get(path)
+      assert.equal(out.status, 303, out.text)
+      const { pathname, search } = new URL(await issuerVisitor(issuer.url).follow(out.to ?? '', 'somebody'))
+      return ann.get(pathname + search)
+    },
+  }
+}
+
+const AGENT = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
+
+async function signedIn(site: string): Promise<Visitor> {
+  const ann = visitor(site, AGENT)
+  assert.equal((await ann.signIn('ann')).status, 303)
+  return ann
+}
+
+/** The address on a page that starts the redirect to the issuer. */
+async function startOn(person: Visitor, path: string): Promise<string> {
+  const { text } = await person.get(path)
+  return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
+}
+
+const eventsOf = ({ store }: Pick<TestService, 'store'>): Promise<AccountEvent[]> =>
+  listEvents(store, 1, { limit: 500 })
+
+test('failed sign-ins are counted by hour and network, in a bounded number of rows, and unknown names write nothing', async () => {
+  await using service = await startService(world, { ...BEHIND_PROXY, LOCKSTEP_INSECURE_HTTP: 'on' })
+  await allowSignIn(service, 'ann')
+  const fail = async (username: string, address: string) => {
+    const seen = await visitor(service.url, { ...AGENT, 'X-Forwarded-For': address }).signIn(username, 'wrong password')
+    assert.equal(seen.status, 403)
+  }
+  for (const username of ['ann', 'nobody', 'a\u0000', 'x'.repeat(10_000)]) await fail(username, '203.0.113.7')
+  for (const address of ['203.0.113.200', '2001:db8:1:2::7', '2001:db8:1:ffff::8']) await fail('ann', address)
+  const failed = async () => (await eventsOf(service)).filter(({ kind }) => kind === 'sign-in-failed')
+  const total = async () => (await failed()).reduce((sum, { times }) => sum + times, 0)
+  await until(async () => (await total()) === 4)
+  const counted = (await failed()).map(({ network, browser, actor, times, at }) =>
+    [network, browser, actor, times, at % HOUR_MS].join(' / '),
+  )
+  assert.deepEqual(
+    new Set(counted),
+    new Set(['2001:db8:1::/48 / Firefox on Linux /  / 2 / 0', '203.0.113.0/24 / Firefox on Linux /  / 2 / 0']),
+  )
+  const all = await service.store.db.selectFrom('account_event').select('kind').execute()
+  assert.equal(all.filter(({ kind }) => kind === 'sign-in-failed').length, 2)
+  assert.deepEqual(
+    service.log.filter(line => line.includes('error')),
+    [],
+  )
+})
+
+test('an account gets a bounded number of rows an hour, however many networks guess its password', async () => {
+  await using service = await startService(world)
+  const counter = makeEventCounter(service.store, error => assert.fail(String(error)))
+  const now = Date.now()
+  for (let index = 0; index < 250; index += 1) {
+    const event = { kind: 'sign-in-failed', account: { username: 'ann' }, now, browser: '' } as const
+    counter.count({ ...event, network: `192.0.${index}.0/24` })
+  }
+  await counter.close()
+  const events = (await eventsOf(service)).filter(({ kind }) => kind === 'sign-in-failed')
+  assert.equal(events.length, MAX_EVENTS_PER_HOUR + 1)
+  assert.equal(
+    events.reduce((sum, { times }) => sum + times, 0),
+    250,
+  )
+  assert.equal(events.find(({ network }) => network === '')?.times, 250 - MAX_EVENTS_PER_HOUR)
+})
+
+test('events that cannot be written are kept for later up to a number, and what is beyond is reported', async () => {
+  await using service = await startService(world)
+  const failures: string[] = []
+  const counter = makeEventCounter(service.store, error => failures.push(String(error)))
+  for (let index = 0; index < 1100; index += 1) {
+    counter.count({ kind: 'sign-in-failed', account: { username: `name ${index}` }, now: 0, network: '', browser: '' })
+  }
+  await counter.close()
+  assert.deepEqual(failures, ['Error: 100 account events could not be counted, and are lost'])
+})
+
+test('the use of a key from a network that the log has writes nothing', async () => {
+  await using service = await startService(world)
+  await service.token('ann')
+  const [key] = await listKeys(service.store, 1)
+  assert.ok(key !== undefined)
+  let transactions = 0
+  const db = new Proxy(service.store.db, {
+    get(target, name) {
+      if (name === 'transaction') transactions += 1
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const countUses = async (...networks: string[]) => {
+    transactions = 0
+    const counter = makeEventCounter({ ...service.store, db }, error => assert.fail(String(error)))
+    const use = { kind: 'key-network', account: { keyId: key.id }, now: Date.now(), browser: '' } as const
+    for (const network of networks) counter.count({ ...use, network })
+    await counter.close()
+    return transactions
+  }
+  assert.equal(await countUses('192.0.2.0/24', '198.51.100.0/24'), 1)
+  assert.equal(await countUses('192.0.2.0/24', '198.51.100.0/24'), 0)
+  assert.equal(await countUses('192.0.2.0/24', '203.0.113.0/24'), 1)
+  const events = (await eventsOf(service)).filter(({ kind }) => kind === 'key-network')
+  assert.deepEqual(events.map(({ network, times }) => `${network} ${times}`).toSorted(), [
+    '192.0.2.0/24 1',
+    '198.51.100.0/24 1',
+    '203.0.113.0/24 1',
+  ])
+})
+
+test('a wrong password of somebody who is signed in is counted', async () => {
+  await using service = await startService(world)
+  await allowSignIn(service, 'ann')
+  const ann = await signedIn(service.url)
+  await ann.post('/settings/password', { current: 'wrong password', next, again: next })
+  await ann.post('/confirm', { confirm: 'wrong password', next: '/' })
+  await until(async () =>
+    (await eventsOf(service)).some(({ kind, times }) => kind === 'confirmation-failed' && times === 2),
+  )
+})
+
+test('a key that is used from a network that the log does not have leaves one event, whichever process is asked', async () => {
+  await using one = await startService([...world, trainingSession(1, 1)], BEHIND_PROXY)
+  await using other = await startService([], BEHIND_PROXY, one)
+  const key = await one.token('ann', { name: 'Script' })
+  const second = await one.token('ann', { name: 'Other' })
+  const use = async (service: TestService, token: string, address: string) => {
+    const { status } = await service.fetch('/api/v1/dtt/sessions/1', token, { 'X-Forwarded-For': address })
+    assert.equal(status, 200)
+  }
+  const seen = async () => {
+    const events = (await eventsOf(one)).filter(({ kind }) => kind === 'key-network')
+    return events.map(event => [event.subject_id, event.subject, event.network, event.times].join(' ')).toSorted()
+  }
+  for (const address of ['203.0.113.7', '203.0.113.8', '198.51.100.1', '203.0.113.7']) await use(one, key, address)
+  await until(async () => (await seen()).length === 2)
+  // Within the minute in which the last use is not written again.
+  await use(other, key, '198.51.100.2')
+  await use(other, key, '2001:db8:1:2::7')
+  await use(other, second, '203.0.113.7')
+  await until(async () => (await seen()).length === 4)
+  await other.service.close()
+  assert.deepEqual(await seen(), [
+    '1 Script 198.51.100.0/24 1',
+    '1 Script 2001:db8:1::/48 1',
+    '1 Script 203.0.113.0/24 1',
+    '2 Other 203.0.113.0/24 1',
+  ])
+  assert.deepEqual(
+    (await listKeys(one.store, 1)).map(({ last_used_at: at }) => at !== null),
+    [true, true],
+  )
+})
+
+test('events are removed after a year', async () => {
+  await using service = await startService(world)
+  const now = Date.now()
+  for (const days of [0, 364, 366]) await createInvitation(service.store, 1, now - days * DAY_MS)
+  await pruneEvents(service.store, now)
+  assert.deepEqual(
+    (await eventsOf(service)).filter(({ kind }) => kind === 'invitation-made').map(({ at }) => at),
+    [now, now - 364 * DAY_MS],
+  )
+})
+
+const HOUR_MS = 3_600_000
+const BEHIND_PROXY = { ...unlimited, LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1' }

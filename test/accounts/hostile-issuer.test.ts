@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { makeOidc, type OidcRequest } from '../../src/accounts/oidc.ts'
+
+// engine: any
+
+const METADATA = '/.well-known/openid-configuration'
+const request: OidcRequest = {
+  state: 'state',
+  nonce: 'nonce',
+  verifier: 'v'.repeat(43),
+  startedAt: Math.floor(Date.now() / 1000),
+  asksAgain: false,
+}
+
+/** An issuer that gives one path to the test, and otherwise does as it should. */
+async function startIssuer(path: string, answer: (response: ServerResponse) => unknown) {
+  const server = createServer((incoming, response) => {
+    response.setHeader('Content-Type', 'application/json')
+    if (incoming.url === path) return void answer(response)
+    response.end(
+      JSON.stringify({
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/keys`,
+      }),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const oidc = makeOidc({ issuer: url, clientId: 'lockstep', clientSecret: undefined, name: 'Example' })
+  return {
+    finish: () => oidc.finish(new URL(`http://localhost/callback?code=code&state=state`), request),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+for (const path of [METADATA, '/token']) {
+  test(`an issuer whose response at ${path} never ends is cut off after a megabyte, and nobody is signed in`, async () => {
+    let sent = 0
+    let cut: Promise<unknown> | undefined
+    await using issuer = await startIssuer(path, response => {
+      const chunk = Buffer.alloc(64 * 1024, ' ')
+      const send = () => {
+        while (!response.destroyed) {
+          sent += chunk.length
+          if (!response.write(chunk)) return response.once('drain', send)
+        }
+        return undefined
+      }
+      cut = once(response, 'close')
+      send()
+    })
+    await assert.rejects(issuer.finish(), {
+      name: 'OidcError',
+      message: 'the sign-in at the OIDC issuer was not completed: away (BodyTooLargeError)',
+    })
+    await cut
+    // Beside what was read, what the buffers of both sockets hold.
+    assert.ok(sent < 16 * 1024 * 1024, `${sent} bytes`)
+  })
+
+  test(`deeply nested JSON at ${path} is not parsed, and nobody is signed in`, async () => {
+    const nested = '['.repeat(200_000)
+    await using issuer = await startIssuer(path, response => response.end(nested + ']'.repeat(nested.length)))
+    await assert.rejects(issuer.finish(), /^OidcError: .+ away \(BodyTooLargeError\)$/)
+  })
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endSessions } from '../../src/accounts/browser-sessions.ts'
+import { knownBrowser, markBrowser } from '../../src/accounts/known-browsers.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+
+test('a restore forgets all known browsers, and no later sign-out makes one of them known again', async () => {
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  const before = await inStore(folder, store => markBrowser(store, 1))
+  assert.equal((await folder.run(['backup', 'backup.db'])).code, 0)
+  const after = await inStore(folder, async store => {
+    await endSessions(store.db, 1)
+    const mark = await markBrowser(store, 1)
+    assert.equal((await knownBrowser(store, mark))?.username, 'ann')
+    assert.equal(await knownBrowser(store, before), undefined)
+    return mark
+  })
+
+  const { code, stderr } = await folder.run(['restore', 'backup.db', '--force'])
+  assert.equal(code, 0, stderr)
+  await inStore(folder, async store => {
+    const marks = [before, after]
+    for (const mark of marks) assert.equal(await knownBrowser(store, mark), undefined)
+    await endSessions(store.db, 1)
+    for (const mark of marks) assert.equal(await knownBrowser(store, mark), undefined)
+  })
+})
+
+test('a database that was set back to an earlier moment does not take a browser for known that was marked since', async () => {
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  await inStore(folder, async store => {
+    const { sign_outs: earlier } = await store.db.selectFrom('account').select('sign_outs').executeTakeFirstOrThrow()
+    await endSessions(store.db, 1)
+    const mark = await markBrowser(store, 1)
+    await store.db.updateTable('account').set({ sign_outs: earlier }).execute()
+    await endSessions(store.db, 1)
+    assert.equal(await knownBrowser(store, mark), undefined)
+  })
+})
+
+async function inStore<Result>(folder: Folder, work: (store: Awaited<ReturnType<Folder['store']>>) => Promise<Result>) {
+  await using store = await folder.store()
+  return await work(store)
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { references, renumberAccount } from '../../src/accounts/renumber.ts'
+import { recordTables } from '../../src/store/tables.ts'
+import { sql } from '../../src/vendor/kysely.js'
+import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { pull } from '../support/sources/pulls.ts'
+import { SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+const ids = ['account_id', 'owner_id', 'partner_id', 'reader_id']
+
+/** Every column of the database that names an account. */
+async function columnsOf({ store }: TestService): Promise<string[]> {
+  const { rows } = await (
+    store.engine === 'sqlite'
+      ? sql<{ name: string }>`select t.name || '.' || c.name as name from sqlite_master t, pragma_table_info(t.name) c
+        where t.type = 'table' and c.name in (${sql.join(ids)})`
+      : sql<{ name: string }>`select table_name || '.' || column_name as name from information_schema.columns
+        where table_schema = 'public' and column_name in (${sql.join(ids)})`
+  ).execute(store.db)
+  return rows.map(({ name }) => name).toSorted()
+}
+
+test('every column that names an account is known to whatever gives it another id', async () => {
+  await using service = await startService()
+  const known = references.map(({ table, column }) => `${table}.${column}`)
+  const ofRecords = recordTables.map(table => `${table}.owner_id`)
+  const ofSources = ['pull_source.account_id', 'pull_row.owner_id']
+  assert.deepEqual(await columnsOf(service), [...known, ...ofRecords, ...ofSources].toSorted())
+})
+
+test('an account without records takes its id from the source, and keeps its password, keys and access', async () => {
+  const world = new SourceWorld().add(account(4711, 'ann'), trainingSession(1, 4711), lockTemplate(1, 4711))
+  await using source = await startSource({ world, me: 4711, identity: '/users/me' })
+  await using service = await startService([account(1, 'ann'), account(2, 'ben'), partnership(2, 1), partnership(1, 2)])
+  await service.import([lockTemplate(9, 2)])
+  await allowSignIn(service, 'ann')
+  const key = await service.token('ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  await ann.post('/settings/preferences', { displayName: 'Ann', timeZone: 'Europe/Berlin' })
+  assert.equal((await service.fetch('/api/v1/lkbx/templates/9', key)).status, 200)
+
+  await assert.rejects(pull(service.store, source.url), /say so with --account 1, which then has the id 4711/)
+  await pull(service.store, source.url, { account: 'ann' })
+
+  assert.equal((await service.fetch('/api/v1/dtt/sessions/1', key)).status, 200)
+  assert.equal((await service.fetch('/api/v1/lkbx/templates/9', key)).status, 200)
+  assert.equal((await ann.get('/training/1')).status, 200)
+  assert.equal((await visitor(service.url).signIn('ann')).to, '/')
+  const ben = await service.token('ben')
+  assert.equal((await service.fetch('/api/v1/dtt/sessions/1', ben)).status, 200, 'access that was given stays')
+  for (const name of await columnsOf(service)) {
+    const [table = '', column = ''] = name.split('.')
+    const { rows } = await sql`select 1 from ${sql.table(table)} where ${sql.ref(column)} = 1`.execute(service.store.db)
+    assert.equal(rows.length, 0, name)
+  }
+})
+
+test('an account keeps its id if it has records or a source, or if the other id is taken or was removed here', async () => {
+  await using service = await startService([
+    account(1, 'ann'),
+    account(2, 'ben'),
+    account(3, 'cas'),
+    trainingSession(1, 1),
+  ])
+  const { store } = service
+  await assert.rejects(renumberAccount(store, 1, 9), /^RefusedError: account 1 is in use$/)
+  await assert.rejects(renumberAccount(store, 2, 3), /^RefusedError: the id 3 is not free$/)
+  await store.db.insertInto('removed_account').values({ id: 8, removed_at: 1 }).execute()
+  await assert.rejects(renumberAccount(store, 2, 8), /^RefusedError: the id 8 is not free$/)
+})

@@ -1,0 +1,141 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test } from 'node:test'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { removeLeftWorkFolders } from '../../src/backup/files.ts'
+import { lockFile } from '../../src/store/index.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { postgresUrl } from '../support/databases.ts'
+import { fillEveryTable } from '../support/every-table.ts'
+
+const next: readonly { title: string; run: (folder: Folder, env: Record<string, string>) => Promise<unknown> }[] = [
+  { title: 'the next command of any kind', run: (folder, env) => folder.run(['account', 'list'], { env }) },
+  {
+    title: 'the next service',
+    async run(folder, env) {
+      await using serving = folder.start(['serve'], { env: { ...env, LOCKSTEP_PORT: '0' } })
+      await serving.says(/Listening on/)
+    },
+  },
+]
+
+for (const { title, run } of next) {
+  test(`an unencrypted copy that a killed backup left is removed by ${title}`, async () => {
+    await using folder = await makeFolder()
+    {
+      await using store = await folder.store()
+      await fillEveryTable(store)
+    }
+    const parent = folder.file(postgresUrl === undefined ? 'data' : 'tmp')
+    mkdirSync(parent, { recursive: true })
+    const env = { TMPDIR: parent }
+    await leaveCopy(folder, parent, env)
+    await run(folder, env)
+    assert.deepEqual(workFoldersIn(parent), [])
+  })
+}
+
+for (const args of [
+  ['backup', 'copy.db'],
+  ['backup', '--to', 'backups'],
+]) {
+  test(`what a killed \`${args.join(' ')}\` had written is removed by the next command of any kind`, async () => {
+    await using folder = await makeFolder()
+    {
+      await using store = await folder.store()
+      await fillEveryTable(store)
+    }
+    mkdirSync(folder.file('tmp'))
+    mkdirSync(folder.file('backups'))
+    const env = { TMPDIR: folder.file('tmp') }
+    const parent = args.includes('--to') ? folder.file('backups') : folder.path
+    await leaveUnfinished(folder, args, env, parent)
+    const { code, stderr } = await folder.run(['account', 'list'], { env })
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(filesIn(folder), postgresUrl === undefined ? ['data/lockstep.db'] : [])
+  })
+}
+
+test('a copy that a process works with stays, also after that process has looked for those that others left', async () => {
+  await using folder = await makeFolder()
+  assert.equal((await folder.run(['migrate'])).code, 0)
+  const parent = mkdtempSync(join(folder.path, 'tmp-'))
+  const copy = join(parent, '.lockstep-0123456789abcdef')
+  const release = lockFile(`${copy}.lock`)
+  mkdirSync(copy)
+  await removeLeftWorkFolders(parent)
+  const { code, stderr } = await folder.run(['account', 'list'], { env: { TMPDIR: parent } })
+  assert.equal(code, 0, stderr)
+  assert.ok(existsSync(copy))
+  await release?.()
+  await folder.run(['account', 'list'], { env: { TMPDIR: parent } })
+  assert.deepEqual(readdirSync(parent), [])
+})
+
+test('a lock that cannot be taken, because the process has too many files open, leaves no file', async () => {
+  await using folder = await makeFolder()
+  const script = `
+    import { closeSync, existsSync, openSync } from 'node:fs'
+    import { lockFile } from '${join(import.meta.dirname, '../../src/store/index.ts')}'
+    const open = []
+    const openAll = () => { try { for (;;) open.push(openSync('/dev/null')) } catch {} }
+    openAll()
+    closeSync(open.pop())
+    let failed = false
+    try { lockFile('copy.db.lock') } catch { failed = true }
+    for (const file of open) closeSync(file)
+    console.log(failed, existsSync('copy.db.lock'))`
+  writeFileSync(folder.file('lock.mjs'), script)
+  const line = 'ulimit -n 64; exec "$0" lock.mjs'
+  const said = execFileSync('/bin/sh', ['-c', line, process.execPath], { cwd: folder.path, encoding: 'utf8' })
+  assert.equal(said, 'true false\n')
+})
+
+/** Kills an encrypted backup while its copy is there. */
+async function leaveCopy(folder: Folder, parent: string, env: Record<string, string>) {
+  const args = ['backup', 'copy.db.age', '--recipient', await identityToRecipient(await generateIdentity())]
+  for (;;) {
+    await using running = folder.start(args, { env })
+    while (running.process.exitCode === null && !hasCopy(parent)) await sleep(1)
+    running.process.kill('SIGKILL')
+    const { code } = await running.ended
+    if (hasCopy(parent)) return
+    assert.equal(code, 0, 'it had ended before it could be killed')
+    execFileSync('rm', [folder.file('copy.db.age')])
+  }
+}
+
+/** Kills a backup while it writes its file into a folder. */
+async function leaveUnfinished(folder: Folder, args: readonly string[], env: Record<string, string>, parent: string) {
+  const isWriting = () => readdirSync(parent).some(name => name.endsWith('.unfinished'))
+  for (;;) {
+    await using running = folder.start(args, { env })
+    while (running.process.exitCode === null && !isWriting()) await sleep(1)
+    running.process.kill('SIGKILL')
+    const { code } = await running.ended
+    if (isWriting()) return
+    assert.equal(code, 0, 'it had ended before it could be killed')
+    for (const name of filesIn(folder)) if (!name.startsWith('data/')) rmSync(folder.file(name))
+  }
+}
+
+/** All files, but for those that the engine keeps beside its database. */
+function filesIn(folder: Folder): string[] {
+  return readdirSync(folder.path, { recursive: true, withFileTypes: true })
+    .filter(entry => !entry.isDirectory())
+    .map(entry => relative(folder.path, join(entry.parentPath, entry.name)))
+    .filter(name => !name.startsWith('data/lockstep.db-'))
+    .toSorted()
+}
+
+function hasCopy(parent: string): boolean {
+  return workFoldersIn(parent).some(name => existsSync(join(parent, name, 'backup.db')))
+}
+
+function workFoldersIn(parent: string): string[] {
+  return readdirSync(parent).filter(name => name.startsWith('.lockstep'))
+}

@@ -1,0 +1,304 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { importArchive } from '../../src/archive/import.ts'
+import { formatTimestamp } from '../../src/contract/time.ts'
+import { createKey, findGrant, isKeyForm, listKeys, type KeyRequest } from '../../src/accounts/api-keys.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { account } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+
+const DAY = 86_400_000
+
+test('a token is printed alone on stdout, works at once, and is nowhere in the database', async () => {
+  await using folder = await makeWorld()
+  const { code, stdout, stderr } = await folder.launch(create('ann', 'First script'))
+  assert.equal(code, 0)
+  assert.match(stdout, /^lks_[0-9A-Za-z]{36}\n$/)
+  assert.match(stderr, /^Store it now: it is not shown again\.\nIt expires at \d{4}-\d\d-\d\dT\S+Z\.\n$/)
+  const token = stdout.trim()
+  assert.ok(isKeyForm(token))
+
+  await using store = await folder.store()
+  const grant = await findGrant(store, token)
+  assert.deepEqual([grant?.accountId, grant?.scopes], [1, ['lkbx:read', 'dtt:read', 'shared:access']])
+  const stored = JSON.stringify(await store.db.selectFrom('token').selectAll().execute())
+  assert.ok(!stored.includes(token.slice(4, 34)))
+})
+
+const expiries: readonly {
+  readonly args: readonly string[]
+  readonly ends: number | ((now: number) => number) | null
+}[] = [
+  { args: [], ends: now => now + 365 * DAY },
+  { args: ['--expires', '30d'], ends: now => now + 30 * DAY },
+  { args: ['--expires', '90s'], ends: now => now + 90_000 },
+  { args: ['--expires', '2y'], ends: now => now + 730 * DAY },
+  { args: ['--expires', 'never'], ends: null },
+  { args: ['--expires', '2099-05-06T07:08:09.010+02:00'], ends: Date.parse('2099-05-06T05:08:09.010Z') },
+  { args: ['--expires', '2099-05-06'], ends: Date.parse('2099-05-07T00:00:00Z') },
+  { args: ['--expires', '9999-12-31'], ends: Date.parse('9999-12-31T23:59:59.999Z') },
+  { args: ['--expires', '9999-12-31T23:59:59.999Z'], ends: Date.parse('9999-12-31T23:59:59.999Z') },
+]
+
+test('a token expires after a year, after a span, at an instant, at the end of a day, or never', async t => {
+  await using folder = await makeWorld()
+  await using store = await folder.store()
+  for (const [index, { args, ends }] of expiries.entries()) {
+    await t.test(args.join(' ') || 'nothing said', async () => {
+      const { code } = await folder.run([...create(index < 5 ? 'ann' : 'fay', 'x'), ...args])
+      assert.equal(code, 0)
+      const token = (await listKeys(store)).at(-1)
+      assert.equal(token?.expires_at, typeof ends === 'function' ? ends(token?.created_at ?? 0) : ends)
+    })
+  }
+})
+
+const endless = ['8000y', '10000y', '280000y', '999999999y', '9999-12-31T23:59:59-00:01']
+
+test('an expiry beyond the last instant that can be written is refused, and no token is created', async t => {
+  await using folder = await makeWorld()
+  for (const expires of endless) {
+    await t.test(expires, async () => {
+      const { code, stdout, stderr } = await folder.run([...create('ann', 'x'), '--expires', expires])
+      assert.match(stderr, /earlier end, or never|must be a span such as 30d .*, never, or an RFC 3339 date-time/)
+      assert.deepEqual([code, stdout], [2, ''])
+    })
+  }
+  await using store = await folder.store()
+  assert.deepEqual(await listKeys(store), [])
+})
+
+test('with every accepted expiry, tokens are listed, /me responds, and an export can be imported', async () => {
+  await using folder = await makeWorld()
+  const last = '9999-12-31T23:59:59.999Z'
+  const tokens: string[] = []
+  for (const [who, until, expires] of [
+    ['ann', '9999-12-31', '9999-12-31'],
+    ['ben', last, last],
+    ['cas', '9999-12-31T23:59:59Z', '7900y'],
+    ['fay', '2999-12-31', 'never'],
+  ] as const) {
+    const set = await folder.run(['account', 'set-tier', '--account', who, '--tier', 'ultra', '--until', until])
+    assert.equal(set.code, 0, set.stderr)
+    const { stdout } = await folder.run([...create(who, expires), '--expires', expires])
+    tokens.push(stdout.trim())
+  }
+
+  await using running = folder.start(['serve', '--port', '0'])
+  const [, url = ''] = await running.says(/Listening on (\S+)/)
+  for (const token of tokens) {
+    const me = await fetch(`${url}/api/v1/me`, { headers: { Authorization: `Bearer ${token}` } })
+    assert.equal(me.status, 200)
+    const { data } = (await me.json()) as { data: { account: { subscriptionEndsAt: string } } }
+    assert.match(data.account.subscriptionEndsAt, /^\d{4}-/)
+  }
+  const listed = JSON.parse((await folder.run(['key', 'list', '--json'])).stdout) as { expiresAt: string | null }[]
+  assert.equal(listed.length, tokens.length)
+  for (const { expiresAt } of listed) assert.match(expiresAt ?? last, /^\d{4}-/)
+  const { stdout: archive } = await folder.run(['export'])
+  const copy = ['--database', 'sqlite:copy.db']
+  const imported = await folder.run(['import', '-', ...copy], { input: archive })
+  assert.equal(imported.code, 0, imported.stderr)
+  assert.equal((await folder.run(['export', ...copy])).stdout, archive)
+})
+
+test('a token has the requested scopes, in the order of the contract, or all', async () => {
+  await using folder = await makeWorld()
+  const { stderr } = await folder.run([...create('ann', 'one'), '--scope', 'dtt:read'])
+  assert.match(stderr, /this account's own records only, because --scope leaves out shared:access/)
+  await folder.run([...create('ann', 'two'), '--scope', 'dtt:read', 'lkbx:read'])
+  await folder.run([...create('ann', 'twice'), '--scope', 'lkbx:read', '--scope', 'lkbx:read'])
+  await folder.run(create('ann', 'none said'))
+  await using store = await folder.store()
+  assert.deepEqual(
+    (await listKeys(store)).map(({ scopes }) => scopes),
+    ['dtt:read', 'lkbx:read dtt:read', 'lkbx:read', 'lkbx:read dtt:read shared:access'],
+  )
+})
+
+const refused: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
+  { what: 'an empty name', args: create('ann', ''), says: /1 to 64 characters and no control characters/ },
+  { what: 'a name of 65 characters', args: create('ann', 'x'.repeat(65)), says: /1 to 64 characters/ },
+  { what: 'a name with a tab', args: create('ann', 'a\tb'), says: /no control characters/ },
+  { what: 'a name with a C1 control', args: create('ann', 'a\u0085b'), says: /no control characters/ },
+  {
+    what: 'an account without a tier',
+    args: create('ben', 'x'),
+    says: /account 2 has no subscription tier, .*: set one with \.\/lockstep account set-tier --account 2 --tier ultra$/m,
+  },
+  { what: 'an account whose tier has ended', args: create('cas', 'x'), says: /has no subscription tier/ },
+  { what: 'an account that is not there', args: create('dan', 'x'), says: /no account with this username/ },
+  { what: 'an end that has passed', args: [...create('ann', 'x'), '--expires', '2020-01-01'], says: /in the future/ },
+  { what: 'revoking a token that is not there', args: ['key', 'revoke', '99'], says: /no API key with this id/ },
+  { what: 'listing for nobody', args: ['key', 'list', '--account', '99'], says: /no account with this id/ },
+]
+
+test('a refused token command ends with code 1 and the reason on stderr', async t => {
+  await using folder = await makeWorld()
+  for (const { what, args, says } of refused) {
+    await t.test(what, async () => {
+      const { code, stdout, stderr } = await folder.run(args)
+      assert.match(stderr, says)
+      assert.equal(code, 1)
+      assert.equal(stdout, '')
+    })
+  }
+  await using store = await folder.store()
+  assert.deepEqual(await listKeys(store), [])
+})
+
+test('scopes are stored in the order of the contract, each once, and unknown ones are refused', async () => {
+  await using folder = await makeWorld()
+  await using store = await folder.store()
+  const ask = (request: Partial<KeyRequest>) =>
+    createKey(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
+  await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
+  const rows: readonly (readonly [request: Partial<KeyRequest>, message: string])[] = [
+    [
+      { scopes: ['dtt:write'] },
+      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
+    ],
+    [
+      { scopes: ['dtt:read', 'DTT:read'] },
+      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
+    ],
+    [
+      { scopes: ['lkbx:read dtt:read'] },
+      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
+    ],
+    [{ scopes: [] }, 'an API key needs a scope that reads'],
+    [{ scopes: ['shared:access'] }, 'an API key needs a scope that reads'],
+    [{ name: 'a\ud83d' }, 'the name of an API key must not contain lone surrogates'],
+    [{ name: '\udd12a' }, 'the name of an API key must not contain lone surrogates'],
+    [
+      { expiresAt: Date.parse('+010000-01-01T00:00:00Z') },
+      'the expiry of an API key must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
+    ],
+  ]
+  for (const [request, message] of rows) await assert.rejects(ask(request), { name: 'RefusedError', message })
+  assert.deepEqual(
+    (await listKeys(store)).map(({ scopes }) => scopes),
+    ['lkbx:read dtt:read'],
+  )
+})
+
+test('the length of a name is counted in characters, not in bytes or UTF-16 units', async () => {
+  await using folder = await makeWorld()
+  const name = '🔒'.repeat(64)
+  assert.equal((await folder.run(create('1', name))).code, 0)
+  await using store = await folder.store()
+  assert.deepEqual(
+    (await listKeys(store)).map(token => token.name),
+    [name],
+  )
+})
+
+test('of many concurrent commands, five create a token and the others are refused', async () => {
+  await using folder = await makeWorld()
+  const ended = await Promise.all(
+    Array.from({ length: 7 }, (_, index) => folder.run(create('ann', `at once ${index}`))),
+  )
+  assert.equal(ended.filter(({ code }) => code === 0).length, 5)
+  assert.equal(ended.filter(({ code }) => code === 1).length, 2)
+  await using store = await folder.store()
+  assert.equal((await listKeys(store)).length, 5)
+  const late = ended.find(({ code }) => code === 1)
+  assert.match(late?.stderr ?? '', /has 5 active API keys, which is the most: revoke one first/)
+})
+
+test('all keys of an account are revoked at once, and those of others are not', async () => {
+  await using folder = await makeWorld()
+  const create = (account: string) => folder.run(['key', 'create', '--account', account, '--name', 'x'])
+  await folder.run(['account', 'set-tier', '--account', 'ben', '--tier', 'ultra'])
+  for (const account of ['ann', 'ann', 'ben']) assert.equal((await create(account)).code, 0)
+  const wrong = ['revoke', 'revoke --all', 'revoke --account ann', 'revoke 1 --all --account ann']
+  for (const words of wrong) {
+    const { code, stderr } = await folder.run(['key', ...words.split(' ')])
+    assert.equal(code, 2)
+    assert.match(stderr, /name one key by its id, or all keys of an account with --all --account/)
+  }
+  const { code, stderr } = await folder.run(['key', 'revoke', '--all', '--account', 'ann'])
+  assert.deepEqual([code, stderr], [0, 'All API keys of the account are revoked.\n'])
+  await using store = await folder.store()
+  assert.deepEqual(
+    (await listKeys(store)).map(token => token.revoked_at === null),
+    [false, false, true],
+  )
+})
+
+test('tokens are listed with the fields of the contract, revoked ones included, all or of one account', async () => {
+  await using folder = await makeWorld()
+  await using store = await folder.store()
+  const now = Date.parse('2026-02-16T18:00:00Z')
+  const facts = { name: 'Script', scopes: ['lkbx:read'], expiresAt: null }
+  const secret = await createKey(store, { ...facts, accountId: 1 }, now)
+  const other = await createKey(store, { ...facts, accountId: 4, expiresAt: now + DAY }, now + 1)
+  const revoked = await folder.launch(['key', 'revoke', '1'])
+  assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The API key is revoked.\n' })
+  const [since] = (await listKeys(store)).map(token => token.revoked_at)
+  assert.equal((await folder.run(['key', 'revoke', '1'])).code, 0)
+
+  const { stdout } = await folder.run(['key', 'list', '--json'])
+  assert.equal(
+    JSON.stringify(JSON.parse(stdout)),
+    JSON.stringify([
+      {
+        id: 1,
+        accountId: 1,
+        name: 'Script',
+        last4: secret.slice(-4),
+        scopes: ['lkbx:read'],
+        createdAt: '2026-02-16T18:00:00Z',
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: formatTimestamp(since ?? 0),
+      },
+      {
+        id: 2,
+        accountId: 4,
+        name: 'Script',
+        last4: other.slice(-4),
+        scopes: ['lkbx:read'],
+        createdAt: '2026-02-16T18:00:00.001Z',
+        expiresAt: '2026-02-17T18:00:00Z',
+        lastUsedAt: null,
+        revokedAt: null,
+      },
+    ]),
+    'in this order; revoking twice keeps the first instant',
+  )
+  for (const who of ['fay', '4']) {
+    const own = JSON.parse((await folder.run(['key', 'list', '--account', who, '--json'])).stdout) as { id: number }[]
+    assert.deepEqual(
+      own.map(({ id }) => id),
+      [2],
+    )
+  }
+  const table = await folder.run(['key', 'list', '--account', 'ann'])
+  assert.equal(table.stderr, '')
+  const [heading = '', row = ''] = table.stdout.split('\n')
+  assert.match(heading, /^id +account +name +key +scopes +created +expires +last used +revoked$/)
+  assert.match(
+    row,
+    new RegExp(`^1 +1 +Script +lks_…${secret.slice(-4)} +lkbx:read +2026-02-16T18:00:00Z +never +never`),
+  )
+})
+
+/** Ann and Fay may have tokens; Ben has no tier, and Cas had one. */
+async function makeWorld(): Promise<Folder> {
+  const folder = await makeFolder()
+  await using store = await folder.store()
+  const accounts = [
+    account(1, 'ann'),
+    account(2, 'ben', { subscriptionTier: null }),
+    account(3, 'cas', { subscriptionEndsAt: '2025-01-01T00:00:00Z' }),
+    account(4, 'fay'),
+  ]
+  await importArchive(store, archiveOf(accounts))
+  return folder
+}
+
+function create(who: string, name: string): string[] {
+  return ['key', 'create', '--account', who, '--name', name]
+}

@@ -1,0 +1,311 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
+import { focusedText, tabTo } from '../support/keyboard.ts'
+import { assertAccessible } from '../support/pages.ts'
+import type { TestService } from '../support/service.ts'
+
+describe('pages that follow what happens, in a browser', needsChromium, () => {
+  let service: TestService
+  let browser: Watched
+  let page: Page
+
+  before(async () => {
+    service = await sampleService()
+    browser = await openPage({ viewport: { width: 1280, height: 1200 } })
+    page = browser.page
+    await startSession(page, service.url)
+  })
+
+  after(async () => {
+    await browser[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+  })
+
+  test('the time of the running lock keeps counting, and the card is rendered again when something changed', async () => {
+    const { db } = service.store
+    await db.updateTable('lock_template').set({ is_time_displayed: 1 }).execute()
+    const end = Date.now() + 5 * 86_400_000
+    await db.updateTable('lock_session').set({ ended_at: end }).where('is_active', '=', 1).execute()
+    await using other = await openPage()
+    await other.page.clock.install()
+    await startSession(other.page, service.url)
+    await other.page.goto(service.url)
+    const time = other.page.locator('[data-since]').first()
+    const first = await time.textContent()
+    await other.page.clock.runFor(2000)
+    assert.notEqual(await time.textContent(), first)
+    assert.match((await other.page.locator('.time-of').textContent()) ?? '', / of /)
+    assert.match((await other.page.locator('[data-until]').textContent()) ?? '', /^4\sd \d\d:\d\d:\d\d$/)
+    // Nothing else moves.
+    const changed = other.page.evaluate(noteChanges)
+    await other.page.clock.runFor(5000)
+    assert.deepEqual(await changed, ['data-now data-since', 'data-now data-until'])
+
+    const showAs = (state: DocumentVisibilityState) =>
+      other.page.evaluate(
+        state => Object.defineProperty(document, 'visibilityState', { value: state, configurable: true }),
+        state,
+      )
+    const answers: number[] = []
+    other.page.on('response', response => {
+      if (new URL(response.url()).pathname === '/live') answers.push(response.status())
+    })
+    await showAs('hidden')
+    await other.page.clock.fastForward(61_000)
+    assert.deepEqual(answers, [], 'a page that is not in view asks for nothing')
+    await showAs('visible')
+    const asked = other.page.waitForResponse(response => response.url().endsWith('/live'))
+    await other.page.clock.fastForward(60_000)
+    await asked
+    assert.deepEqual(answers, [304])
+    await db
+      .updateTable('lock_session')
+      .set({ is_active: 0, lock_state: 'completed', ended_at: Date.now() })
+      .where('owner_id', '=', 1)
+      .where('is_active', '=', 1)
+      .execute()
+    await other.page.clock.fastForward(61_000)
+    await other.page.getByText('No lock session is running.').waitFor()
+    assert.equal(answers.at(-1), 204)
+    assert.deepEqual(other.problems, [])
+  })
+
+  test('discreet mode hides names before anything is sent, and also without a connection, from then on', async () => {
+    await page.goto(`${service.url}/keys`)
+    const name = page.getByText('Home Assistant').first()
+    await name.waitFor()
+    let atRequest: readonly [boolean, string] | undefined
+    await page.route('**/display', async route => {
+      atRequest = [await name.isVisible(), await page.title()]
+      await route.abort('internetdisconnected')
+    })
+    await page.keyboard.press('d')
+    await page.getByText('The page stays hidden').waitFor()
+    assert.deepEqual(atRequest, [false, 'Lockstep'])
+    await page.unroute('**/display')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    const press = async (shown: Locator) => {
+      // The key works once the scripts of a page have run.
+      await page.waitForLoadState()
+      await page.keyboard.press('d')
+      await shown.waitFor()
+    }
+    const neutral = page.getByText('Key 1').first()
+    await neutral.waitFor()
+    await press(name)
+    await press(neutral)
+    assert.equal(await page.title(), 'Lockstep')
+    assert.doesNotMatch(await page.content(), /Home Assistant/)
+    await page.goto(`${service.url}/locks`)
+    assert.equal(await page.getByText('Locked', { exact: true }).count(), 0)
+    await page.keyboard.press('d')
+    await page.waitForFunction(() => !document.documentElement.hasAttribute('data-discreet'))
+  })
+
+  test('the key for discreet mode can be switched off', async () => {
+    await page.goto(`${service.url}/settings`)
+    const key = page.getByRole('group', { name: 'Key D' })
+    const off = key.getByRole('button', { name: 'Off' })
+    await off.click()
+    await page.getByRole('button', { name: 'Off', pressed: true }).nth(1).waitFor()
+    await page.waitForLoadState()
+    await page.locator('h1').click()
+    await page.keyboard.press('d')
+    // If the key worked, discreet mode would be on by now: it is set before anything is sent.
+    assert.equal(await page.locator('.names-hidden').count(), 0)
+    assert.doesNotMatch(await page.evaluate(() => document.cookie), /discreet/)
+    await key.getByRole('button', { name: 'On' }).click()
+    await page.locator('[aria-keyshortcuts=D]').waitFor()
+  })
+
+  test('a lost connection and an ended session are reported next to the form, which is kept', async () => {
+    await page.goto(`${service.url}/settings`)
+    await page.locator('input[name=displayName]').fill('Alexandra')
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('There is no connection. What you entered is kept').waitFor()
+    await page.context().setOffline(false)
+    await page.context().clearCookies({ name: 'session' })
+    await page.getByRole('button', { name: 'Save' }).click()
+    const notice = page.getByText('You are signed out')
+    await notice.waitFor()
+    await assertAccessible(page, 'the notice')
+    assert.equal(await page.getByRole('link', { name: 'Sign in' }).getAttribute('target'), '_blank')
+    assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
+    const signedIn = await page.context().newPage()
+    await startSession(signedIn, service.url)
+    await signedIn.close()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
+  })
+
+  test('a dialog keeps what was entered if the connection is lost, the service fails or the session has ended', async () => {
+    await page.goto(`${service.url}/keys`)
+    await page.getByRole('link', { name: 'Create key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.locator('input[name=name]').fill('Kept name')
+    await dialog.getByLabel('Expires').selectOption('30d')
+    const send = () => dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.route('**/keys', route => route.abort('internetdisconnected'))
+    await send()
+    await dialog.getByText('There is no connection. What you entered is kept').waitFor()
+    await page.unroute('**/keys')
+    await page.route('**/keys', route => route.fulfill({ status: 503, contentType: 'text/html', body: '<p>Away</p>' }))
+    await send()
+    await dialog.getByText('The service cannot do this at the moment. What you entered is kept').waitFor()
+    await page.unroute('**/keys')
+    await page.context().clearCookies({ name: 'session' })
+    await send()
+    await dialog.getByText('You are signed out').waitFor()
+    assert.equal(await dialog.locator('input[name=name]').inputValue(), 'Kept name')
+    await startSession(page, service.url)
+    await send()
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
+    await page.goto(`${service.url}/keys`)
+    await page.getByText('Kept name').first().waitFor()
+  })
+
+  test('records of somebody else have a banner, and the page says when access has ended', async () => {
+    await page.goto(`${service.url}/training`)
+    await page.getByLabel('Records of').selectOption({ label: 'robin' })
+    await page.getByText('Showing robin’s records').waitFor()
+    assert.match(await page.title(), /robin/)
+    await assertAccessible(page, 'the banner')
+    for (const path of ['/keys', '/settings', '/people']) {
+      await page.goto(service.url + path)
+      assert.equal(await page.getByLabel('Records of').count(), 0, path)
+      assert.equal(await page.getByText('Showing robin').count(), 0, path)
+    }
+    await page.goto(`${service.url}/locks`)
+    await service.store.db.deleteFrom('partnership').where('partner_id', '=', 1).execute()
+    await page.goto(`${service.url}/training`)
+    await page.getByText('Your access to these records has ended').waitFor()
+    await page.getByRole('button', { name: 'Back to my records' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  test('the page for a missing record keeps the header', async () => {
+    for (const path of ['/locks/99999', '/nothing']) {
+      const response = await page.goto(service.url + path)
+      assert.equal(response?.status(), 404)
+      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+      await page.getByRole('navigation', { name: 'Sections' }).first().waitFor()
+    }
+  })
+
+  test('a calendar is one tab stop, with arrow keys inside', async () => {
+    await page.goto(`${service.url}/`)
+    const stops = page.locator('table.calendar a.day[tabindex="0"]')
+    assert.equal(await stops.count(), 1)
+    await stops.focus()
+    const first = await focusedText(page)
+    await page.keyboard.press('ArrowUp')
+    assert.notEqual(await focusedText(page), first)
+    assert.equal(await stops.count(), 1)
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await focusedText(page), first)
+  })
+
+  test('a choice by keyboard applies on Enter or when the field is left, and the focus stays', async () => {
+    await page.goto(`${service.url}/training`)
+    await page.locator('select[name=result]').focus()
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await page.locator('select[name=result]').inputValue(), 'passed')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(new URL(page.url()).search, '')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/result=not-passed/)
+    await page.locator('select[name=result]:focus').waitFor()
+    await page.locator('select[name=program]').focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await page.waitForURL(/program=\d/)
+    await page.locator('select[name=result]:focus').waitFor()
+    await page.locator('select[name=kind]').focus()
+    await page.keyboard.press('ArrowDown')
+    const link = await page.evaluate(() => document.querySelector('.choice a:last-child')?.textContent ?? '')
+    await page.keyboard.press('Shift+Tab')
+    await page.waitForURL(/kind=[^&]/)
+    await page.locator('.choice a:focus').waitFor()
+    assert.equal(await focusedText(page), link)
+  })
+
+  test('the sort order is announced, paging stays at the table, and links back keep the filters', async () => {
+    await page.goto(`${service.url}/training?range=1y&sort=reps`)
+    assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending')
+    await page.getByRole('link', { name: 'Next' }).click()
+    await page.waitForURL(/page=2#sessions$/)
+    await page.locator('#session-table a.when').first().click()
+    await page.waitForURL(/\/training\/\d+$/)
+    await page.locator('.back a').click()
+    await page.waitForURL(url => url.search === '?range=1y&sort=reps&page=2')
+  })
+
+  test('periods, tables of charts, calendars, dialogs, menus and switches work by keyboard alone', async () => {
+    const { keyboard } = page
+    await page.goto(`${service.url}/training`)
+    await tabTo(page, '‹')
+    await keyboard.press('Enter')
+    await page.waitForURL(/from=/)
+    await page.goto(`${service.url}/training`)
+    await tabTo(page, 'Table of Grade over time')
+    await keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Grade over time, as a table' }).waitFor()
+    await keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Grade over time, as a table' }).waitFor({ state: 'hidden' })
+
+    await page.goto(`${service.url}/people`)
+    await tabTo(page, 'Give access')
+    await keyboard.press('Enter')
+    await page.getByRole('dialog').locator('input[name=username]:focus').waitFor()
+    await keyboard.press('Escape')
+    assert.equal(await focusedText(page), 'Give access')
+
+    await page.goto(`${service.url}/settings`)
+    await tabTo(page, 'Discreet')
+    await keyboard.press('Enter')
+    const pressed = page.locator('.top button[aria-pressed=true]:focus')
+    await pressed.waitFor()
+    await keyboard.press('Enter')
+    await page.locator('.top button[aria-pressed=false]:focus').waitFor()
+
+    const menu = page.locator('.top details.account')
+    await tabTo(page, (await menu.locator('summary').textContent())?.trim() ?? '?')
+    await keyboard.press('Enter')
+    assert.equal(await menu.getAttribute('open'), '')
+    await keyboard.press('Escape')
+    assert.equal(await menu.getAttribute('open'), null)
+    await keyboard.press('Enter')
+    await keyboard.press('Shift+Tab')
+    assert.equal(await menu.getAttribute('open'), null, 'a menu that is left closes')
+    await keyboard.press('Tab')
+    await keyboard.press('Enter')
+    await tabTo(page, 'Sign out')
+    await keyboard.press('Enter')
+    await page.waitForURL(/signin/)
+    await page.locator('input[name=username]:focus').waitFor()
+  })
+})
+
+/** Runs in the page: the elements whose content changes within five seconds, by the attributes that say why. */
+function noteChanges(): Promise<string[]> {
+  const changed = new Set<string>()
+  const observer = new MutationObserver(changes => {
+    for (const { target } of changes) {
+      const element = target instanceof Element ? target : target.parentElement
+      changed.add(element?.getAttributeNames().toSorted().join(' ') ?? '')
+    }
+  })
+  observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true })
+  return new Promise(resolve => {
+    setTimeout(() => {
+      observer.disconnect()
+      resolve([...changed].toSorted())
+    }, 4500)
+  })
+}

@@ -1,0 +1,103 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { openWithPasskeys } from '../support/virtual-authenticator.ts'
+
+/** Moves the focus with the keyboard until it is on the element with this name. */
+async function tabTo(page: Page, name: RegExp) {
+  for (let step = 0; step < 80; step += 1) {
+    const focused = await page.evaluate(() => {
+      const element = document.activeElement
+      if (element === null || element === document.body) return ''
+      const label = element instanceof HTMLInputElement ? element.labels?.[0]?.textContent : undefined
+      return (label ?? element.textContent).trim()
+    })
+    if (name.test(focused)) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`${name} cannot be reached by keyboard`)
+}
+
+test(
+  'an account without a password, from its invitation to its first API key, by keyboard alone',
+  needsChromium,
+  async () => {
+    await using opened = await openWithPasskeys()
+    const { service, origin, browser, page, device } = opened
+    await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+
+    await device.setUnlocked(false)
+    await tabTo(page, /^Add passkey and sign in$/)
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('No passkey was used').waitFor()
+    assert.equal(await device.credentials(), 0)
+
+    await device.setUnlocked(true)
+    await tabTo(page, /^Add passkey and sign in$/)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${origin}/`)
+    assert.equal(await device.credentials(), 1)
+    const account = await service.store.db
+      .selectFrom('account')
+      .select('password_hash')
+      .where('id', '=', 3)
+      .executeTakeFirst()
+    assert.equal(account?.password_hash, null)
+
+    await page.context().clearCookies()
+    await page.goto(`${origin}/keys`)
+    await tabTo(page, /^Use a passkey$/)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${origin}/keys`)
+
+    // The sign-in is made old, so that a key needs the passkey once more, in the dialog.
+    const old = { created_at: Date.now() - 11 * 60_000, confirmed_at: null }
+    await service.store.db.updateTable('browser_session').set(old).where('account_id', '=', 3).execute()
+    await tabTo(page, /^Create key$/)
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').waitFor()
+    await page.keyboard.type('Kitchen')
+    await dialog.getByLabel('Expires').press('ArrowDown')
+    await tabTo(page, /^Create key$/)
+    await page.keyboard.press('Enter')
+    await dialog.getByText('Confirm that it is you').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Use a passkey')
+    await page.keyboard.press('Enter')
+    await dialog
+      .getByText(/lks_[0-9A-Za-z]{36}/)
+      .first()
+      .waitFor()
+    assert.ok(await dialog.getByText('Kitchen').isVisible())
+    // The page that asks for a confirmation is a 403.
+    assert.deepEqual(
+      browser.problems.filter(problem => !problem.includes('403')),
+      [],
+    )
+  },
+)
+
+test('the scripts of the sign-in page are under 15 KB, those for the passkey included', needsChromium, async () => {
+  await using opened = await openWithPasskeys()
+  const { origin, page } = opened
+  const sizes = new Map<string, Promise<number>>()
+  page.on('response', response => {
+    if (response.request().resourceType() === 'script')
+      sizes.set(
+        response.url(),
+        response.body().then(body => body.length),
+      )
+  })
+  await page.goto(`${origin}/signin`)
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.getByRole('alert').waitFor()
+  const total = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0)
+  assert.ok(
+    [...sizes.keys()].some(url => url.includes('webauthn-get.js')),
+    'the button loads what it needs',
+  )
+  assert.ok(total < 15 * 1024, `${total} bytes`)
+})

@@ -1,0 +1,89 @@
+// engine: both
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openStore } from '../support/archives.ts'
+import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
+import { makeClock, pull } from '../support/sources/pulls.ts'
+import { SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+const now = Date.parse('2026-03-10T12:00:00Z')
+
+/** A source whose API key is of account 1, and whose records differ from those here. */
+function startForeign() {
+  const world = new SourceWorld().add(
+    account(1, 'ann'),
+    account(2, 'ben'),
+    lockTemplate(1, 1, { name: 'of the source' }),
+    lockTemplate(2, 2, { name: 'of the source' }),
+  )
+  return startSource({ world, identity: '/users/me', others: [2] })
+}
+
+test('a source that claims the id and the name of an account here replaces its records only if --account names it', async () => {
+  await using source = await startForeign()
+  await using here = await openStore([account(1, 'ann'), lockTemplate(1, 1)])
+  const options = { clock: makeClock(now) }
+  const before = await here.export()
+  await assert.rejects(pull(here.store, source.url, options), {
+    name: 'PullUsageError',
+    message: /^account 1 has records that are not from this source, .+ \(--account 1\)$/,
+  })
+  assert.equal(await here.export(), before)
+  await pull(here.store, source.url, { ...options, account: '1' })
+  assert.match(await here.export(1), /of the source/)
+  // From now on, its records come from this source.
+  await pull(here.store, source.url, options)
+
+  await using other = await startForeign()
+  const pulled = await here.export()
+  await assert.rejects(pull(here.store, other.url, options), /^PullUsageError: account 1 has records/)
+  assert.equal(await here.export(), pulled)
+})
+
+test('of a long name of a source, messages have the beginning', async () => {
+  const world = new SourceWorld().add(account(1, 'x'.repeat(100_000)))
+  await using source = await startSource({ world, identity: '/users/me' })
+  await using here = await openStore([account(1, 'ann')])
+  await assert.rejects(pull(here.store, source.url, { clock: makeClock(now) }), {
+    name: 'RefusedError',
+    message: /^account 1 is "ann" here and "x{64}"… at the source; nothing was stored/,
+  })
+  await using empty = await openStore()
+  const { notes } = await pull(empty.store, source.url, { clock: makeClock(now) })
+  assert.match(notes.join(), /because "x{64}"… cannot be used here/)
+})
+
+test('an account that was added here and has nothing yet is filled by a source that has its id and name', async () => {
+  await using source = await startForeign()
+  await using here = await openStore([account(1, 'ann')])
+  const report = await pull(here.store, source.url, { clock: makeClock(now) })
+  assert.deepEqual([report.accountId, report.setAside.count], [1, 0])
+})
+
+test('with --partners, a source neither replaces records of an account here nor gives access to it', async () => {
+  await using source = await startForeign()
+  for (const records of [[lockTemplate(2, 2), trainingSession(3, 2)], []]) {
+    await using here = await openStore([account(2, 'ben'), ...records])
+    const before = await here.export(2)
+    const report = await pull(here.store, source.url, { clock: makeClock(now), partners: true })
+    assert.equal(await here.export(2), before)
+    assert.doesNotMatch(await here.export(), /"partnership"/)
+    assert.deepEqual(
+      report.setAside.rows.map(({ kind, id, reason }) => [kind, id, reason]),
+      [['lock-template', 2, 'the id of its owner is another account here']],
+    )
+    assert.match(report.notes.join('\n'), /^account 2 here is not from this source: its records are rejected/)
+  }
+})
+
+test('with --partners, records of an account that was itself pulled from this source are stored', async () => {
+  await using source = await startForeign()
+  await using here = await openStore([account(2, 'bernard'), lockTemplate(2, 2), partnership(2, 1), account(1, 'ann')])
+  await here.store.db
+    .insertInto('pull_source')
+    .values({ account_id: 2, origin: source.url, username: 'ben', knows_me: 1, capabilities: '{}' })
+    .execute()
+  const report = await pull(here.store, source.url, { clock: makeClock(now), partners: true })
+  assert.equal(report.setAside.count, 0)
+  assert.match(await here.export(2), /of the source/)
+})

@@ -1,0 +1,51 @@
+import { pages } from '../../src/dashboard/routes.ts'
+
+/** The addresses of pages, made from the list that the dashboard serves, so that no test misses a new one. */
+
+/** By path: the identifier of a record to show, whether the account has the page, or why it has not. */
+type Examples = Readonly<Record<string, number | true | string>>
+
+/** Pages that an account has only after more steps, which tests of their own take. */
+const NEEDS_MORE: Examples = {
+  '/live': 'is for scripts',
+  '/confirm/continue': 'continues a form that was kept on the way to an issuer',
+  '/keys/revoke-all': 'needs an API key',
+  '/keys/:id/regenerate': 'needs an API key',
+  '/keys/:id/revoke': 'needs an API key',
+  '/people/:id/narrow': 'needs access that was given',
+  '/people/:id/end': 'needs access that was given',
+  '/settings/oidc': 'needs an issuer',
+  '/settings/oidc/remove': 'needs an issuer',
+  '/settings/passkeys/:id/remove': 'needs a passkey',
+}
+
+/** An address of each page, files left out. */
+export function pageAddresses(examples: Examples): string[] {
+  return pages.flatMap(({ method, path, isDownload = false }) => {
+    const example = examples[path] ?? NEEDS_MORE[path]
+    if (method === 'POST' || isDownload || typeof example === 'string') return []
+    if (path.includes(':id') && example === undefined) throw new Error(`name a record to show on ${path}`)
+    return [path.replace(':id', String(example))]
+  })
+}
+
+/** The address of every file that is a page of its own. */
+export const fileAddresses: readonly string[] = pages
+  .filter(({ isDownload = false }) => isDownload)
+  .map(({ path }) => path)
+
+/** What names the access of robin to the records of alex. */
+const ROBIN = 176_416_052_036_551
+
+/** The pages of the sample, as alex sees them. */
+export const samplePages: readonly string[] = pageAddresses({
+  '/training/:id': 100,
+  '/programs/:id': 13,
+  '/locks/:id': 43,
+  '/lock-templates/:id': 44,
+  '/keys/revoke-all': true,
+  '/keys/:id/regenerate': 1,
+  '/keys/:id/revoke': 1,
+  '/people/:id/narrow': ROBIN,
+  '/people/:id/end': ROBIN,
+})
