@@ -11,6 +11,11 @@ export function firstPullCommands(options = ''): readonly string[] {
 const READ_TOKEN = 'read -rs LOCKSTEP_SOURCE_TOKEN && export LOCKSTEP_SOURCE_TOKEN'
 const PULL = './lockstep pull --from https://history.example'
 
+/** The commands with which the operator copies the records of an account that is here. */
+export function operatorPullCommands(account: number): readonly string[] {
+  return [READ_TOKEN, `${PULL} --account ${account}`]
+}
+
 /** The commands for an empty service, in order, with placeholders for names and numbers. */
 export const firstAccountCommands: readonly { readonly command: string; readonly what: string }[] = [
   {

@@ -22,6 +22,7 @@ export const sections = {
   lockTemplates: { title: 'Lock templates', path: '/lock-templates' },
   keys: { title: 'API keys', path: '/keys' },
   people: { title: 'People', path: '/people' },
+  source: { title: 'Source', path: '/source' },
   settings: { title: 'Settings', path: '/settings' },
 } as const
 type Section = keyof typeof sections

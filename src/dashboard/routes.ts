@@ -54,6 +54,7 @@ import { programPages } from './pages/programs.ts'
 import { lockPages } from './pages/locks.ts'
 import { lockSessionPages } from './pages/lock-session.ts'
 import { lockTemplatePages } from './pages/lock-templates.ts'
+import { sourcePages } from './pages/source.ts'
 import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
@@ -85,6 +86,7 @@ export const pages: readonly DashboardPage[] = [
   ...keyPages,
   ...keyRecipePages,
   ...peoplePages,
+  ...sourcePages,
   ...settingsPages,
   ...passwordPages,
   ...passkeyPages,

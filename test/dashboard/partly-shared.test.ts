@@ -56,7 +56,7 @@ describe('somebody who may read a part of the records of another account', () =>
       for (const { path } of hidden) {
         const words = await wordsOf(path)
         assert.match(words, new RegExp(`Not shared with you What ann shares with you is ${shared}\\.`), path)
-        assert.doesNotMatch(words, / yet\b|Records come in/, path)
+        assert.doesNotMatch(words, / yet\b|Bring your records in/, path)
       }
     }
   })

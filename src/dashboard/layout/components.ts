@@ -15,13 +15,15 @@ export function card(title: string, body: Part, more: { readonly actions?: Html;
   `
 }
 
-/** Shown where there are no records yet: what would be there, and how it is imported. */
-export function emptyState(title: string, text: Part): Html {
-  return html`<div class="card empty"><h2>${title}</h2><p>${text}</p></div>`
+export function emptyState(title: string, text: Part, action: Part = nothing): Html {
+  return html`<div class="card empty"><h2>${title}</h2><p>${text}</p>${action}</div>`
 }
 
-/** How records come in, as a sentence of an empty state. */
-export const WAYS_IN = html`Records come in with <code>./lockstep pull</code> from another server, or with <code>./lockstep import records.ndjson</code> from an archive.`
+/** Shown where there are no records yet: how the owner of the account brings them in, and what would be there. */
+export function noRecords({ session, subject }: Viewer, title: string, text: Part): Html {
+  if (subject.id !== session.accountId) return emptyState(title, text)
+  return emptyState(title, text, html`<a class="button primary" href="/source">Bring your records in</a>`)
+}
 
 /** A named value, with a note below it. */
 export function stat(name: string, value: Part, note?: Part): Html {

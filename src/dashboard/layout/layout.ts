@@ -39,7 +39,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
         </div>
         ${body}
       </main>
-      ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf })}
+      ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined)}
       ${bottomBar(section)}
     `,
     { charts: charts.length > 0 },
@@ -85,10 +85,6 @@ function chartScripts(): Html {
 }
 
 function header(viewer: Viewer, section: PageSection, path: string): Html {
-  const links = Object.entries(sections).map(
-    ([name, { title, path }]) =>
-      html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`,
-  )
   return html`
     <header class="top">
       <div class="bar">
@@ -106,6 +102,7 @@ function header(viewer: Viewer, section: PageSection, path: string): Html {
             <summary><span>${ownName(viewer)}</span></summary>
             <div class="sheet">
               <p class="muted">Signed in as <strong>${ownName(viewer)}</strong></p>
+              <a href="/source"${section === 'source' ? html` aria-current="page"` : nothing}>Source</a>
               <a href="/settings">Settings</a>
               <form method="post" action="/signout"><button class="link">Sign out</button></form>
             </div>
@@ -113,27 +110,32 @@ function header(viewer: Viewer, section: PageSection, path: string): Html {
           <details class="menu sections">
             <summary><span>Menu</span></summary>
             <div class="sheet">
-              <nav aria-label="Sections, as a menu"><ul>${links}</ul></nav>
+              <nav aria-label="Sections, as a menu"><ul>${sectionLinks(section)}</ul></nav>
               <form method="post" action="/signout"><button class="link">Sign out</button></form>
             </div>
           </details>
         </div>
       </div>
-      <nav class="strip" aria-label="Sections"><ul>${links}</ul></nav>
+      <nav class="strip" aria-label="Sections"><ul>${sectionLinks(section, name => name !== 'source')}</ul></nav>
     </header>
   `
 }
 
+function sectionLinks(current: PageSection, isListed: (name: string) => boolean = () => true): readonly Html[] {
+  return Object.entries(sections)
+    .filter(([name]) => isListed(name))
+    .map(
+      ([name, { title, path }]) =>
+        html`<li><a href="${path}"${name === current ? html` aria-current="page"` : nothing}>${title}</a></li>`,
+    )
+}
+
 /** The sections on narrow screens: those used most, and the others behind one entry. */
 function bottomBar(section: PageSection): Html {
-  const link = ([name, { title, path }]: [string, { readonly title: string; readonly path: string }]) =>
-    html`<li><a href="${path}"${name === section ? html` aria-current="page"` : nothing}>${title}</a></li>`
-  const entries = Object.entries(sections)
-  const isMain = ([name]: [string, unknown]) => MAIN_SECTIONS.has(name)
   return html`
-    <nav class="bottom" aria-label="Main sections"><ul>${entries.filter(isMain).map(link)}<li><details class="menu"><summary${
+    <nav class="bottom" aria-label="Main sections"><ul>${sectionLinks(section, name => MAIN_SECTIONS.has(name))}<li><details class="menu"><summary${
       section === null || MAIN_SECTIONS.has(section) ? nothing : html` class="current"`
-    }>More</summary><ul class="sheet">${entries.filter(entry => !isMain(entry)).map(link)}<li><form method="post" action="/signout"><button class="link">Sign out</button></form></li></ul></details></li></ul></nav>
+    }>More</summary><ul class="sheet">${sectionLinks(section, name => !MAIN_SECTIONS.has(name))}<li><form method="post" action="/signout"><button class="link">Sign out</button></form></li></ul></details></li></ul></nav>
   `
 }
 
@@ -187,12 +189,12 @@ function themeToggle({ theme }: Display, path: string): Html {
   })
 }
 
-function footer(viewer: Viewer): Html {
+function footer(viewer: Viewer, isOwn: boolean): Html {
   const { timeZone, asOf } = viewer
   return html`
     <footer>
       <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="between"> · </span><a href="/settings">Change</a></p>
-      ${asOf === null ? nothing : html`<p>Records as of ${dateTime(viewer, asOf)}</p>`}
+      ${asOf === null ? nothing : html`<p>Records as of ${isOwn ? html`<a href="/source">${dateTime(viewer, asOf)}</a>` : dateTime(viewer, asOf)}</p>`}
       <p><a href="/docs">API reference</a></p>
     </footer>
   `

@@ -9,7 +9,7 @@ import { dateText, unbroken } from '../text/text.ts'
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
 /** Sections that are about the account that signed in, whichever account's records the others show. */
-const OWN_SECTIONS: readonly PageSection[] = ['people', 'keys', 'settings']
+const OWN_SECTIONS: readonly PageSection[] = ['people', 'source', 'keys', 'settings']
 
 export function isOwnSection(section: PageSection): boolean {
   return OWN_SECTIONS.includes(section)

@@ -2,7 +2,7 @@ import type { TrainingBests } from '../../stats/bests.ts'
 import { lockHistory } from '../../stats/lock-history.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
-import { card, emptyState, facts } from '../layout/components.ts'
+import { card, noRecords, facts } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
@@ -44,7 +44,8 @@ async function showBests(visit: Visit) {
         : 'Over all records that are shared with you.',
     body:
       rows.length === 0 && bests.grades.length === 0
-        ? emptyState(
+        ? noRecords(
+            viewer,
             'No bests yet',
             lockText(
               'This page will show the highest grades, the longest streak and the longest locked stretch.',

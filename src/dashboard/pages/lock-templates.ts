@@ -15,13 +15,12 @@ import {
   apiTabs,
   card,
   jsonFile,
-  emptyState,
   facts,
   recordLink,
   downloadLinks,
+  noRecords,
   table,
   tabs,
-  WAYS_IN,
 } from '../layout/components.ts'
 import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../paging.ts'
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text/text.ts'
@@ -47,9 +46,10 @@ async function showTemplates(visit: Visit) {
     lead: total === 0 ? undefined : 'The rules that lock sessions start from.',
     body:
       total === 0
-        ? emptyState(
+        ? noRecords(
+            viewer,
             'No lock templates yet',
-            html`This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length. ${WAYS_IN}`,
+            'This page will show the rules that lock sessions start from: how long they last, when breaks are due, and what changes their length.',
           )
         : html`
             <section class="card" id="sessions">

@@ -5,7 +5,7 @@ import { lockHistory } from '../../stats/lock-history.ts'
 import { activeLock, locksSince, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { chartCards } from '../charts/charts.ts'
-import { emptyState, facts, WAYS_IN } from '../layout/components.ts'
+import { facts, noRecords } from '../layout/components.ts'
 import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { recordName } from '../text/names.ts'
@@ -33,9 +33,10 @@ async function showLocks(visit: Visit) {
   if (newest === undefined) {
     return view({
       title: 'Locks',
-      body: emptyState(
+      body: noRecords(
+        viewer,
         'No lock sessions yet',
-        html`This page will show the running session, the ${lockText('time under lock', viewer)} by month, and every session with its breaks. ${WAYS_IN}`,
+        `This page will show the running session, the ${lockText('time under lock', viewer)} by month, and every session with its breaks.`,
       ),
     })
   }

@@ -6,7 +6,7 @@ import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { passRate, sessionsBetween, type SessionStats } from '../../stats/training.ts'
 import { calendarTable, type DayLook, longDay } from '../charts/calendar.ts'
-import { card, emptyState, recordLink, resultMark, table, WAYS_IN } from '../layout/components.ts'
+import { card, emptyState, noRecords, recordLink, resultMark, table } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
@@ -39,8 +39,7 @@ async function showOverview(visit: Visit) {
     readPrograms(visit),
   ])
   const newest = history.sessions.slice(-MAX_SPARK_GRADES).toReversed()
-  if (newest.length === 0 && newLocks.length === 0)
-    return view({ title: 'Overview', body: isOwn(viewer) ? nothingYet : nothingShared })
+  if (newest.length === 0 && newLocks.length === 0) return view({ title: 'Overview', body: nothingYet(viewer) })
   const readable = sharedAreas(viewer)
   const bests = await history.bests(timeZone, now)
   const sessions = sessionsBetween(history.sessions, from)
@@ -69,15 +68,15 @@ async function showOverview(visit: Visit) {
   })
 }
 
-const nothingShared = emptyState('Nothing here yet', 'There are no records here that you may read.')
-
-const nothingYet = emptyState(
-  'Nothing here yet',
-  html`This page will show your last training session, how this week compares with the ones before, and the state of your lock. ${WAYS_IN} Once there are records, <a href="/keys">an API key</a> lets your own programs read them.`,
-)
-
-function isOwn({ subject, session }: Viewer): boolean {
-  return subject.id === session.accountId
+function nothingYet(viewer: Viewer): Html {
+  const title = 'Nothing here yet'
+  if (viewer.subject.id !== viewer.session.accountId)
+    return emptyState(title, 'There are no records here that you may read.')
+  return noRecords(
+    viewer,
+    title,
+    html`This page will show your last training session, how this week compares with the ones before, and the state of your lock. Once there are records, <a href="/keys">an API key</a> lets your own programs read them.`,
+  )
 }
 
 function activity(

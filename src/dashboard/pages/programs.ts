@@ -1,7 +1,7 @@
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { type ListedProgram, programCounts, programPage } from '../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../stats/training-history.ts'
-import { emptyState, table, WAYS_IN } from '../layout/components.ts'
+import { noRecords, table } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { freeText, recordName } from '../text/names.ts'
@@ -36,9 +36,10 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
         }),
     body:
       total === 0
-        ? emptyState(
+        ? noRecords(
+            viewer,
             'No programs yet',
-            html`This page will show your training programs, what they consist of, and how sessions with them went. ${WAYS_IN}`,
+            'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
         : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, await history.programUses(), now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })

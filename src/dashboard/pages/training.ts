@@ -9,7 +9,7 @@ import { turnOf } from '../../turns.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import { emptyState, WAYS_IN } from '../layout/components.ts'
+import { noRecords } from '../layout/components.ts'
 import { readPrograms } from '../text/program-names.ts'
 import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
 import { comparisons, type Span, spanOf } from './training-period.ts'
@@ -36,7 +36,7 @@ async function showTraining(visit: Visit) {
     trainingHistory(store, pageAccess.sessions('dtt')),
     readPrograms(visit),
   ])
-  if (history.sessions.length === 0) return view({ title: 'Training', body: noTraining })
+  if (history.sessions.length === 0) return view({ title: 'Training', body: noTraining(viewer) })
   const within = await history.select({}, span?.from, span?.to)
   const selection = await history.select(filters, span?.from, span?.to)
   const { sessions } = selection
@@ -70,15 +70,18 @@ async function showTraining(visit: Visit) {
   })
 }
 
+function noTraining(viewer: Viewer): Html {
+  return noRecords(
+    viewer,
+    'No training sessions yet',
+    'This page will show your sessions with their grades, repetitions and distances over time.',
+  )
+}
+
 /** With a filter by kind, the page shows that kind alone, except for results. */
 function kindNote(viewer: Viewer, kind: string): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the kind ${kindName(viewer, kind)} only. Results are of whole sessions.</p>`
 }
-
-const noTraining = emptyState(
-  'No training sessions yet',
-  html`This page will show your sessions with their grades, repetitions and distances over time. ${WAYS_IN}`,
-)
 
 /** The sessions before a span, summed up by its periods. */
 async function compareWith(
