@@ -61,6 +61,10 @@ export const references = [
   { table: 'read_log', column: 'reader_id' },
   { table: 'set_aside', column: 'account_id' },
   { table: 'set_aside', column: 'owner_id' },
+  { table: 'source_check', column: 'account_id' },
+  { table: 'source_connection', column: 'account_id' },
+  { table: 'source_round', column: 'account_id' },
   { table: 'token', column: 'account_id' },
   { table: 'unmatched_access', column: 'owner_id' },
+  { table: 'upload', column: 'account_id' },
 ] as const

@@ -417,6 +417,60 @@ const migrations: readonly Migration[] = [
       end $step$`,
     ],
   },
+  {
+    name: 'connections to sources, uploads',
+    statements: [
+      `create table source_connection (
+        account_id integer primary key references account (id) on delete cascade,
+        origin text not null,
+        every_minutes integer not null,
+        sealed_key text,
+        secret_id text,
+        key_until integer,
+        state text not null,
+        next_at integer,
+        started_at integer,
+        progress text not null,
+        failures integer not null,
+        failing_since integer,
+        refused_since integer,
+        failure text,
+        username text,
+        holder text,
+        lease_until integer,
+        known_locks text not null,
+        mine integer not null,
+        revision integer not null
+      ) strict`,
+      `create table source_round (
+        account_id integer not null references account (id) on delete cascade,
+        ended_at integer not null,
+        added integer not null,
+        replaced integer not null,
+        gone integer not null,
+        rejected integer not null,
+        failure text,
+        primary key (account_id, ended_at)
+      ) strict`,
+      `create table source_check (
+        account_id integer not null references account (id) on delete cascade,
+        at integer not null,
+        primary key (account_id, at)
+      ) strict`,
+      `create table upload (
+        account_id integer primary key references account (id) on delete cascade,
+        id text not null,
+        name text not null,
+        state text not null,
+        received_at integer not null,
+        bytes integer not null,
+        host text not null,
+        report text,
+        failure text
+      ) strict`,
+      'alter table pull_source add column mine integer not null default 0',
+    ],
+  },
 ]
 
 /** The schema version of this program. */

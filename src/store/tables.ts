@@ -28,6 +28,10 @@ export interface Tables {
   pull_source: PullSourceTable
   pull_row: PullRowTable
   pull_access: PullAccessTable
+  source_connection: SourceConnectionTable
+  source_round: SourceRoundTable
+  source_check: SourceCheckTable
+  upload: UploadTable
   read_log: ReadLogTable
   removed_account: RemovedAccountTable
   unmatched_access: UnmatchedAccessTable
@@ -292,6 +296,8 @@ export interface PullSourceTable {
   completed_at: number | null
   /** When the last complete round that read all lists began. */
   full_at: number | null
+  /** 1 if the owner of the account said that records without an owner are theirs. */
+  mine: Generated<number>
 }
 
 /** A row that was found at a source. */
@@ -316,6 +322,82 @@ interface PullAccessTable {
   source_id: number
   owner_id: number
   ended_at: number | null
+}
+
+/** A source whose key is stored, so that the service pulls from it. Instants are those of the database's clock. */
+interface SourceConnectionTable {
+  account_id: number
+  /** As in `pull_source`. */
+  origin: string
+  /** From the end of a round to the next; 0 for a single complete round. */
+  every_minutes: number
+  /** The API key, encrypted; null once it is forgotten. */
+  sealed_key: string | null
+  /** The secret that the key is encrypted with. */
+  secret_id: string | null
+  /** When the key is forgotten at the latest; null for a connection that stays. */
+  key_until: number | null
+  state: 'due' | 'running' | 'waiting' | 'stopped' | 'done'
+  /** When the next round is due; null unless one is. */
+  next_at: number | null
+  /** When the round that is running began. */
+  started_at: number | null
+  /** What the round has read, as JSON: `[{"kind", "read", "total" or null}]`. */
+  progress: string
+  /** Rounds that failed since the last complete one. */
+  failures: number
+  failing_since: number | null
+  /** Since when the source refuses the key. */
+  refused_since: number | null
+  /** What was wrong with the last round, as a code. */
+  failure: string | null
+  /** Whose key it is, as the source says. */
+  username: string | null
+  /** The process that pulls now, and until when it may without renewing that. */
+  holder: string | null
+  lease_until: number | null
+  /** Numbers of lock sessions that no list has, such as `12,15-40`. */
+  known_locks: string
+  /** 1 if records without an owner belong to the account. */
+  mine: number
+  /** Raised with each change. */
+  revision: number
+}
+
+/** A round of pulls from a connected source; of each account only the last ones are kept. */
+interface SourceRoundTable {
+  account_id: number
+  ended_at: number
+  added: number
+  replaced: number
+  gone: number
+  rejected: number
+  /** A code; null for a complete round. */
+  failure: string | null
+}
+
+/** When an account had a source checked in the last hour. */
+interface SourceCheckTable {
+  account_id: number
+  at: number
+}
+
+/** A file that an account has sent to be imported. */
+interface UploadTable {
+  account_id: number
+  /** Random; names the file in the data folder. */
+  id: string
+  /** As the sender calls the file. */
+  name: string
+  state: 'checking' | 'ready' | 'storing' | 'stored' | 'failed'
+  received_at: number
+  bytes: number
+  /** The machine that has the file. */
+  host: string
+  /** What was found in it, as JSON. */
+  report: string | null
+  /** A code. */
+  failure: string | null
 }
 
 /** How often somebody read the records of `owner_id` in an hour, in one way. */

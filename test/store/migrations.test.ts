@@ -69,6 +69,7 @@ const CHECKSUMS: readonly string[] = [
   'd510bd528e691fcf56de8ac2e0f50b70e26689c724782aa5da358cc95c900af9',
   '92a471a037f7fd11edd686a5e88155ef8238817b6a431e8e88927ccd3a769833',
   'befe254a910f8d30bdbcae39bc31b3fa377a7aea96b89dea57b5ff0be2615558',
+  '83a55a0a524faa210338ebb5eebe70024e2fb47ae9b12c44205ac88eead8630d',
 ]
 
 testOnBoth('steps of the schema are never edited', async ({ url }) => {
@@ -394,6 +395,7 @@ testOnBoth('sign-ins of an earlier version are in the log of events', async ({ u
 
 /** Makes the database as the program left it before there were events. */
 async function toSignIns(url: string) {
+  await undoConnections(url)
   await change(url, 'drop table account_event', 'any')
   const isPostgres = url.startsWith('postgres')
   if (isPostgres) await change(url, 'drop function prune_account_events', 'any')
@@ -502,6 +504,7 @@ async function toFifthVersion(url: string) {
     await change(url, `alter table partnership drop column ${column}`, 'any')
   }
   await change(url, "update token set scopes = replace(scopes, ' shared:access', '')", 'any')
+  await undoConnections(url)
   const added = [
     'passkey',
     'linked_identity',
@@ -518,6 +521,13 @@ async function toFifthVersion(url: string) {
   for (const table of added) await change(url, `drop table ${table}`, 'any')
   if (url.startsWith('postgres')) await change(url, 'drop function prune_account_events', 'any')
   await change(url, 'delete from migration where version > 5', 'any')
+}
+
+async function undoConnections(url: string) {
+  for (const table of ['source_connection', 'source_round', 'source_check', 'upload']) {
+    await change(url, `drop table ${table}`, 'any')
+  }
+  await change(url, 'alter table pull_source drop column mine', 'any')
 }
 
 async function countEvents(store: Store, now: number) {
