@@ -166,6 +166,18 @@ export const settings = {
     text,
   ),
   pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
+  sourceOrigins: setting(
+    'LOCKSTEP_SOURCE_ORIGINS',
+    '',
+    'The only servers (origins, separated by commas) that people may name as their source on the page; any public https address if empty.',
+    sourceOrigins,
+  ),
+  secretFile: setting(
+    'LOCKSTEP_SECRET_FILE',
+    '',
+    'The file with the secret that encrypts the API keys of sources. On SQLite it is made next to the database if this is empty; on PostgreSQL none are stored then.',
+    text,
+  ),
   url: setting(
     'LOCKSTEP_URL',
     'http://127.0.0.1:5625',
@@ -260,6 +272,17 @@ function origins(value: string): readonly string[] {
   for (const origin of list(value)) {
     if (URL.parse(origin)?.origin !== origin) {
       throw new Error('must be origins separated by commas, such as https://charts.example')
+    }
+  }
+  return list(value)
+}
+
+/** Without TLS they must be on this machine, because an API key is sent to them. */
+function sourceOrigins(value: string): readonly string[] {
+  for (const origin of origins(value)) {
+    const { protocol, hostname } = new URL(origin)
+    if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname))) {
+      throw new Error('must be https origins, such as https://history.example (http on this machine only)')
     }
   }
   return list(value)

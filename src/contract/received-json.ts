@@ -5,8 +5,13 @@ export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError'
 }
 
+/** What is read of a response: its body in chunks, null if it has none. */
+export interface ReceivedBody {
+  readonly body: AsyncIterable<Uint8Array> | null
+}
+
 /** The text of a response; reading ends, and the connection with it, once it is too long. Throws BodyTooLargeError. */
-export async function readBody({ body }: Response, maxMebibytes: number): Promise<string> {
+export async function readBody({ body }: ReceivedBody, maxMebibytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0

@@ -1,4 +1,4 @@
-import { BodyTooLargeError, checkJsonSize, readBody } from '../contract/received-json.ts'
+import { BodyTooLargeError, checkJsonSize, readBody, type ReceivedBody } from '../contract/received-json.ts'
 import type { Clock } from './clock.ts'
 import { isObject } from '../archive/values.ts'
 
@@ -17,6 +17,11 @@ export class SourceUnavailableError extends SourceError {
   override readonly name = 'SourceUnavailableError'
 }
 
+/** What sends requests could not connect, and does not tell why. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError'
+}
+
 /** The pull was stopped. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'
@@ -33,7 +38,17 @@ export interface SourceOptions {
   readonly stop: AbortSignal
   /** Called before each pause after a failure, with what is wrong. */
   readonly onFailure?: (failure: string, waitMs: number) => void
+  /** Sends a request; `fetch` if there is none. */
+  readonly send?: Send
+  /** How often a request is sent that gets no response: six times if there is no number. */
+  readonly attempts?: number
 }
+
+/** What is used of `fetch`. A redirect is never followed: it could lead to another origin, which must not see the API key. */
+export type Send = (
+  url: string,
+  init: { readonly headers: Record<string, string>; readonly redirect: 'manual'; readonly signal: AbortSignal },
+) => Promise<Pick<Response, 'status'> & ReceivedBody & { readonly headers: Pick<Headers, 'get'> }>
 
 /** A response of the source: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
 export type SourceResponse =
@@ -83,7 +98,8 @@ export class Source {
       }
       failures += 1
       const delay = RETRY_DELAYS_MS[failures - 1]
-      if (delay === undefined) throw new SourceUnavailableError(`${this.address} ${result.failure}`)
+      if (delay === undefined || failures === this.#options.attempts)
+        throw new SourceUnavailableError(`${this.address} ${result.failure}`)
       this.#options.onFailure?.(`${this.address} ${result.failure}`, delay)
       await this.wait(delay)
     }
@@ -93,18 +109,19 @@ export class Source {
     await this.#pace()
     this.throwIfStopped()
     this.requests += 1
-    let response: Response
+    const { key, send = fetch } = this.#options
+    let response: Awaited<ReturnType<Send>>
     let body: string
     try {
-      response = await fetch(this.#urlOf(path, query), {
-        headers: { Authorization: `Bearer ${this.#options.key}`, Accept: 'application/json' },
-        // A redirect could lead to another origin, which must not see the API key.
+      response = await send(this.#urlOf(path, query), {
+        headers: { Authorization: `Bearer ${key}`, Accept: 'application/json' },
         redirect: 'manual',
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       })
       body = await readBody(response, MAX_BODY_MIB)
       checkJsonSize(body)
     } catch (error) {
+      if (error instanceof SourceError) throw error
       if (error instanceof BodyTooLargeError)
         throw new SourceUnavailableError(`${this.address} responds to ${path} with ${error.message}`)
       return this.#failureOf(error)
@@ -124,7 +141,7 @@ export class Source {
     return { failure: `cannot be reached (${MEANINGS[code] ?? code})` }
   }
 
-  #read(response: Response, body: string, path: string): Attempt {
+  #read(response: Awaited<ReturnType<Send>>, body: string, path: string): Attempt {
     const { status, headers } = response
     if (status === 429) return { retryAfterMs: retryAfter(headers.get('Retry-After'), this.clock.now()) }
     if (status >= 500) return { failure: `responds with status ${status}` }
@@ -193,7 +210,7 @@ const MAX_BODY_MIB = 64
 
 /** The connection cannot be encrypted, for example because the server is one for plain HTTP. */
 const TLS_ERROR = /^(ERR_SSL_|EPROTO)/
-const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS/
+export const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS/
 
 /** The header holds seconds or a date. */
 function retryAfter(header: string | null, now: number): number {
@@ -205,7 +222,7 @@ function retryAfter(header: string | null, now: number): number {
 /** The error code of a failed `fetch`. */
 function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
-  if (error.name === 'TimeoutError') return error.name
+  if (error.name === 'TimeoutError' || error instanceof UnreachableError) return error.name
   const { cause } = error
   const reason: unknown = cause instanceof AggregateError ? cause.errors[0] : cause
   if (reason instanceof Error && 'code' in reason) return String(reason.code)
@@ -219,6 +236,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: ECONNREFUSED',
   ENOTFOUND: 'there is no server of this name: ENOTFOUND',
   ECONNRESET: 'the connection was cut: ECONNRESET',
+  UnreachableError: 'no https connection: check the name and the port, and that it is a public address',
 }
 
 /** The error code in the body of a refusal, if it is safe to print. */

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict'
+import { createHook } from 'node:async_hooks'
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener, setGlobalProxyFromEnv } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { syncBuiltinESMExports } from 'node:module'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import os, { networkInterfaces, type NetworkInterfaceInfo } from 'node:os'
+import { test } from 'node:test'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { gzipSync } from 'node:zlib'
+import { makeGuardedFetch } from '../../src/pull/guarded-fetch.ts'
+import { Source } from '../../src/pull/source.ts'
+import { readConfig } from '../../src/config.ts'
+import { startNameServer } from '../support/name-server.ts'
+import { freePort } from '../support/postgres.ts'
+import { selfSigned } from '../support/sources/certificate.ts'
+import { makeClock } from '../support/sources/pulls.ts'
+
+// engine: any
+
+type Guard = NonNullable<Parameters<typeof makeGuardedFetch>[1]>
+
+interface Asking extends Guard {
+  readonly address: string
+  readonly origins?: string
+}
+
+/** Asks a source as the page does, once. */
+function ask({ address, origins = '', ...guard }: Asking) {
+  const config = readConfig({ LOCKSTEP_SOURCE_ORIGINS: origins }, ['sourceOrigins'])
+  const send = makeGuardedFetch(config, { connectMs: 50, ...guard })
+  const stop = new AbortController().signal
+  return new Source({ address, key: 'lks_key', rate: 0, clock: makeClock(), stop, send, attempts: 1 }).get('/me')
+}
+
+async function failureOf(asking: Asking): Promise<string> {
+  try {
+    await ask(asking)
+  } catch (error) {
+    assert.ok(error instanceof Error)
+    return error.message.replace(/^\S+ /, '')
+  }
+  throw new Error(`${asking.address} was read`)
+}
+
+interface Listening extends AsyncDisposable {
+  readonly port: number
+}
+
+async function listening(server: Server, host: string, port = 0): Promise<Listening> {
+  const sockets = new Set<{ destroy(): void }>()
+  server.on('connection', socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+  })
+  server.listen(port, host)
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** A server that says nothing and keeps what it receives. */
+async function silent(host: string, port = 0): Promise<Listening & { readonly received: Buffer[] }> {
+  const received: Buffer[] = []
+  const server = createServer(socket => socket.on('data', (bytes: Buffer) => received.push(bytes)))
+  return { ...(await listening(server, host, port)), received }
+}
+
+const responding = (listener: RequestListener) => listening(createHttpServer(listener), '127.0.0.1')
+
+/** How many connections are tried while something runs, wherever they lead. */
+async function countConnections(work: () => Promise<unknown>): Promise<number> {
+  let connections = 0
+  const hook = createHook({
+    init: (_id, type) => {
+      if (type === 'TCPCONNECTWRAP') connections += 1
+    },
+  }).enable()
+  try {
+    await work()
+  } finally {
+    hook.disable()
+  }
+  return connections
+}
+
+const NOT_PUBLIC = 'is not a public address: the operator can allow it with LOCKSTEP_SOURCE_ORIGINS'
+const UNREACHABLE =
+  'cannot be reached (no https connection: check the name and the port, and that it is a public address)'
+
+/** Hosts that are not public, whatever name servers say. */
+const literals = `
+  127.0.0.1 127.1 127.0.0.1. 2130706433 0x7f000001 0x7f.0.0.1 0177.0.0.1 017700000001 ①②⑦.0.0.1 127。0。0。1
+  127.255.255.254 localhost LOCALHOST ⓛocalhost 0 0.0.0.0 10.0.0.1 167772161 172.16.0.1 172.31.255.255
+  192.168.1.1 0xc0a80101 100.64.0.1 100.127.255.255 169.254.169.254 0xa9fea9fe 168.63.129.16 192.0.0.192
+  192.0.2.1 198.51.100.7 203.0.113.9 198.18.0.1 198.19.255.255 192.88.99.1 224.0.0.1 239.255.255.250 240.0.0.1
+  255.255.255.255 [::] [::1] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:8.8.8.8]
+  [::127.0.0.1] [::ffff:0:127.0.0.1] [64:ff9b::127.0.0.1] [64:ff9b::10.0.0.1] [64:ff9b::a9fe:a9fe]
+  [64:ff9b:1::8.8.8.8] [2002:7f00:1::1] [2002:808:808::1] [2001::1] [2001:2::1] [2001:10::1] [2001:db8::1]
+  [3fff::1] [100::1] [5f00::1] [fc00::1] [fd00:ec2::254] [fe80::1] [fec0::1] [ff02::1]
+`
+  .trim()
+  .split(/\s+/)
+
+test('an address that is not public gets nothing, however it is written', async () => {
+  await using everywhere = await silent('::')
+  const connections = await countConnections(async () => {
+    for (const host of literals) {
+      assert.equal(await failureOf({ address: `https://${host}:${everywhere.port}` }), NOT_PUBLIC, host)
+    }
+  })
+  assert.equal(connections, 0)
+  assert.deepEqual(everywhere.received, [])
+})
+
+test('an address of this machine gets nothing, also if it is public', async t => {
+  await using everywhere = await silent('::')
+  const known = networkInterfaces()
+  const [own] = Object.values(known).flatMap(addresses => addresses ?? [])
+  assert.ok(own !== undefined)
+  // As on a machine that has public addresses.
+  const more: NetworkInterfaceInfo[] = [
+    { ...own, address: '93.184.215.14', family: 'IPv4' },
+    { ...own, address: '2606:2800:21f:cb07::14', family: 'IPv6', scopeid: 0 },
+  ]
+  const mocked = t.mock.method(os, 'networkInterfaces', () => ({ ...known, more }))
+  syncBuiltinESMExports()
+  t.after(() => {
+    mocked.mock.restore()
+    syncBuiltinESMExports()
+  })
+  const all = [...Object.values(known).flatMap(addresses => addresses ?? []), ...more]
+  const connections = await countConnections(async () => {
+    for (const { address, family } of all) {
+      const host = family === 'IPv4' ? address : `[${address}]`
+      const failure = await failureOf({ address: `https://${host}:${everywhere.port}` })
+      assert.equal(failure, more.some(one => one.address === address) ? UNREACHABLE : NOT_PUBLIC)
+    }
+  })
+  assert.equal(connections, 0)
+  assert.deepEqual(everywhere.received, [])
+})
+
+/** What a name server answers for a name; nobody gets a byte if one of the addresses is not public. */
+const answers: Readonly<Record<string, readonly string[]>> = {
+  'loopback.test': ['127.0.0.1'],
+  'loopback-six.test': ['::1'],
+  'one-of-two.test': ['93.184.215.14', '127.0.0.1'],
+  'one-of-both.test': ['93.184.215.14', '::1'],
+  'metadata.test': ['169.254.169.254'],
+  'private.test': ['10.0.0.5', '192.168.0.5'],
+  'carrier.test': ['100.64.1.1'],
+  'mapped.test': ['::ffff:127.0.0.1'],
+  'translated.test': ['64:ff9b::7f00:1'],
+  'six-to-four.test': ['2002:7f00:1::1'],
+  'local.test': ['fe80::1', 'fd00::1'],
+  'unspecified.test': ['0.0.0.0', '::'],
+  'nobody.test': [],
+}
+
+test('a name gets nothing if one of its addresses is not public', async () => {
+  await using names = await startNameServer((name, version) =>
+    (answers[name] ?? []).filter(address => address.includes(':') === (version === 6)),
+  )
+  await using everywhere = await silent('::')
+  const connections = await countConnections(async () => {
+    for (const name of Object.keys(answers)) {
+      const address = `https://${name}:${everywhere.port}`
+      assert.equal(await failureOf({ address, resolve: names.resolve }), UNREACHABLE, name)
+    }
+    // These are looked up as the system does.
+    for (const host of ['localhost.', 'printer.invalid', 'localhost.localdomain']) {
+      assert.equal(await failureOf({ address: `https://${host}:${everywhere.port}` }), UNREACHABLE, host)
+    }
+  })
+  assert.deepEqual(new Set(names.asked), new Set(Object.keys(answers)))
+  assert.equal(connections, 0)
+  assert.deepEqual(everywhere.received, [])
+})
+
+test('a request goes to the address that was checked, whatever the name server says next', async () => {
+  let questions = 0
+  await using names = await startNameServer((_name, version) => {
+    if (version === 6) return []
+    questions += 1
+    return [questions === 1 ? '127.0.0.2' : '127.0.0.1']
+  })
+  await using good = await silent('127.0.0.2')
+  await using hidden = await silent('127.0.0.1', good.port)
+  // One of two loopback addresses stands for a public one.
+  const guard: Guard = { resolve: names.resolve, isAllowed: address => address === '127.0.0.2', connectMs: 500 }
+  const address = `https://rebinding.test:${good.port}`
+  assert.equal(await failureOf({ address, ...guard }), UNREACHABLE)
+  assert.equal(questions, 1, 'the name is looked up once')
+  assert.ok(good.received.length > 0)
+  assert.equal(await failureOf({ address, ...guard }), UNREACHABLE)
+  assert.equal(questions, 2)
+  assert.deepEqual(hidden.received, [])
+})
+
+test('a URL with another scheme, a username or a port of another protocol gets nothing', async () => {
+  const urls: Readonly<Record<string, RegExp>> = {
+    'http://93.184.215.14': /is not an https address$/,
+    'http://127.0.0.1': /is not an https address$/,
+    'ftp://93.184.215.14': /is not an https address$/,
+    'https://93.184.215.14@127.0.0.1': /a username or a password$/,
+    'https://a:b@93.184.215.14': /a username or a password$/,
+    'https://a@93.184.215.14#@history.example': /a username or a password$/,
+    'https://93.184.215.14:22': /blocked for HTTP/,
+    'https://93.184.215.14:25': /blocked for HTTP/,
+    'https://93.184.215.14:993': /blocked for HTTP/,
+    'https://93.184.215.14:6667': /blocked for HTTP/,
+  }
+  const send = makeGuardedFetch({ sourceOrigins: [] })
+  const connections = await countConnections(async () => {
+    for (const [url, message] of Object.entries(urls)) {
+      const sent = send(url, { headers: {}, redirect: 'manual', signal: new AbortController().signal })
+      await assert.rejects(sent, message, url)
+    }
+  })
+  assert.equal(connections, 0)
+})
+
+for (const status of [301, 302, 303, 307, 308]) {
+  test(`a redirect with ${status} is not followed`, async () => {
+    await using target = await silent('127.0.0.1')
+    await using source = await responding((_request, response) => {
+      response.writeHead(status, { Location: `http://127.0.0.1:${target.port}/api/v1/me` }).end()
+    })
+    const origin = `http://127.0.0.1:${source.port}`
+    const failure = await failureOf({ address: origin, origins: origin })
+    assert.match(failure, /^redirects to another address, which is not followed/)
+    assert.deepEqual(target.received, [])
+  })
+}
+
+test('the origins of the setting are read and no others, also those that are not public', async () => {
+  await using source = await responding((request, response) => {
+    const { authorization, host, 'accept-encoding': encoding } = request.headers
+    const data = { path: request.url, authorization, host, encoding }
+    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(JSON.stringify({ ok: true, data })))
+  })
+  await using other = await silent('127.0.0.1')
+  const origin = `http://127.0.0.1:${source.port}`
+  const host = `127.0.0.1:${source.port}`
+  assert.deepEqual(await ask({ address: origin, origins: `https://history.example, ${origin}` }), {
+    status: 200,
+    data: { path: '/api/v1/me', authorization: 'Bearer lks_key', host, encoding: 'gzip' },
+  })
+  for (const address of [
+    `http://127.0.0.1:${other.port}`,
+    `https://127.0.0.1:${source.port}`,
+    'https://93.184.215.14',
+  ]) {
+    const failure = await failureOf({ address, origins: origin })
+    assert.equal(failure, 'is not in LOCKSTEP_SOURCE_ORIGINS, so nothing is read there')
+  }
+  assert.deepEqual(other.received, [])
+})
+
+test('without TLS only this machine is read, whatever a name means', async () => {
+  const lan = 'http://192.168.1.10'
+  assert.throws(() => readConfig({ LOCKSTEP_SOURCE_ORIGINS: lan }), /must be https origins/)
+  const origin = 'http://localhost:5625'
+  const resolve = async () => [{ address: '93.184.215.14', family: 4 }]
+  const connections = await countConnections(async () => {
+    assert.equal(await failureOf({ address: origin, origins: origin, resolve }), UNREACHABLE)
+  })
+  assert.equal(connections, 0)
+})
+
+test('a certificate is checked, also where the environment says otherwise', async t => {
+  const server = createHttpsServer(selfSigned, (_request, response) => response.end('{"ok":true,"data":{"id":1}}'))
+  await using source = await listening(server, '127.0.0.1')
+  const origin = `https://localhost:${source.port}`
+  const asking = { address: origin, origins: origin, connectMs: 60_000 }
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+  try {
+    assert.match(await failureOf(asking), /^certificate of \S+ is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/)
+  } finally {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  }
+  const known = getCACertificates('default')
+  t.after(() => setDefaultCACertificates(known))
+  setDefaultCACertificates([...known, selfSigned.cert])
+  assert.deepEqual(await ask(asking), { status: 200, data: { id: 1 } })
+})
+
+test('no proxy of the environment is used', async t => {
+  const targets: (string | undefined)[] = []
+  await using proxy = await responding((request, response) => {
+    targets.push(request.url)
+    response.writeHead(502).end()
+  })
+  await using source = await responding((_request, response) => void response.end('{"ok":true,"data":{"id":1}}'))
+  const restore = setGlobalProxyFromEnv({ http_proxy: `http://127.0.0.1:${proxy.port}`, no_proxy: '' })
+  t.after(restore)
+  const origin = `http://127.0.0.1:${source.port}`
+  assert.equal((await fetch(origin)).status, 502, 'fetch uses it')
+  assert.equal(targets.length, 1)
+  assert.deepEqual(await ask({ address: origin, origins: origin }), { status: 200, data: { id: 1 } })
+  assert.equal(targets.length, 1)
+})
+
+test('it says the same and takes as long whether a port is closed, filtered or of another protocol', async () => {
+  await using filtered = await silent('127.0.0.1')
+  await using plain = await responding((_request, response) => void response.end())
+  const ports = [await freePort(), filtered.port, plain.port]
+  const addresses = [...ports.map(port => `https://127.0.0.1:${port}`), 'https://printer.invalid']
+  const connectMs = 400
+  const starts = performance.now()
+  const failures = await Promise.all(
+    addresses.map(async address => {
+      const failure = await failureOf({ address, origins: address, connectMs })
+      return { failure, ms: performance.now() - starts }
+    }),
+  )
+  assert.deepEqual(new Set(failures.map(({ failure }) => failure)), new Set([UNREACHABLE]))
+  // Timers end up to a millisecond early.
+  for (const { ms } of failures) assert.ok(ms >= connectMs - 1, `${ms} ms`)
+  assert.ok(filtered.received.length > 0)
+})
+
+test('a response that breaks off, never ends or is too large is reported as without the guard', async () => {
+  const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024, ' '))
+  const spoilt: Readonly<Record<string, RequestListener>> = {
+    'cannot be reached (the connection was cut)': (_request, response) => {
+      response.writeHead(200, { 'Content-Length': '100' }).write('{"ok"', () => response.socket?.destroy())
+    },
+    'cannot be reached (the connection was cut: ECONNRESET)': (_request, response) => void response.socket?.destroy(),
+    'responds to /me with more than 64 MiB': (_request, response) => {
+      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)
+    },
+  }
+  for (const [message, listener] of Object.entries(spoilt)) {
+    await using source = await responding(listener)
+    const origin = `http://127.0.0.1:${source.port}`
+    assert.equal(await failureOf({ address: origin, origins: origin, connectMs: 60_000 }), message)
+  }
+})
