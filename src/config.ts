@@ -178,6 +178,18 @@ export const settings = {
     'The file with the secret that encrypts the API keys of sources. On SQLite it is made next to the database if this is empty; on PostgreSQL none are stored then.',
     text,
   ),
+  maxRecords: setting(
+    'LOCKSTEP_MAX_RECORDS',
+    '2000000',
+    'Records of an account, including rejected ones, beyond which people cannot bring in more on the page; 0 for no limit.',
+    count,
+  ),
+  maxBytes: setting(
+    'LOCKSTEP_MAX_BYTES',
+    '4000000000',
+    'Bytes of these records, beyond which people cannot bring in more on the page; 0 for no limit.',
+    bytes,
+  ),
   url: setting(
     'LOCKSTEP_URL',
     'http://127.0.0.1:5625',
@@ -242,6 +254,11 @@ function port(value: string): number {
 
 function count(value: string): number {
   if (!/^\d{1,9}$/.test(value)) throw new Error('must be a whole number of 0 or more')
+  return Number(value)
+}
+
+function bytes(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new Error('must be a number of bytes, such as 4000000000')
   return Number(value)
 }
 

@@ -58,6 +58,8 @@ export interface BatchReport {
   readonly added: number
   readonly replaced: number
   readonly unchanged: number
+  /** How many of the unchanged ones got other extra fields. */
+  readonly refreshed: number
   /** Sessions that have not started, or are not finished. */
   readonly skipped: number
   /** In its rows, `line` is the index in the batch. */
@@ -170,8 +172,10 @@ class ImporterBatch {
     }
     await this.#incoming.compareWithStore()
     let isChanged = false
+    let refreshed = 0
     for (const [index, outcome] of await this.#incoming.outcomes()) {
       if (outcome !== 'unchanged') isChanged = true
+      if (outcome === 'refreshed') refreshed += 1
       this.#outcomes[index] = outcome === 'refreshed' ? 'unchanged' : outcome
     }
     if (isChanged) {
@@ -187,6 +191,7 @@ class ImporterBatch {
       added: count('added'),
       replaced: count('replaced'),
       unchanged: count('unchanged'),
+      refreshed,
       skipped: count('skipped'),
       setAside,
       ...this.#counts.list(),

@@ -1,6 +1,7 @@
 import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../accounts/event-counter.ts'
 import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
 import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
+import { MIN_FREE_BYTES } from '../archive/quota.ts'
 import { type Config, settings } from '../config.ts'
 import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
@@ -60,6 +61,21 @@ export const limits = {
     'One event with a count (not counted)',
   ),
   pendingEvents: limit(MAX_PENDING_EVENTS, 'such events that wait to be written', 'Dropped; the log says how many'),
+  accountRecords: limit(
+    'maxRecords',
+    'records of an account, by the page Source',
+    'Nothing more is stored (not counted)',
+  ),
+  accountBytes: limit(
+    'maxBytes',
+    'bytes of the records of an account, by the page Source',
+    'Nothing more is stored (not counted)',
+  ),
+  freeBytes: limit(
+    MIN_FREE_BYTES,
+    'bytes that stay free on the disk of the database (SQLite)',
+    'Nothing more is stored by the page Source (not counted)',
+  ),
   windows: limit(100_000, 'keys, addresses and accounts that are counted', 'The older half is forgotten (not counted)'),
 } as const satisfies Readonly<Record<string, Limit>>
 

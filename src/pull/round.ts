@@ -1,4 +1,5 @@
 import { renumberAccount } from '../accounts/renumber.ts'
+import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { PulledAccounts } from './accounts.ts'
@@ -26,6 +27,8 @@ export interface RoundOptions {
   /** Whether all lists are read to their end, and every record is read again. */
   readonly full?: boolean
   readonly progress?: (progress: PullProgress) => void
+  /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
+  readonly quota?: QuotaConfig
 }
 
 /** Another pull for the same account is running. */
@@ -36,7 +39,7 @@ export class PullLockedError extends Error {
 /**
  * Pulls once: stores everything that is new at the source. Throws SourceError if the source refuses or is unavailable,
  * PullUsageError or RefusedError if it is unclear whose records they are, PullLockedError while another pull for the account
- * is running, StoppedError when stopped.
+ * is running, QuotaError if the account has no more room, StoppedError when stopped.
  */
 export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { store, source, account } = options
@@ -94,6 +97,7 @@ class Round {
     const report = this.#report
     const accounts = new PulledAccounts(store, source.address, target, { known, user: identity?.user, report })
     const ownership = new Ownership(store, source, reader, target.id)
+    const quota = options.quota && new Quota(store, options.quota, target.id)
     this.#reader = reader
     this.#accounts = accounts
     this.#ownership = ownership
@@ -102,7 +106,7 @@ class Round {
       reader,
       accounts,
       ownership,
-      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners }),
+      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners, quota }),
       report,
       startedAt: this.#startedAt,
       isFull: this.#isFull,

@@ -1,4 +1,5 @@
 import { type BatchReport, type IncomingRecord, OWNER_REFUSED } from '../archive/batch-importer.ts'
+import type { Quota } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
 import { lacksFields, type SourceList, trainingSessions } from './lists.ts'
@@ -50,6 +51,8 @@ export interface RowStoreOptions {
   readonly report: ReportBuilder
   /** Whether rows of other owners are stored too. */
   readonly partners: boolean
+  /** The room that the account of the API key has; none is counted if it is missing. */
+  readonly quota?: Quota | undefined
 }
 
 /** Stores rows of the source as complete records of their owners, each batch in one transaction. */
@@ -143,7 +146,7 @@ export class RowStore {
 
   /** Returns whether a record was added or replaced. */
   async #save(list: SourceList, prepared: readonly PreparedRow[], found: readonly PullRow[]): Promise<boolean> {
-    const { store, accounts, report, source } = this.#options
+    const { store, accounts, report, source, quota } = this.#options
     const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
       await saveRows(store, store.db, present)
@@ -170,16 +173,23 @@ export class RowStore {
       }
       return known !== undefined && isSameRow(known, next) ? [] : [next]
     }
-    const batch = await importer.storeBatch(records, {
-      within: async (db, { outcomes }) => {
-        const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
-        const ids = new Set(remembered.map(({ id }) => id))
-        await saveRows(store, db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
-      },
-    })
+    const within = async (db: Store['db'], { outcomes, ...counts }: BatchReport) => {
+      const { added, replaced, refreshed, setAside } = counts
+      await quota?.add(db, added + replaced + refreshed + setAside.newCount, () => sizeOf(records))
+      const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
+      const ids = new Set(remembered.map(({ id }) => id))
+      await saveRows(store, db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
+    }
+    const save = () => importer.storeBatch(records, { within })
+    const batch = await (quota === undefined ? save() : quota.during(save))
     report.add(records, batch)
     return batch.added + batch.replaced > 0
   }
+}
+
+/** How many bytes records take at most: their stored texts have the fields that they lack. */
+function sizeOf(records: readonly IncomingRecord[]): number {
+  return records.reduce((sum, { data, envelope }) => sum + JSON.stringify([data, envelope]).length * 3 + 2000, 0)
 }
 
 function isSameRow(known: PullRow, next: NewPullRow): boolean {

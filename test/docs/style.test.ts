@@ -26,7 +26,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/postgresql.md': 13_500,
   'docs/reliability.md': 6600,
   'docs/security.md': 14_400,
-  'docs/settings.md': 9500,
+  'docs/settings.md': 11_000,
   'docs/your-own-history.md': 6400,
 }
 

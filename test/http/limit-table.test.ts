@@ -64,6 +64,9 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
     'accounts/events',
     'events that cannot be written are kept for later up to a number, and what is beyond is reported',
   ],
+  accountRecords: ['pull/quota', 'what a page pulls ends at the records that an account may have'],
+  accountBytes: ['pull/quota', 'what a page pulls ends at the bytes that an account may have'],
+  freeBytes: ['pull/quota', 'nothing is pulled by a page while the disk is nearly full'],
   windows: ['http/limits', 'the memory of the windows is bounded, however many tokens and networks there are'],
 }
 

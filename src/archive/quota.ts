@@ -1,0 +1,126 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Config, settings } from '../config.ts'
+import type { Engine, Store } from '../store/index.ts'
+import { recordTables, type Tables } from '../store/tables.ts'
+import type { Cell } from './kind.ts'
+
+/** What bounds the records that people bring in by pages. The operator's commands have no such bounds. */
+export type QuotaConfig = Pick<Config, 'databaseUrl' | 'maxRecords' | 'maxBytes'>
+
+/** What stays free on the disk of the database at least; SQLite only. */
+export const MIN_FREE_BYTES = 256 * 1024 * 1024
+
+/** Nothing more can be stored of an account; the message says why. */
+export class QuotaError extends Error {
+  override readonly name = 'QuotaError'
+}
+
+interface Usage {
+  readonly records: number
+  readonly bytes: number
+}
+
+/**
+ * The room that an account has. Its records are counted when the first of them change, and then as they are stored: all of them again
+ * only if they seem to be too many.
+ */
+export class Quota {
+  readonly #store: Store
+  readonly #config: QuotaConfig
+  readonly #accountId: number
+  #usage: Usage | undefined
+
+  constructor(store: Store, config: QuotaConfig, accountId: number) {
+    this.#store = store
+    this.#config = config
+    this.#accountId = accountId
+  }
+
+  /** Runs work that calls `add` in its transaction, a second time if the records had to be counted. Throws QuotaError. */
+  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#checkDisk()
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof NotCountedError)) throw error
+      this.#usage = await usageOf(this.#store.reads, this.#store.engine, this.#accountId, this.#config.maxBytes)
+      return work()
+    }
+  }
+
+  /** Counts what is stored in this transaction: at most so many records and bytes. Throws QuotaError. */
+  async add(db: Kysely<Tables>, records: number, bytes: () => number): Promise<void> {
+    const { maxRecords, maxBytes } = this.#config
+    if (records === 0) return
+    if (this.#usage === undefined) throw new NotCountedError()
+    this.#usage = { records: this.#usage.records + records, bytes: this.#usage.bytes + bytes() }
+    if (!this.#isOver(this.#usage)) return
+    // Some may have replaced others, and most take less.
+    this.#usage = await usageOf(db, this.#store.engine, this.#accountId)
+    if (!this.#isOver(this.#usage)) return
+    throw new QuotaError(
+      this.#usage.records > maxRecords && maxRecords > 0
+        ? `the account would have more than ${maxRecords.toLocaleString('en')} records (${settings.maxRecords.env})`
+        : `the records of the account would have more than ${maxBytes.toLocaleString('en')} bytes (${settings.maxBytes.env})`,
+    )
+  }
+
+  #isOver({ records, bytes }: Usage): boolean {
+    const { maxRecords, maxBytes } = this.#config
+    return (maxRecords > 0 && records > maxRecords) || (maxBytes > 0 && bytes > maxBytes)
+  }
+
+  #checkDisk() {
+    const { databaseUrl } = this.#config
+    if (!databaseUrl.startsWith('sqlite:')) return
+    if (freeBytes(dirname(databaseUrl.slice('sqlite:'.length))) < MIN_FREE_BYTES) {
+      throw new QuotaError('there is not enough free space on the disk of this service')
+    }
+  }
+}
+
+/** Work must begin again once the records are counted: to count them in its transaction would keep other writers waiting. */
+class NotCountedError extends Error {}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+/**
+ * What an account has: its records, its rejected rows, or the rows that are known of its sources if those are more. If the whole database
+ * has fewer than `enough` bytes, its size stands for those of the account.
+ */
+async function usageOf(db: Kysely<Tables>, engine: Engine, accountId: number, enough = 0): Promise<Usage> {
+  const size = await sizeOf(db, engine)
+  const length = (column: string) =>
+    engine === 'sqlite' ? `coalesce(octet_length(${column}), 0)` : `coalesce(pg_column_size(${column}), 0)`
+  const sum = (...columns: string[]) => (size < enough ? '0' : `coalesce(sum(${columns.map(length).join(' + ')}), 0)`)
+  const parts = [
+    ...recordTables.map(table => ({ table, owner: 'owner_id', bytes: sum('document', 'extra') })),
+    { table: 'set_aside', owner: 'account_id', bytes: sum('raw') },
+  ].map(
+    ({ table, owner, bytes }) =>
+      sql`select count(*) as records, ${sql.raw(bytes)} as bytes from ${sql.table(table)} where ${sql.ref(owner)} = ${accountId}`,
+  )
+  const { rows } = await sql<{
+    records: Cell
+    bytes: Cell
+    known: Cell
+  }>`select sum(records) as records, sum(bytes) as bytes,
+    (select count(*) from pull_row where source_id in (select id from pull_source where account_id = ${accountId})) as known
+    from (${sql.join(parts, sql` union all `)}) as part`.execute(db)
+  const [{ records, bytes, known } = { records: 0, bytes: 0, known: 0 }] = rows
+  return { records: Math.max(Number(records), Number(known)), bytes: size < enough ? size : Number(bytes) }
+}
+
+async function sizeOf(db: Kysely<Tables>, engine: Engine): Promise<number> {
+  const { rows } = await (
+    engine === 'sqlite'
+      ? sql<{ bytes: Cell }>`select page_count * page_size as bytes from pragma_page_count, pragma_page_size`
+      : sql<{ bytes: Cell }>`select pg_database_size(current_database()) as bytes`
+  ).execute(db)
+  return Number(rows[0]?.bytes)
+}
