@@ -7,6 +7,14 @@ export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace'
 /** What was done with a record. */
 export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'rejected'
 
+/** A reason for the operator only: it tells of a record of somebody else. */
+export const ID_TAKEN = 'the id is taken by a record of another account'
+
+/** Why a row was rejected, as the owner of its account may know it. */
+export function reasonForOwner(reason: string): string {
+  return reason === ID_TAKEN ? 'cannot be stored here' : reason
+}
+
 export interface ImportReport {
   /** Whether the archive has the line that ends it; without it, it may have been cut short. */
   readonly hasEnd: boolean

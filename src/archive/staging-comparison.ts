@@ -1,7 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
-import { LineErrors } from './report.ts'
+import { ID_TAKEN, LineErrors } from './report.ts'
 import { ROWS_AT_ONCE } from './staging-batch.ts'
 import { conflicts, differs, hasUsername, isRemoved, isTaken, same } from './staging-conditions.ts'
 import type { StagingTables } from './staging-tables.ts'
@@ -135,7 +135,5 @@ async function reject(staging: StagingTables, kind: Kind, reason: string, condit
 
 const USERNAME_TAKEN =
   'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'
-
-const ID_TAKEN = 'the id is taken by a record of another account'
 
 const REMOVED = 'is of an account that was removed here: account add --id allows it to come back'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type IncomingRecord, openBatchImporter, OWNER_REFUSED } from '../../src/archive/batch-importer.ts'
+import { reasonForOwner } from '../../src/archive/report.ts'
 import { retryRejected } from '../../src/archive/retry-rejected.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
@@ -55,6 +56,17 @@ test('a batch sets aside what is wrong, and stores the rest', async () => {
       [9, 1, 1, 'the id is taken by a record of another account'],
     ],
   )
+})
+
+test('the owner of a row learns no more than that it cannot be stored where the id is taken by a record of somebody else', async () => {
+  await using store = await openStore([...world, trainingSession(9, 2)])
+  await importerOf(store).storeBatch([
+    incoming(trainingSession(9, 1)),
+    incoming(trainingSession(2, 1, { passed: 'yes' })),
+  ])
+  const reasons = (await setAside(store)).map(({ reason }) => reason)
+  assert.deepEqual(reasons.map(reasonForOwner), ['passed must be true or false', 'cannot be stored here'])
+  assert.match(reasons[1] ?? '', /another account/, 'the operator is told')
 })
 
 test('a row that comes again replaces the rejected one, until it can be stored', async () => {
