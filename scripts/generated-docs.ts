@@ -1,5 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { InvalidError } from '../src/archive/faults.ts'
+import { Notes } from '../src/archive/notes.ts'
+import { type ArchiveRecord, archiveRecord, readRow } from '../src/archive/records.ts'
 import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
@@ -25,6 +28,7 @@ export async function generateDocs(): Promise<GeneratedFile[]> {
     { path: join(docs, 'settings.md'), text: settingsPage() },
     { path: join(docs, 'api.md'), text: apiPage() },
     ...generateClientFiles(),
+    { path: archive, text: withMissingFields(readFileSync(archive, 'utf8')) },
     { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
 }
@@ -32,6 +36,7 @@ export async function generateDocs(): Promise<GeneratedFile[]> {
 const root = join(import.meta.dirname, '..')
 const docs = join(root, 'docs')
 const architecture = join(docs, 'architecture.md')
+const archive = join(docs, 'archive.md')
 
 /** The guide to the API, and all operations. */
 function apiPage(): string {
@@ -87,6 +92,31 @@ ${limitRows().join('\n')}
 A request that waited for its turn longer than the limit \`lag\` gets 503; a browser shows a page that says when to try again. Work takes
 turns: by address until the key or session is checked, then by account. \`addressPages\` counts pages before the sign-in; a browser session has \`sessionPages\`.
 `
+}
+
+/** The page with its table of fields that records may lack, which follow from the sample that the page has of each kind. */
+function withMissingFields(page: string): string {
+  const samples = (/```json\n([^]*?)```/.exec(page)?.[1] ?? '').trim().split('\n').slice(0, -1)
+  const rows = samples.flatMap(sample => {
+    const record = archiveRecord(JSON.parse(sample))
+    const names = Object.keys(record.data).filter(name => {
+      const { [name]: _, ...data } = record.data
+      return canRead({ ...record, data, envelope: { ...record.envelope, data } })
+    })
+    const isKind = names.length > 0 && record.kind.name !== 'partnership'
+    return isKind ? [`| \`${record.kind.name}\` | ${names.map(name => `\`${name}\``).join(', ')} |`] : []
+  })
+  return withRows(page, '| Kind | May be missing |', rows)
+}
+
+function canRead(record: ArchiveRecord): boolean {
+  try {
+    readRow(record, new Notes())
+    return true
+  } catch (error) {
+    if (error instanceof InvalidError) return false
+    throw error
+  }
 }
 
 /** The page with its table of routes replaced: one row for each file of the contract that has endpoints. */

@@ -30,9 +30,8 @@ export const account: Kind = {
     return { ...row, as_of: asOf, given: givenFields(data) }
   },
   merge: {
-    condition:
+    condition: () =>
       'incoming.etag <> stored.etag or incoming.subscription_ends_at is distinct from stored.subscription_ends_at',
-    unlessArchive: false,
     row: mergeAccount,
   },
   write: row => {
@@ -97,6 +96,7 @@ function mergeAccount(incoming: Row, stored: Row, { tiers: updatesTier }: MergeO
 
 /** A name that cannot be confused with an identifier. */
 function readUsername(value: unknown): string {
+  if (value === undefined) throw new InvalidError('is missing', 'username')
   if (typeof value !== 'string' || !isName(value)) {
     throw new InvalidError(`must be text of 1 to ${MAX_NAME_LENGTH} characters without control characters`, 'username')
   }

@@ -5,6 +5,7 @@ import type { Notes } from './notes.ts'
 import {
   checkInteger,
   checkText,
+  checkUnknown,
   isObject,
   type JsonObject,
   MAX_INTEGER,
@@ -29,15 +30,19 @@ export interface WriterOptions {
   readonly nullIsZero?: readonly string[]
   /** Fields whose null is noted as an extra field, to distinguish it from 0. */
   readonly nullIsNoted?: readonly string[]
+  /** Fields that are null if their value is of another type, which is kept as an extra field. */
+  readonly anyType?: readonly string[]
   /** Fields with planned instants, which `Notes.newest` leaves out. */
   readonly planned?: readonly string[]
 }
 
 /** Makes the writer of a record: the only code that writes a stored document. */
 export function recordWriter(schema: TObject, options: WriterOptions = {}): Serialize {
-  // `data` is at the second level of a line.
-  return objectWriter(schema, options, 2)
+  return objectWriter(schema, options, RECORD_DEPTH)
 }
+
+/** `data` is at the second level of a line. */
+const RECORD_DEPTH = 2
 
 function objectWriter(schema: TObject, options: WriterOptions, depth: number): Serialize {
   const required = new Set(schema.required)
@@ -45,6 +50,7 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
     name,
     key: `${JSON.stringify(name)}:`,
     optional: !required.has(name),
+    empty: emptyText(name, field),
     write: fieldWriter(name, field, options, depth),
   }))
   const known = new Set([...fields.map(field => field.name), ...(options.ignored ?? [])])
@@ -53,14 +59,18 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
     let text = ''
     let present = 0
     let faults: Faults | undefined
-    for (const { name, key, optional, write } of fields) {
+    for (const { name, key, optional, empty, write } of fields) {
       const item = value[name]
       if (item === undefined && optional) continue
-      present += 1
+      if (item !== undefined) present += 1
       const before = notes.extra.length
       try {
-        if (item === undefined) throw new InvalidError('is missing')
-        text += (text === '' ? '{' : ',') + key + write(item, notes)
+        if (item === undefined) {
+          if (empty === undefined) throw new InvalidError('is missing')
+          notes.leniencies.push('missing')
+          if (depth === RECORD_DEPTH) notes.missing.push(name)
+        }
+        text += (text === '' ? '{' : ',') + key + (item === undefined ? empty : write(item, notes))
       } catch (error) {
         faults ??= new Faults()
         faults.add(error, name)
@@ -76,8 +86,17 @@ function objectWriter(schema: TObject, options: WriterOptions, depth: number): S
   }
 }
 
+/** The text of a field that the source leaves out; undefined if a record needs it, because nobody can guess it. */
+export function emptyText(name: string, schema: TSchema): string | undefined {
+  const { type, anyOf, format, minimum, ...rest } = schema as TSchema & Partial<JsonSchema>
+  if (anyOf !== undefined) return 'null'
+  if (type === 'string') return format === undefined && rest.enum === undefined ? '""' : undefined
+  // A reference to a record that may be unknown; identifiers and owners are 1 or more.
+  return type === 'integer' && minimum !== 1 && name !== 'id' && isIdentifier(name) ? '0' : undefined
+}
+
 function fieldWriter(name: string, schema: TSchema, options: WriterOptions, depth: number): Serialize {
-  const { nullIsZero = [], nullIsNoted = [], planned = [], sort = {} } = options
+  const { nullIsZero = [], nullIsNoted = [], planned = [], sort = {}, anyType = [] } = options
   const write = writerOf(schema, options, depth, { sort: sort[name], isExact: isIdentifier(name) })
   if (planned.includes(name)) {
     return (value, notes) => {
@@ -87,13 +106,21 @@ function fieldWriter(name: string, schema: TSchema, options: WriterOptions, dept
       return text
     }
   }
+  if (anyType.includes(name)) {
+    return (value, notes) => {
+      if (value === null || Number.isSafeInteger(value)) return write(value, notes)
+      checkUnknown(name, value, depth + 1)
+      notes.leniencies.push('other-type')
+      notes.addSent(value)
+      return 'null'
+    }
+  }
   if (!nullIsZero.includes(name)) return write
   const isNoted = nullIsNoted.includes(name)
   return (value, notes) => {
     if (value !== null) return write(value, notes)
     notes.leniencies.push('null-number')
-    // The pointer is that of the field itself, which the caller adds.
-    if (isNoted) notes.extra.push({ pointer: '', value: null })
+    if (isNoted) notes.addSent(null)
     return '0'
   }
 }
@@ -142,6 +169,7 @@ function writerOf(
 function rounded(value: unknown, notes: Notes): unknown {
   if (typeof value !== 'number' || Number.isInteger(value) || !Number.isFinite(value)) return value
   notes.leniencies.push('fraction')
+  notes.addSent(value, true)
   return roundHalfAway(value)
 }
 

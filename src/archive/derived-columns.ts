@@ -49,13 +49,13 @@ export function sessionColumns(session: JsonObject, isGraded: (index: number) =>
   }
 }
 
-/** The derived columns of a session; a grade of 0 whose pointer is among those of the extra fields counts as no grade. */
-export function gradedColumns(session: JsonObject, extraPointers: ReadonlySet<string>) {
+/** The derived columns of a session; a grade that was null, as the extra fields say, counts as no grade. */
+export function gradedColumns(session: JsonObject, extra: JsonObject) {
   // A session in canonical form has a list of results.
   const segments = session['TrainerSegment'] as readonly JsonObject[]
   return sessionColumns(
     session,
-    index => segments[index]?.['percentGrade'] !== 0 || !extraPointers.has(`/TrainerSegment/${index}/percentGrade`),
+    index => segments[index]?.['percentGrade'] !== 0 || extra[`/TrainerSegment/${index}/percentGrade`] !== null,
   )
 }
 

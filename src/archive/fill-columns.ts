@@ -34,7 +34,7 @@ const derived: Partial<
 > = {
   lock_template: templateColumns,
   training_session: (record, extra) => {
-    const { grade, kinds } = gradedColumns(record, new Set(Object.keys(extra)))
+    const { grade, kinds } = gradedColumns(record, extra)
     return { grade, kinds }
   },
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from './values.ts'
-import type { Notes } from './notes.ts'
+import { Notes } from './notes.ts'
 
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
@@ -47,9 +47,7 @@ export interface MergeOptions {
 
 export interface Merge {
   /** SQL condition on `incoming` and `stored`: which rows to merge. */
-  readonly condition: string
-  /** Whether lines of archives are complete, so that only rows of other sources are merged. */
-  readonly unlessArchive: boolean
+  readonly condition: (options: MergeOptions) => string
   /** The new values of the columns of the incoming row. */
   readonly row: (incoming: Row, stored: Row, options: MergeOptions) => Row
 }
@@ -87,9 +85,35 @@ export function record(name: string, { written, ...own }: Own): Kind {
     isOwned: true,
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
-    staged: { ...own.staged, newest: 'integer' },
+    staged: { ...own.staged, newest: 'integer', missing: 'text' },
+    merge: {
+      condition: options => ['incoming.missing is not null', own.merge?.condition(options) ?? '1 = 0'].join(' or '),
+      row: (incoming, before, options) => {
+        const filled = filledRow(own.read, incoming, { before, written })
+        return { ...filled, ...own.merge?.row({ ...incoming, ...filled }, before, options) }
+      },
+    },
     ...recordLine(name, { ...written, extra: 'extra' }),
   }
+}
+
+/** The columns of a row whose line lacks fields that the stored record has: those fields stay. */
+function filledRow(
+  read: Kind['read'],
+  incoming: Row,
+  { before, written = {} }: { readonly before: Row; readonly written: Own['written'] },
+): Row {
+  const missing = incoming['missing'] ?? null
+  if (missing === null) return {}
+  // Each is JSON of this shape, which this program wrote.
+  const names = JSON.parse(String(missing)) as readonly string[]
+  const [data, known, extra] = [incoming['document'], before['document'], incoming['extra'] ?? '{}'].map(
+    text => JSON.parse(String(text)) as JsonObject,
+  )
+  const values = Object.entries(written).map(([key, column]) => [key, incoming[column] ?? undefined] as const)
+  const fields = { ...data, ...Object.fromEntries(names.map(name => [name, known?.[name]])) }
+  const columns = Object.entries(read(fields, { ...Object.fromEntries(values), extra }, new Notes()))
+  return Object.fromEntries(columns.filter(([column]) => !column.startsWith('has_')))
 }
 
 /** The line of a record as the program writes it, and as the database does. */

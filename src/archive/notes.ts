@@ -1,5 +1,13 @@
 /** How a value that does not match the wire format was converted. */
-export type Leniency = 'beyond-milliseconds' | 'no-zone' | 'fraction' | 'null-number' | 'unknown-tier' | 'not-started'
+export type Leniency =
+  | 'beyond-milliseconds'
+  | 'no-zone'
+  | 'fraction'
+  | 'null-number'
+  | 'missing'
+  | 'other-type'
+  | 'unknown-tier'
+  | 'not-started'
 
 /** What is found when a record is read, in addition to its row. */
 export class Notes {
@@ -9,6 +17,8 @@ export class Notes {
   /** Names of fields that the wire format does not have. */
   readonly unknown: string[] = []
   readonly leniencies: Leniency[] = []
+  /** Names of fields of the record that the source left out, and that are stored as empty. */
+  readonly missing: string[] = []
   /** The newest instant of the record that is not in the future, without planned ends. */
   newest: number | null = null
 
@@ -21,6 +31,11 @@ export class Notes {
     this.extra.push({ pointer: `/${escape(name)}`, value })
   }
 
+  /** Keeps the value of the field that is being written, where the record gets another one. The caller adds its name. */
+  addSent(value: unknown, isRounded = false) {
+    this.extra.push({ pointer: '', value, isRounded })
+  }
+
   addInstant(instant: number) {
     if (instant <= this.#now && (this.newest === null || instant > this.newest)) this.newest = instant
   }
@@ -31,7 +46,7 @@ export class Notes {
       const field = this.extra[entry]
       if (field === undefined) continue
       const parent = typeof name === 'string' ? escape(name) : String(name(entry))
-      this.extra[entry] = { pointer: `/${parent}${field.pointer}`, value: field.value }
+      this.extra[entry] = { ...field, pointer: `/${parent}${field.pointer}` }
     }
   }
 }
@@ -39,6 +54,8 @@ export class Notes {
 interface ExtraField {
   readonly pointer: string
   readonly value: unknown
+  /** Whether it is the exact value of a number that the record has rounded. */
+  readonly isRounded?: boolean
 }
 
 function escape(name: string): string {

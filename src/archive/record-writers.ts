@@ -37,14 +37,17 @@ const NULL_IS_ZERO = [
   'settings_id',
 ]
 
+/** The format does not say of which type this id is. */
+const ANY_TYPE = ['toyId']
+
 /** The writers of documents. */
 export const writers = {
   user: recordWriter(User, { ignored: ['subscriptionEndsAt'] }),
   lockTemplate: recordWriter(LockTemplate),
   lockDevice: recordWriter(LockDevice),
   trainingDevice: recordWriter(TrainingDevice),
-  trainingTemplate: recordWriter(TrainingTemplate, { sort: { Segment: byOrder } }),
-  trainingTemplateSummary: recordWriter(TrainingTemplateSummary, { ignored: ['Segment'] }),
+  trainingTemplate: recordWriter(TrainingTemplate, { sort: { Segment: byOrder }, anyType: ANY_TYPE }),
+  trainingTemplateSummary: recordWriter(TrainingTemplateSummary, { ignored: ['Segment'], anyType: ANY_TYPE }),
   lockSession: recordWriter(LockSession, { sort: { LockSegment: byTime }, planned: ['endDate'] }),
   trainingSession: recordWriter(TrainingSession, {
     sort: { TrainerSegment: byOrder },

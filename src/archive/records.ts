@@ -45,7 +45,8 @@ export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): 
   const row = faults.collect(() => kind.read(data, envelope, notes))
   const extra = faults.collect(() => extraText(given, notes)) ?? null
   faults.throwIfAny()
-  const whole = { ...row, extra, newest: notes.newest }
+  const missing = notes.missing.length === 0 ? null : JSON.stringify(notes.missing)
+  const whole = { ...row, extra, newest: notes.newest, missing }
   // Written numbers can be longer than those read, and every export must be importable.
   if (isTooLong(writeLine(kind, whole))) {
     throw new InvalidError('is longer than 1 MiB when its numbers are written in full')
@@ -101,13 +102,17 @@ const POINTER = /^(\/([^/~]|~[01])*)+$/
 
 /** Extra fields as they are stored; those found in the data replace those of the envelope. Null if there are none. */
 function extraText(given: JsonObject, { extra }: Notes): string | null {
-  const fields = { ...given, ...Object.fromEntries(extra.map(({ pointer, value }) => [pointer, value])) }
-  if (Object.keys(fields).length === 0) return null
-  const text = JSON.stringify(fields)
-  if (Buffer.byteLength(text) > MAX_EXTRA_BYTES) {
-    throw new InvalidError('has more than 64 KiB of fields that are not part of a record')
-  }
-  return text
+  const textOf = (noted: Notes['extra']) =>
+    JSON.stringify({ ...given, ...Object.fromEntries(noted.map(({ pointer, value }) => [pointer, value])) })
+  let text = textOf(extra)
+  // A record is not refused because of the exact values of what it has rounded.
+  if (isTooMuch(text)) text = textOf(extra.filter(({ isRounded }) => isRounded !== true))
+  if (isTooMuch(text)) throw new InvalidError('has more than 64 KiB of fields that are not part of a record')
+  return text === '{}' ? null : text
+}
+
+function isTooMuch(extra: string): boolean {
+  return Buffer.byteLength(extra) > MAX_EXTRA_BYTES
 }
 
 const MAX_EXTRA_BYTES = 64 * 1024

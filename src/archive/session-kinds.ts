@@ -13,9 +13,9 @@ export const lockSession = record('lock-session', {
   identity: ['etag', 'template_id'],
   staged: { has_template_id: 'integer' },
   merge: {
-    condition: 'incoming.has_template_id = 0',
-    unlessArchive: true,
-    row: (_incoming, stored) => ({ template_id: stored['template_id'] ?? null }),
+    condition: ({ isArchive }) => (isArchive ? '1 = 0' : 'incoming.has_template_id = 0'),
+    row: (incoming, before, { isArchive }): Row =>
+      isArchive || incoming['has_template_id'] === 1 ? {} : { template_id: before['template_id'] ?? null },
   },
   read: (data, envelope, notes) => {
     if (data['startDate'] === null) throw unfinished('lock-session', data, notes, 'not-started')
@@ -49,9 +49,8 @@ export const trainingSession = record('training-session', {
   identity: ['etag', 'owner_id'],
   staged: { has_legacy_upload: 'integer' },
   merge: {
-    condition: `incoming.has_legacy_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
+    condition: () => `incoming.has_legacy_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
       or incoming.extra is null and stored.extra like '%/percentGrade"%'`,
-    unlessArchive: false,
     row: mergeSession,
   },
   read: (data, envelope, notes) => {
@@ -78,9 +77,9 @@ export const trainingSession = record('training-session', {
 function columnsOf(session: JsonObject, document: string, envelope: JsonObject, notes: Notes) {
   const extra = isObject(envelope['extra']) ? envelope['extra'] : {}
   if (notes.leniencies.length === 0 && Object.keys(extra).length === 0) return sessionColumns(session)
-  const noted = new Set([...Object.keys(extra), ...notes.extra.map(({ pointer }) => pointer)])
+  const noted = Object.fromEntries(notes.extra.map(({ pointer, value }) => [pointer, value]))
   // The document was written as JSON of an object.
-  return gradedColumns(JSON.parse(document) as JsonObject, noted)
+  return gradedColumns(JSON.parse(document) as JsonObject, { ...extra, ...noted })
 }
 
 /** A session without `legacyUpload` keeps its approximate distance, and without extra fields its missing grades. */
@@ -97,8 +96,8 @@ function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): 
   }
   const extra = incoming['extra'] ?? before['extra'] ?? '{}'
   // A document and extra fields are JSON of an object.
-  const noted = new Set(Object.keys(JSON.parse(String(extra)) as JsonObject))
-  return { ...gradedColumns(JSON.parse(document) as JsonObject, noted), ...stored(document) }
+  const columns = gradedColumns(JSON.parse(document) as JsonObject, JSON.parse(String(extra)) as JsonObject)
+  return { ...columns, ...stored(document) }
 }
 
 /**

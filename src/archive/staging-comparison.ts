@@ -37,8 +37,7 @@ export async function compareWithStore(staging: StagingTables) {
   }
   for (const kind of staging.batches.keys()) {
     if (!isArchive && kind.isOwned) await reject(staging, kind, ID_TAKEN, isTaken(kind))
-    if (kind.merge !== undefined && !(kind.merge.unlessArchive && isArchive))
-      await mergeStored(staging, kind, kind.merge)
+    if (kind.merge !== undefined) await mergeStored(staging, kind, kind.merge)
   }
   const keepsName =
     onConflict === 'replace'
@@ -78,7 +77,7 @@ async function mergeStored(staging: StagingTables, kind: Kind, merge: Merge) {
       .raw<Row>(
         `select ${shown.join(', ')} from ${staging.tableOf(kind)} as incoming
           join ${table} as stored on ${same(kind, 'stored')}
-          where incoming.line > ${after} and (${merge.condition}) order by incoming.line limit ${ROWS_AT_ONCE}`,
+          where incoming.line > ${after} and (${merge.condition(staging.options)}) order by incoming.line limit ${ROWS_AT_ONCE}`,
       )
       .execute(staging.db)
     for (const row of rows) {

@@ -19,6 +19,8 @@ const CONVERSIONS: Readonly<Record<Leniency, string>> = {
   'no-zone': 'instant without a zone read as UTC',
   fraction: 'fraction rounded to an integer',
   'null-number': 'null read as 0',
+  missing: 'field left out by the source stored as empty',
+  'other-type': 'value of another type kept as an extra field, and sent as null',
   'unknown-tier': 'unknown tier kept, which grants nothing',
   'not-started': 'session that has not started skipped',
 }

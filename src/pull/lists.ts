@@ -1,10 +1,11 @@
+import type { TObject } from 'typebox'
+import { emptyText } from '../archive/canonical.ts'
 import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSession } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate } from '../contract/training-templates.ts'
 import type { RecordName } from '../store/tables.ts'
-import type { SourceData } from './rows.ts'
 
 /** A list of the source, and the kind of its records. */
 export interface SourceList {
@@ -24,6 +25,8 @@ export interface SourceList {
   readonly isSummary?: boolean
   /** Fields that every record has. */
   readonly fields: readonly string[]
+  /** Those that are stored as empty where the source leaves them out. */
+  readonly mayBeEmpty: ReadonlySet<string>
 }
 
 /** Fields that some sources leave out of records, too. */
@@ -34,7 +37,7 @@ const lockDevices: SourceList = {
   table: 'lock_device',
   title: 'lock devices',
   path: '/lkbx',
-  fields: fieldsOf(LockDevice),
+  ...fieldsOf(LockDevice),
 }
 
 const trainingDevices: SourceList = {
@@ -42,7 +45,7 @@ const trainingDevices: SourceList = {
   table: 'training_device',
   title: 'training devices',
   path: '/dtt',
-  fields: fieldsOf(TrainingDevice),
+  ...fieldsOf(TrainingDevice),
 }
 
 const lockTemplates: SourceList = {
@@ -51,7 +54,7 @@ const lockTemplates: SourceList = {
   title: 'lock templates',
   path: '/lkbx/templates',
   order: 'createdAt',
-  fields: fieldsOf(LockTemplate),
+  ...fieldsOf(LockTemplate),
 }
 
 export const trainingTemplates: SourceList = {
@@ -62,7 +65,7 @@ export const trainingTemplates: SourceList = {
   order: 'createdDate',
   isSummary: true,
   hasRecords: true,
-  fields: fieldsOf(TrainingTemplate),
+  ...fieldsOf(TrainingTemplate),
 }
 
 export const lockSessions: SourceList = {
@@ -73,7 +76,7 @@ export const lockSessions: SourceList = {
   order: 'startDate',
   include: { name: 'template', field: 'templateId' },
   hasRecords: true,
-  fields: fieldsOf(LockSession),
+  ...fieldsOf(LockSession),
 }
 
 export const trainingSessions: SourceList = {
@@ -84,7 +87,7 @@ export const trainingSessions: SourceList = {
   order: 'created_at',
   include: { name: 'owner', field: 'ownerId' },
   hasRecords: true,
-  fields: fieldsOf(TrainingSession),
+  ...fieldsOf(TrainingSession),
 }
 
 export const deviceLists: readonly SourceList[] = [lockDevices, trainingDevices]
@@ -98,11 +101,8 @@ export const sourceLists: readonly SourceList[] = [
   trainingSessions,
 ]
 
-/** Whether a row of a list lacks a field that every record has. */
-export function lacksFields(list: SourceList, data: SourceData): boolean {
-  return list.isSummary === true || list.fields.some(field => data[field] === undefined)
-}
-
-function fieldsOf({ required = [] }: { readonly required?: readonly string[] }): readonly string[] {
-  return required.filter(field => !OPTIONAL.has(field))
+function fieldsOf({ required, properties }: TObject): Pick<SourceList, 'fields' | 'mayBeEmpty'> {
+  const empty = Object.entries(properties).filter(([name, schema]) => emptyText(name, schema) !== undefined)
+  const fields = (required ?? []).filter(field => !OPTIONAL.has(field))
+  return { fields, mayBeEmpty: new Set(empty.map(([name]) => name)) }
 }

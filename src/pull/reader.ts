@@ -15,6 +15,8 @@ export class MissingListError extends Error {
 export class SourceReader {
   readonly #source: Source
   readonly #owner: number | undefined
+  /** Fields that a record lacked in this round, by kind: other records are not read by id because of them. */
+  readonly #withheld = new Set<string>()
   capabilities: Capabilities
 
   /** With `owner`, only rows of this owner are requested, if the source accepts the parameter. */
@@ -44,11 +46,15 @@ export class SourceReader {
   }
 
   /** The data of a record; undefined if the source has no such record. */
-  async readRecord({ path, include }: SourceList, id: number): Promise<SourceData | undefined> {
+  async readRecord(list: SourceList, id: number): Promise<SourceData | undefined> {
+    const { path, include, kind } = list
     const query = include !== undefined && this.#includes(path) ? { include: include.name } : {}
     const { status, data } = await this.#source.get(`${path}/${id}`, query)
     if (status === 404) return undefined
-    if (isObject(data)) return data
+    if (isObject(data)) {
+      for (const field of missingIn(list, data)) if (list.mayBeEmpty.has(field)) this.#withheld.add(`${kind}.${field}`)
+      return data
+    }
     throw new SourceUnavailableError(`${this.#source.address} responds to ${path}/${id} with status ${status}`)
   }
 
@@ -68,6 +74,13 @@ export class SourceReader {
     const { partialKinds, completeKinds } = this.capabilities
     if (partialKinds?.includes(list.kind) === true) return true
     return completeKinds?.includes(list.kind) === true ? false : undefined
+  }
+
+  /** Whether the record of a row may have more than the row has. */
+  lacksFields(list: SourceList, row: SourceData): boolean {
+    return (
+      this.isPartial(list) === true || missingIn(list, row).some(field => !this.#withheld.has(`${list.kind}.${field}`))
+    )
   }
 
   /** Finds out whether rows of a list lack fields, from the first and the last row. */
@@ -203,6 +216,11 @@ export function toPage(data: unknown): SourcePage | undefined {
     limit: typeof limit === 'number' && limit >= 1 && limit < PAGE_SIZE ? limit : PAGE_SIZE,
     nextCursor: typeof nextCursor === 'string' || nextCursor === null ? nextCursor : undefined,
   }
+}
+
+/** The fields of every record that this one lacks. */
+function missingIn({ fields }: SourceList, data: SourceData): readonly string[] {
+  return fields.filter(field => data[field] === undefined)
 }
 
 /** Whether all rows have a field. A source may ignore an unknown `include`. */

@@ -2,7 +2,7 @@ import { type BatchReport, type IncomingRecord, OWNER_REFUSED } from '../archive
 import type { Quota } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
-import { lacksFields, type SourceList, trainingSessions } from './lists.ts'
+import { type SourceList, trainingSessions } from './lists.ts'
 import type { Ownership } from './ownership.ts'
 import type { SourceReader } from './reader.ts'
 import { toRecord } from './records.ts'
@@ -98,8 +98,7 @@ export class RowStore {
         return this.#leaveOut(list, row)
     }
     let { data } = row
-    const isPartial = reader.isPartial(list) === true || lacksFields(list, data)
-    if (isPartial && offered.isRecord !== true && row.id !== undefined) {
+    if (offered.isRecord !== true && row.id !== undefined && reader.lacksFields(list, data)) {
       const read = await reader.tryRecord(list, row.id)
       if (read === 'unanswered') return this.#rejectedRow(list, offered, UNANSWERED)
       // Every source has records of these kinds by id, so this one was removed meanwhile.

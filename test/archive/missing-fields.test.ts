@@ -1,0 +1,118 @@
+// engine: both
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { openStore } from '../support/archives.ts'
+import { schemas } from '../support/arbitraries.ts'
+import {
+  lockDevice,
+  lockSession,
+  trainerSegment,
+  trainingSession,
+  trainingTemplate,
+  world,
+} from '../support/records.ts'
+
+const docs = readFileSync(new URL('../../docs/archive.md', import.meta.url), 'utf8')
+/** The line of each kind in the docs, which has every field. */
+const lines: any[] = (/```json\n([^]*?)```/.exec(docs)?.[1] ?? '')
+  .trim()
+  .split('\n')
+  .map(line => JSON.parse(line))
+/** What the docs say may be missing, by kind. */
+const documented = new Map(
+  [...docs.matchAll(/^\| `([a-z-]+)` \| (`.*`) \|$/gm)].map(([, kind, names = '']) => [
+    kind,
+    [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  ]),
+)
+
+test('a record may lack what the docs list, and is refused without any other field', async () => {
+  for (const [kind, { required }] of Object.entries(schemas)) {
+    const line = lines.find(one => one.kind === kind)
+    const optional: string[] = []
+    for (const field of required ?? []) assert.ok(field in line.data, `${kind} ${field}`)
+    for (const field of Object.keys(line.data)) {
+      await using store = await openStore(kind === 'account' ? [] : world)
+      const { [field]: _, ...data } = line.data
+      try {
+        await store.import([{ ...line, data }])
+        optional.push(field)
+      } catch (error) {
+        const { errors } = error as { errors: { reason: string }[] }
+        assert.match(errors[0]?.reason ?? '', new RegExp(`^${field} is (missing|required)`))
+      }
+    }
+    assert.deepEqual(documented.get(kind) ?? [], optional, kind)
+  }
+})
+
+test('text that the source leaves out is stored as empty, and counted', async () => {
+  await using store = await openStore(world)
+  const { leniencies } = await store.import([
+    lockSession(1, 1, { bubbleId: undefined, publicId: undefined }),
+    lockDevice(1, 1, { macAddress: undefined, lastVisited: undefined }),
+    trainingSession(1, 1, { bubble_id: undefined, trainer_id: undefined }),
+  ])
+  assert.deepEqual(leniencies.map(({ kind, rule, count }) => `${kind} ${rule} ${count}`).toSorted(), [
+    'lock-device missing 1',
+    'lock-session missing 1',
+    'training-session missing 1',
+  ])
+  const exported = await store.export()
+  assert.match(exported, /"bubbleId":"","publicId":"","ownerId":1,"name":"Lock 1"/)
+  assert.match(exported, /"macAddress":"","ownerId":1,"locked":false,"hueShift":0,"lastVisited":null/)
+  assert.match(exported, /"bubble_id":"".*"trainer_id":0/)
+})
+
+test('a later record fills the gap, and one that lacks the field again leaves what is stored', async () => {
+  await using store = await openStore(world)
+  const records = [
+    lockSession(1, 1, {}, { templateId: 4 }),
+    trainingSession(1, 1, { TrainerSegment: [trainerSegment(1, { repsMeasured: 19.5, percentGrade: null })] }),
+    trainingTemplate(1, 1),
+  ] as any[]
+  const withheld = records.map(({ data, ...line }) => ({
+    ...line,
+    data: { ...data, bubbleId: undefined, bubble_id: undefined, publicId: undefined, tagline: undefined },
+  }))
+  await store.import(withheld)
+  assert.match(await store.export(), /"bubble_?[iI]d":""/)
+  await store.import(records, { onConflict: 'replace' })
+  const whole = await store.export()
+  assert.doesNotMatch(whole, /"bubble_?[iI]d":""/)
+  const columns = () => store.store.db.selectFrom('training_session').selectAll().execute()
+  const before = await columns()
+  const { kinds } = await store.import(withheld, { onConflict: 'fail' })
+  assert.equal(await store.export(), whole)
+  assert.ok(kinds.every(({ added, replaced }) => added + replaced === 0))
+  assert.deepEqual(await columns(), before)
+  assert.match(
+    String((await store.store.db.selectFrom('training_template').select('summary').execute())[0]?.summary),
+    /One line/,
+  )
+})
+
+test('an id of a device that is no number, and a count in halves, keep their exact value as extra fields', async () => {
+  await using store = await openStore(world)
+  const segments = [trainerSegment(1, { repsMeasured: 19.5 }), trainerSegment(2, { percentGrade: 0.4 })]
+  await store.import([
+    trainingTemplate(1, 1, { toyId: 'device-7' }),
+    trainingSession(1, 1, { repsMeasured: 38.5, TrainerSegment: segments }),
+  ])
+  const exported = await store.export()
+  assert.match(exported, /"toyId":null.*"extra":{"\/toyId":"device-7"}/)
+  assert.match(exported, /"repsMeasured":20.*"repsMeasured":39.*"\/TrainerSegment\/0\/repsMeasured":19.5/)
+  assert.match(exported, /"\/repsMeasured":38.5/)
+  // A grade that was rounded to 0 is a grade.
+  assert.equal((await store.store.db.selectFrom('training_session').select('grade').execute())[0]?.grade, 40)
+  await using copy = await openStore(Buffer.from(exported))
+  assert.equal(await copy.export(), exported)
+})
+
+test('a record is not refused because of the exact values of thousands of rounded numbers', async () => {
+  await using store = await openStore(world)
+  const segments = Array.from({ length: 3000 }, (_, index) => trainerSegment(index + 1, { repsMeasured: 19.5 }))
+  await store.import([trainingSession(1, 1, { TrainerSegment: segments })])
+  assert.doesNotMatch(await store.export(), /"extra"/)
+})
