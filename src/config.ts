@@ -166,6 +166,18 @@ export const settings = {
     text,
   ),
   pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
+  pull: setting(
+    'LOCKSTEP_PULL',
+    'on',
+    'Whether `serve` pulls from the sources that people connect on the page: `on` or `off`.',
+    onOff,
+  ),
+  pullDatabaseUrl: setting(
+    'LOCKSTEP_PULL_DATABASE_URL',
+    '',
+    'The database as a role that may write records, for the process that pulls alone; that of the service if empty.',
+    text,
+  ),
   sourceOrigins: setting(
     'LOCKSTEP_SOURCE_ORIGINS',
     '',

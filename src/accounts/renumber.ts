@@ -17,9 +17,15 @@ export async function isUnused({ db }: Pick<Store, 'db'>, accountId: number): Pr
 
 /**
  * Gives an unused account the id that its owner has in the records that are about to come, with everything that belongs to it.
- * Throws RefusedError if it has records or a source by now, or if the id is taken or was removed here.
+ * `within` runs last in the same
+ * transaction. Throws RefusedError if it has records or a source by now, or if the id is taken or was removed here.
  */
-export async function renumberAccount(store: Store, from: number, to: number): Promise<void> {
+export async function renumberAccount(
+  store: Store,
+  from: number,
+  to: number,
+  within?: (db: Kysely<Tables>, id: number) => Promise<void>,
+): Promise<void> {
   await store.db.transaction().execute(async db => {
     const account = await db.selectFrom('account').selectAll().where('id', '=', from).executeTakeFirst()
     const taken = await db.selectFrom('account').select('id').where('id', '=', to).executeTakeFirst()
@@ -35,6 +41,7 @@ export async function renumberAccount(store: Store, from: number, to: number): P
       .execute()
     for (const { table, column } of references) await moveReferences(db, { table, column, from, to })
     await db.deleteFrom('account').where('id', '=', from).execute()
+    await within?.(db, to)
   })
   noteGrantChange()
 }

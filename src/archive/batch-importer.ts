@@ -38,6 +38,8 @@ export interface BatchImporterOptions {
   readonly accounts?: readonly number[]
   /** What to do with a record that is stored with other content; it is replaced by default. */
   readonly onConflict?: OnConflict
+  /** Runs at the start of each transaction, which it ends if it throws. */
+  readonly check?: ((db: Kysely<Tables>) => Promise<void>) | undefined
 }
 
 export interface IncomingRecord {
@@ -78,6 +80,7 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
         const batch = new ImporterBatch(db, store.engine, options, records)
         await batch.stage(owners)
         return store.locked(db, async () => {
+          await options.check?.(db)
           const report = await batch.inStore(() => batch.store(Date.now()))
           await within?.(db, report)
           return report

@@ -18,13 +18,15 @@ interface RunOptions {
   readonly sample?: SampleAccount
   /** How many ports to try, from the configured one up. */
   readonly ports?: number
+  /** Starts what pulls from connected sources, and returns what stops that. */
+  readonly startPulls?: (store: Store) => { close(): Promise<void> }
 }
 
 /** Runs the service until the process gets a signal to stop, then closes the store. */
 export async function runService(
   store: Store,
   config: Config,
-  { sample, ports = 1 }: RunOptions = {},
+  { sample, ports = 1, startPulls }: RunOptions = {},
 ): Promise<Service> {
   const log = makeLog(writeToStderr, config.accessLog)
   const metrics = config.metricsPort === undefined ? undefined : (await loadMetrics()).makeMetrics()
@@ -51,9 +53,10 @@ export async function runService(
     eraseDeleted(store).catch(report),
     watchForDamage(store, report, closing.signal),
   ])
+  const pulls = startPulls?.(store)
   const stop = async () => {
     closing.abort()
-    await service.close()
+    await Promise.all([service.close(), pulls?.close()])
     await background
     await (isWorker ? metrics?.handOver() : listener?.close())
     await store.close()

@@ -21,6 +21,7 @@ import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
 import { overwriteLine } from './progress.ts'
+import { pullScheduled } from './scheduled.ts'
 import { startPullProgress } from './pull-progress.ts'
 import {
   requireConfirmation,
@@ -49,6 +50,7 @@ export function addPullCommands(program: Command) {
     new Option('--partners', 'also pull records of others that the API key may read'),
     new Option('--full', 'read all lists to their end, and every record again'),
     new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
+    new Option('--scheduled', 'pull what is due of the sources that people connected, then exit; `serve` starts this'),
     new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
     databaseOption(),
     jsonOption(),
@@ -88,6 +90,7 @@ interface PullFlags extends StoreOptions {
   readonly full?: boolean
   readonly every?: number
   readonly out?: string
+  readonly scheduled?: boolean
   readonly json?: boolean
 }
 
@@ -95,6 +98,7 @@ const SETTINGS = ['databaseUrl', 'sourceUrl', 'sourceAccount', 'sourceToken', 's
 type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 async function pull(given: PullFlags) {
+  if (given.scheduled === true) return pullScheduled(given)
   const config = readConfig(process.env, SETTINGS)
   const key = sourceKey(config)
   const flags = await withSource(given, config)

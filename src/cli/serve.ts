@@ -8,6 +8,7 @@ import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
+import { onConnectionChange } from '../pull/connection-changes.ts'
 import type { Store } from '../store/index.ts'
 import { migrate, schemaVersion } from '../store/migrations.ts'
 import {
@@ -19,6 +20,7 @@ import {
   runService,
   SERVER_BUSY_TIMEOUT_MS,
 } from './listen.ts'
+import { startScheduler } from './scheduled.ts'
 import {
   databaseOption,
   openStore,
@@ -29,7 +31,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { endingOnFailure, isWorker, supervise } from './workers.ts'
+import { endingOnFailure, isWorker, onPullDue, supervise, tellPullDue } from './workers.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -79,8 +81,9 @@ async function serve(flags: ServeFlags) {
   const mayMigrate = flags.migrate !== false
   const log = makeLog(writeToStderr, false)
   const report = (problem: unknown) => log.failure(problem, undefined)
+  const databaseUrl = flags.database ?? config.databaseUrl
   const openServed = () =>
-    openStore(flags.database ?? config.databaseUrl, {
+    openStore(databaseUrl, {
       busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,
       writerThread: true,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -89,13 +92,19 @@ async function serve(flags: ServeFlags) {
       schema: mayMigrate ? 'migrate' : 'current',
       onProblem: report,
     })
+  const startPulls = (pulled: Store) => {
+    const scheduler = startScheduler({ store: pulled, config, databaseUrl, report })
+    onConnectionChange(scheduler.wake)
+    return scheduler
+  }
   if (isWorker) {
+    onConnectionChange(tellPullDue)
     await endingOnFailure(async () => runService(await openServed(), config))
     return
   }
   const store = await openServed()
   if (flags.workers === undefined) {
-    const { url } = await runService(store, config)
+    const { url } = await runService(store, config, config.pull ? { startPulls } : {})
     await welcome(store, url, { flags, config })
     return
   }
@@ -113,6 +122,15 @@ async function serve(flags: ServeFlags) {
   const { urlOf } = await import('../http/server.ts')
   await welcome(store, urlOf(config.host, sockets.port), { flags, config })
   await store.close()
+  if (!config.pull) return
+  // Without a thread for writes and without replicas: it only looks what is due.
+  const { wake } = startScheduler({
+    store: await openStore(databaseUrl, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, schema: 'current' }),
+    config,
+    databaseUrl,
+    report,
+  })
+  onPullDue(wake)
 }
 
 async function welcome(store: Store, url: string, { flags, config }: { flags: ServeFlags; config: Config }) {

@@ -174,7 +174,20 @@ function exitWorker() {
   cluster.worker?.disconnect()
 }
 
+/** Calls the listener when a worker has changed a connection to a source. */
+export function onPullDue(listener: () => void) {
+  cluster.on('message', (_worker, message) => {
+    if (message === PULL_DUE) listener()
+  })
+}
+
+/** Tells the supervisor that a connection to a source was changed. */
+export function tellPullDue() {
+  process.send?.(PULL_DUE)
+}
+
 const DRAIN = 'drain'
+const PULL_DUE = 'pull due'
 const MIN_LIFE_MS = 1000
 
 /** Resolves with the message to drain. Listens from the start, because the message may come before the service has started. */

@@ -7,6 +7,7 @@ import {
   type BatchReport,
   type IncomingRecord,
   type BatchImporter,
+  type BatchImporterOptions,
   openBatchImporter,
 } from '../archive/batch-importer.ts'
 import { formatTimestamp } from '../contract/time.ts'
@@ -17,12 +18,20 @@ import type { ReportBuilder } from './report.ts'
 import { addSource, hasFilled, type PullSource } from './state.ts'
 import { isUsable, usernameOf, type Target } from './target.ts'
 
+interface PulledAccountsOptions {
+  readonly known: PullSource | undefined
+  readonly user: SourceData | undefined
+  readonly report: ReportBuilder
+  readonly check: BatchImporterOptions['check']
+}
+
 /** The accounts that a pull stores rows of: that of the API key and, with --partners, those whose records the API key may read. */
 export class PulledAccounts {
   readonly #store: Store
   readonly #origin: string
   readonly #target: Target
   readonly #report: ReportBuilder
+  readonly #check: BatchImporterOptions['check']
   /** Users as the source sends them, by id. */
   readonly #people = new Map<number, SourceData>()
   readonly #partners = new Map<number, string>()
@@ -31,17 +40,13 @@ export class PulledAccounts {
   #importer: BatchImporter | undefined
   #source: PullSource | undefined
 
-  constructor(
-    store: Store,
-    origin: string,
-    target: Target,
-    { known, user, report }: { known: PullSource | undefined; user: SourceData | undefined; report: ReportBuilder },
-  ) {
+  constructor(store: Store, origin: string, target: Target, { known, user, report, check }: PulledAccountsOptions) {
     this.#store = store
     this.#origin = origin
     this.#target = target
     this.#source = known
     this.#report = report
+    this.#check = check
     if (user !== undefined) this.#people.set(target.id, user)
   }
 
@@ -190,7 +195,7 @@ export class PulledAccounts {
   }
 
   async #openImporter(): Promise<BatchImporter> {
-    return openBatchImporter(this.#store, { source: this.#origin, accounts: this.ids })
+    return openBatchImporter(this.#store, { source: this.#origin, accounts: this.ids, check: this.#check })
   }
 
   /** Creates the account and the state of its source in one transaction. */

@@ -53,7 +53,7 @@ export class ListPull {
         position => reader.readPage(list, position),
         async rows => {
           const result = await this.#storePage(list, rows, listedIds, order)
-          progress?.({ title: list.title, rows: listedIds.size, expected })
+          progress?.({ kind: list.kind, title: list.title, rows: listedIds.size, expected })
           return result
         },
       )

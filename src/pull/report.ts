@@ -44,6 +44,7 @@ export interface KindCounts {
 
 /** The progress of a round. */
 export interface PullProgress {
+  readonly kind: string
   /** The name of the list that is being read. */
   readonly title: string
   /** Rows read so far. */

@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely'
 import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 import { PulledAccounts } from './accounts.ts'
 import { checkApi, identify, type Identity, type IdentityPath } from './identity.ts'
 import { ListPull } from './list-pull.ts'
@@ -29,6 +31,10 @@ export interface RoundOptions {
   readonly progress?: (progress: PullProgress) => void
   /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
   readonly quota?: QuotaConfig
+  /** Runs at the start of each transaction that stores records, which it ends if it throws. */
+  readonly check?: (db: Kysely<Tables>) => Promise<void>
+  /** Runs in the transaction that gives an account the id that it has at the source. */
+  readonly onRenumber?: (db: Kysely<Tables>, id: number) => Promise<void>
 }
 
 /** Another pull for the same account is running. */
@@ -49,7 +55,7 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const release = await store.tryLock(`pull-${target.id}`)
   if (release === undefined) throw new PullLockedError(`another pull for account ${target.id} is running`)
   try {
-    if (target.presentId !== undefined) await renumberAccount(store, target.presentId, target.id)
+    if (target.presentId !== undefined) await renumberAccount(store, target.presentId, target.id, options.onRenumber)
     const known = await findSource(store, target.id, source.address)
     return await new Round(options, { identity, target, known }).run()
   } finally {
@@ -95,7 +101,12 @@ class Round {
     const capabilities = this.#isFull ? {} : readCapabilities(known?.capabilities)
     const reader = new SourceReader(source, capabilities, partners || identity === undefined ? undefined : target.id)
     const report = this.#report
-    const accounts = new PulledAccounts(store, source.address, target, { known, user: identity?.user, report })
+    const accounts = new PulledAccounts(store, source.address, target, {
+      known,
+      user: identity?.user,
+      report,
+      check: options.check,
+    })
     const ownership = new Ownership(store, source, reader, target.id)
     const quota = options.quota && new Quota(store, options.quota, target.id)
     this.#reader = reader

@@ -33,6 +33,8 @@ export interface SourceOptions {
   readonly key: string
   /** Requests a minute; 0 for no limit. */
   readonly rate: number
+  /** When requests were or will be sent, by all who keep to the rate together, by the clock's `elapsed`; of this source alone if absent. */
+  readonly sent?: number[]
   readonly clock: Clock
   /** Aborted when the pull should stop: the request under way is completed, and no further one is sent. */
   readonly stop: AbortSignal
@@ -60,13 +62,13 @@ export type QueryValues = Readonly<Record<string, string | number>>
 /** The server that records are pulled from: sends one GET at a time, keeps to the rate, and retries. */
 export class Source {
   readonly #options: SourceOptions
-  /** When requests were sent within the last minute, oldest first. */
-  #sent: number[] = []
+  readonly #sent: number[]
   /** How many requests were sent. */
   requests = 0
 
   constructor(options: SourceOptions) {
     this.#options = options
+    this.#sent = options.sent ?? []
   }
 
   /** The address without `/api/v1`. */
@@ -172,9 +174,12 @@ export class Source {
   async #pace() {
     const { rate, clock } = this.#options
     if (rate === 0) return
+    const now = clock.elapsed()
     const oldest = this.#sent.length < rate ? undefined : this.#sent.shift()
-    if (oldest !== undefined) await this.wait(oldest + MINUTE_MS - clock.elapsed())
-    this.#sent.push(clock.elapsed())
+    const at = oldest === undefined ? now : Math.max(now, oldest + MINUTE_MS)
+    // Noted before the wait, so that others wait for their own turn.
+    this.#sent.push(at)
+    await this.wait(at - now)
   }
 
   /** Throws StoppedError when the pull should stop. */

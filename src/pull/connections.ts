@@ -1,0 +1,221 @@
+import type { Selectable } from 'kysely'
+import { sql } from '../vendor/kysely.js'
+import { noteDeleted } from '../accounts/removal.ts'
+import { type Config, settings } from '../config.ts'
+import { DAY_MS } from '../contract/time.ts'
+import type { Engine, Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { parseAddress, parseKey } from './address.ts'
+import { noteConnectionChange } from './connection-changes.ts'
+import { openSecret, sealKey } from './stored-key.ts'
+
+/**
+ * Connections: sources whose key an account has stored, so that the service pulls from them. What a page changes is here; what
+ * the process that pulls changes is in `leases.ts`.
+ */
+
+export type Connection = Selectable<Tables['source_connection']>
+
+/** What was wrong with a round, as it is stored. */
+export type Failure =
+  /** The source does not respond. */
+  | 'away'
+  /** The source refuses the key. */
+  | 'refused'
+  /** There is no such API at this address, or it may not be asked. */
+  | 'not-api'
+  /** The records are of an account that cannot be this one. */
+  | 'account'
+  /** The account was removed here. */
+  | 'removed'
+  /** The command `pull` is pulling into the account. */
+  | 'busy'
+  /** The stored key cannot be read. */
+  | 'key'
+  /** The key was stored for a day, which is over. */
+  | 'key-expired'
+  /** The process that pulled was killed. */
+  | 'interrupted'
+  /** The account has no more room, or the disk has not. */
+  | 'full'
+  /** Something of this service; the log says what. */
+  | 'internal'
+
+type SealingConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
+
+/** How long the key of a connection for a single round is kept. */
+const KEY_LIFE_MS = DAY_MS
+const MINUTE_MS = 60_000
+
+/** The time of the database, which all processes share. */
+export function databaseNow(engine: Engine) {
+  return engine === 'sqlite'
+    ? sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
+    : sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
+}
+
+export function readConnection({ reads }: Store, accountId: number): Promise<Connection | undefined> {
+  return reads.selectFrom('source_connection').selectAll().where('account_id', '=', accountId).executeTakeFirst()
+}
+
+/** The last rounds of the connection of an account, the newest first. */
+export function listRounds({ reads }: Store, accountId: number) {
+  return reads
+    .selectFrom('source_round')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .orderBy('ended_at', 'desc')
+    .execute()
+}
+
+/** Why no source can be connected here, with the setting that would change it; undefined if one can. */
+export async function whyNotOffered(
+  store: Store,
+  config: Pick<Config, 'pull' | 'pullDatabaseUrl' | 'secretFile'>,
+): Promise<{ readonly reason: 'off' | 'role' | 'secret'; readonly setting: string } | undefined> {
+  if (!config.pull) return { reason: 'off', setting: settings.pull.env }
+  if (store.engine === 'sqlite') return undefined
+  if (config.secretFile === '') return { reason: 'secret', setting: settings.secretFile.env }
+  if (config.pullDatabaseUrl !== '') return undefined
+  const { rows } = await sql<{ writes: boolean }>`
+    select has_table_privilege('training_session', 'insert') as writes`.execute(store.reads)
+  return rows[0]?.writes === true ? undefined : { reason: 'role', setting: settings.pullDatabaseUrl.env }
+}
+
+export interface NewConnection {
+  /** The address, as `parseAddress` reads it. */
+  readonly origin: string
+  readonly key: string
+  /** 0 for a single complete round, after which the key is forgotten. */
+  readonly everyMinutes: number
+  /** Whose key it is there, as `checkConnection` found. */
+  readonly username?: string | undefined
+}
+
+/** Stores a connection in place of any other of the account. Throws AddressError, and RefusedError if keys cannot be stored. */
+export async function connect(
+  { store, config }: { readonly store: Store; readonly config: SealingConfig },
+  accountId: number,
+  { origin, key, everyMinutes, username }: NewConnection,
+): Promise<void> {
+  const address = parseAddress(origin)
+  const values = {
+    ...freshState(store.engine),
+    ...sealed(config, { accountId, origin: address }, key),
+    origin: address,
+    every_minutes: everyMinutes,
+    key_until: everyMinutes === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
+    username: username ?? null,
+  }
+  await store.db
+    .insertInto('source_connection')
+    .values({ ...values, account_id: accountId, known_locks: '', mine: 0, revision: 1 })
+    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ ...values, revision: raised }))
+    .execute()
+  noteConnectionChange()
+}
+
+/** Stores another key for the source, and pulls with it now. Returns whether there is a connection. Throws as `connect`. */
+export async function changeKey(
+  { store, config }: { readonly store: Store; readonly config: SealingConfig },
+  accountId: number,
+  key: string,
+): Promise<boolean> {
+  const connection = await store.db
+    .selectFrom('source_connection')
+    .select(['origin', 'every_minutes'])
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  if (connection === undefined) return false
+  const { origin, every_minutes: every } = connection
+  return change(store, accountId, {
+    ...freshState(store.engine),
+    ...sealed(config, { accountId, origin }, key),
+    key_until: every === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
+  })
+}
+
+/** Ends the round that is running, at its next page, and starts no other. */
+export function stop(store: Store, accountId: number): Promise<boolean> {
+  return change(store, accountId, { state: 'stopped', next_at: null, ...noHolder }, ['due', 'running', 'waiting'])
+}
+
+/** Goes on after `stop`, or after a failure that somebody has to see to. */
+export function resume(store: Store, accountId: number): Promise<boolean> {
+  return change(store, accountId, dueNow(store.engine), ['stopped'], true)
+}
+
+/** Makes the next round due now. */
+export function pullNow(store: Store, accountId: number): Promise<boolean> {
+  return change(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
+}
+
+/** How often the account is pulled; the next round is due after this time at the latest. */
+export async function changeInterval(store: Store, accountId: number, everyMinutes: number): Promise<boolean> {
+  const latest = sql<number>`${databaseNow(store.engine)} + ${sql.lit(everyMinutes * MINUTE_MS)}`
+  return change(store, accountId, {
+    every_minutes: everyMinutes,
+    key_until: null,
+    next_at: sql<number | null>`case when next_at > ${latest} then ${latest} else next_at end`,
+  })
+}
+
+/**
+ * Removes the connection with its key and its rounds; records and what is known of their source stay. The bytes are in the file until
+ * `eraseDeleted`.
+ */
+export async function forgetConnection(store: Store, accountId: number): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    await db.deleteFrom('source_connection').where('account_id', '=', accountId).execute()
+    await db.deleteFrom('source_round').where('account_id', '=', accountId).execute()
+    if (store.erase !== undefined) await noteDeleted(db)
+  })
+  noteConnectionChange()
+}
+
+/** The key of a connection as its columns hold it. */
+function sealed(config: SealingConfig, owner: { accountId: number; origin: string }, key: string) {
+  const { sealed: sealed_key, secretId: secret_id } = sealKey(openSecret(config), owner, parseKey(key))
+  return { sealed_key, secret_id }
+}
+
+/** A connection that has not been pulled. */
+function freshState(engine: Engine) {
+  return {
+    ...dueNow(engine),
+    ...noHolder,
+    started_at: null,
+    progress: '[]',
+    failures: 0,
+    failing_since: null,
+    refused_since: null,
+    failure: null,
+  }
+}
+
+function dueNow(engine: Engine) {
+  return { state: 'due', next_at: databaseNow(engine) } as const
+}
+
+const noHolder = { holder: null, lease_until: null } as const
+
+const raised = sql<number>`source_connection.revision + 1`
+
+/** Changes a connection if it is in one of the states. Returns whether it was. */
+async function change(
+  { db }: Store,
+  accountId: number,
+  values: object,
+  states: readonly Connection['state'][] = ['due', 'running', 'waiting', 'stopped', 'done'],
+  needsKey = false,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('source_connection')
+    .set({ ...values, revision: raised })
+    .where('account_id', '=', accountId)
+    .where('state', 'in', states)
+    .$if(needsKey, update => update.where('sealed_key', 'is not', null))
+    .executeTakeFirst()
+  noteConnectionChange()
+  return numUpdatedRows > 0n
+}

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { RefusedError } from '../accounts/errors.ts'
+import { eraseDeleted } from '../accounts/removal.ts'
+import type { QuotaConfig } from '../archive/quota.ts'
+import { QuotaError } from '../archive/quota.ts'
+import type { Store } from '../store/index.ts'
+import type { Clock } from './clock.ts'
+import type { Connection, Failure } from './connections.ts'
+import {
+  checkLease,
+  completeRound,
+  endRound,
+  forgetOldKeys,
+  type Lease,
+  LeaseLostError,
+  RENEWAL_MS,
+  renewLease,
+  takeDue,
+} from './leases.ts'
+import type { PullProgress } from './report.ts'
+import { PullLockedError, pullOnce } from './round.ts'
+import { type Send, Source, SourceError, SourceRefusedError, SourceUnavailableError, StoppedError } from './source.ts'
+import { openKey, sealKey, type Secret } from './stored-key.ts'
+import { PullUsageError, RemovedAccountError } from './target.ts'
+
+export interface ScheduledOptions {
+  readonly store: Store
+  readonly secret: Secret
+  readonly send: Send
+  readonly quota: QuotaConfig
+  /** Requests a minute to each origin; 0 for no limit. */
+  readonly rate: number
+  readonly clock: Clock
+  readonly stop: AbortSignal
+  /** Is told what no connection can show. */
+  readonly onProblem: (problem: unknown) => void
+}
+
+/** How many accounts are pulled at the same time. Requests to one origin take turns. */
+const MAX_RUNNING = 5
+
+/** How often a process that pulls looks for further connections that are due. */
+const LOOK_MS = 2000
+
+/** Pulls from all connections that are due. Resolves when none is, and when stopped. */
+export async function pullDue(options: ScheduledOptions): Promise<void> {
+  const { store, secret, stop, onProblem } = options
+  const holder = randomUUID()
+  const running = new Map<number, Promise<void>>()
+  const sent = new Map<string, number[]>()
+  while (!stop.aborted) {
+    if (await forgetOldKeys(store)) await eraseDeleted(store).catch(onProblem)
+    while (running.size < MAX_RUNNING && !stop.aborted) {
+      const due = await takeDue(store, { holder, secretId: secret.id, running: [...running.keys()] })
+      if (due === undefined) break
+      const lease: Lease = { holder, accountId: due.account_id }
+      const pulled = new ConnectedPull(
+        options,
+        due,
+        lease,
+        sent.getOrInsertComputed(due.origin, () => []),
+      ).run()
+      running.set(
+        due.account_id,
+        pulled.catch(onProblem).finally(() => running.delete(due.account_id)),
+      )
+    }
+    if (running.size === 0) return
+    const looked = new AbortController()
+    const look = sleep(LOOK_MS, undefined, { signal: AbortSignal.any([looked.signal, stop]) }).catch(() => {})
+    await Promise.race([look, ...running.values()])
+    looked.abort()
+  }
+  await Promise.all(running.values())
+}
+
+/** One round of one connection. */
+class ConnectedPull {
+  readonly #options: ScheduledOptions
+  readonly #connection: Connection
+  readonly #lease: Lease
+  readonly #sent: number[]
+  readonly #lost = new AbortController()
+  readonly #progress = new Map<string, { readonly kind: string; read: number; total: number | null }>()
+  #shown = '[]'
+
+  constructor(options: ScheduledOptions, connection: Connection, lease: Lease, sent: number[]) {
+    this.#options = options
+    this.#connection = connection
+    this.#lease = lease
+    this.#sent = sent
+  }
+
+  async run(): Promise<void> {
+    const { store, onProblem } = this.#options
+    const renewing = this.#keepLease()
+    try {
+      await this.#pull()
+    } catch (error) {
+      if (error instanceof LeaseLostError || this.#lost.signal.aborted) return
+      const failure = failureOf(error)
+      if (failure === 'internal') onProblem(error)
+      await endRound(store, this.#lease, failure).catch((problem: unknown) => {
+        // Whoever stopped or changed the connection meanwhile has said what is next.
+        if (!(problem instanceof LeaseLostError)) throw problem
+      })
+    } finally {
+      this.#lost.abort()
+      await renewing
+    }
+  }
+
+  async #pull() {
+    const { store, secret, send, rate, clock, stop, quota, onProblem } = this.#options
+    const { account_id: accountId, origin, sealed_key: sealed, every_minutes: every } = this.#connection
+    const key = sealed === null ? undefined : openKey(secret, { accountId, origin }, sealed)
+    if (key === undefined) throw new KeyError('the stored key cannot be read')
+    const source = new Source({
+      address: origin,
+      key,
+      rate,
+      sent: this.#sent,
+      clock,
+      send,
+      stop: AbortSignal.any([stop, this.#lost.signal]),
+    })
+    const report = await pullOnce({
+      store,
+      source,
+      quota,
+      account: String(accountId),
+      progress: progress => this.#note(progress),
+      check: db => checkLease(store, db, this.#lease),
+      onRenumber: async (db, id) => {
+        const { sealed: sealed_key } = sealKey(secret, { accountId: id, origin }, key)
+        await db.updateTable('source_connection').set({ sealed_key }).where('account_id', '=', id).execute()
+        this.#lease.accountId = id
+      },
+    })
+    await completeRound(store, this.#lease, report)
+    if (every === 0) await eraseDeleted(store).catch(onProblem)
+  }
+
+  #note({ kind, rows, expected }: PullProgress) {
+    this.#progress.set(kind, { kind, read: rows, total: expected ?? null })
+  }
+
+  /** Renews the lease until the round has ended; ends the round if the lease is lost. */
+  async #keepLease() {
+    let misses = 0
+    while (!this.#lost.signal.aborted) {
+      await sleep(RENEWAL_MS, undefined, { signal: this.#lost.signal }).catch(() => {})
+      if (this.#lost.signal.aborted) return
+      const progress = JSON.stringify([...this.#progress.values()])
+      const changed = progress === this.#shown ? undefined : progress
+      this.#shown = progress
+      // While the database is away nothing is stored, and each transaction checks the lease itself.
+      const held = await renewLease(this.#options.store, this.#lease, changed).catch(() => true)
+      misses = held ? 0 : misses + 1
+      // Once may be because the account is getting another id.
+      if (misses > 1) this.#lost.abort()
+    }
+  }
+}
+
+class KeyError extends Error {
+  override readonly name = 'KeyError'
+}
+
+/** What to store of an error; undefined if the pull was only stopped. */
+function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof StoppedError) return undefined
+  if (error instanceof SourceRefusedError) return 'refused'
+  if (error instanceof SourceUnavailableError) return 'away'
+  if (error instanceof SourceError) return 'not-api'
+  if (error instanceof PullLockedError) return 'busy'
+  if (error instanceof RemovedAccountError) return 'removed'
+  if (error instanceof PullUsageError || error instanceof RefusedError) return 'account'
+  if (error instanceof QuotaError) return 'full'
+  return error instanceof KeyError ? 'key' : 'internal'
+}
