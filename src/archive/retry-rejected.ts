@@ -63,7 +63,8 @@ async function retry(store: Store, source: string, rows: readonly { readonly id:
   return done.length
 }
 
-function parseRejected(raw: string): IncomingRecord | undefined {
+/** A rejected row as a record; undefined if it is none. */
+export function parseRejected(raw: string): IncomingRecord | undefined {
   try {
     const line: unknown = JSON.parse(raw)
     if (!isObject(line) || typeof line['kind'] !== 'string') return undefined

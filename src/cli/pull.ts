@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
@@ -11,7 +11,9 @@ import { type Config, readConfig, settings } from '../config.ts'
 import { AddressError, parseAddress, parseKey } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
 import { findPrunable, prune } from '../pull/prune.ts'
-import type { PullReport } from '../pull/report.ts'
+import { MAX_NUMBERS, parseNumbers } from '../pull/numbers.ts'
+import type { PullReport, RejectedReason } from '../pull/report.ts'
+import { OWNER_UNKNOWN } from '../pull/storing.ts'
 import { pullRepeatedly } from '../pull/repeat.ts'
 import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
@@ -49,6 +51,8 @@ export function addPullCommands(program: Command) {
     ),
     new Option('--partners', 'also pull records of others that the API key may read'),
     new Option('--full', 'read all lists to their end, and every record again'),
+    new Option('--mine', 'records whose owner the source does not tell are yours; remembered for the source'),
+    new Option('--lock-session <numbers>', 'read lock sessions by number, such as 12,15-40').argParser(parseLocks),
     new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
     new Option('--scheduled', 'pull what is due of the sources that people connected, then exit; `serve` starts this'),
     new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
@@ -88,6 +92,8 @@ interface PullFlags extends StoreOptions {
   readonly account?: string
   readonly partners?: boolean
   readonly full?: boolean
+  readonly mine?: boolean
+  readonly lockSession?: readonly number[]
   readonly every?: number
   readonly out?: string
   readonly scheduled?: boolean
@@ -130,7 +136,9 @@ async function pullIntoStore(source: Source, flags: PullFlags, config: PullConfi
   const storeRound = async () => {
     // Asked first, so that no database is created if the source does not respond.
     if (isMissingFile(url)) await findIdentity(source)
-    return withStore(flags, store => round({ store, source, ...flags }), { create: true })
+    return withStore(flags, store => round({ store, source, ...flags, lockSessions: flags.lockSession }), {
+      create: true,
+    })
   }
   if (flags.every === undefined) {
     const report = await storeRound()
@@ -160,7 +168,7 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
     const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000 })
     let report: PullReport
     try {
-      report = await round({ store, source, ...flags, full: true })
+      report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
       const account = flags.partners === true ? undefined : report.accountId
       await writeArchive(out, write => exportArchive(store, write, account))
     } finally {
@@ -266,16 +274,29 @@ function printReport(report: PullReport, json: boolean | undefined) {
 }
 
 function summaryOf(report: PullReport): string[] {
-  const { accountId, username, setAside, missingLists, gone, notes, requests } = report
+  const { accountId, username, setAside, missingLists, gone, claimed, notes, requests } = report
   return [
     `pulled into account ${accountId} (${username}) with ${requests} requests`,
     ...notes,
     ...missingLists.map(title => `the source has no list of ${title}: skipped`),
     ...deviationLines(report),
-    ...setAside.rows.map(({ kind, id, reason }) => `rejected: ${kind}${id === undefined ? '' : ` ${id}`}: ${reason}`),
-    ...(setAside.count > setAside.rows.length ? [`${setAside.count} rows in all are rejected`] : []),
+    ...setAside.reasons.map(rejectedLine),
+    ...(claimed > 0 ? [`${claimed} rows that were rejected before are stored now`] : []),
     ...(gone > 0 ? [`${gone} rows are gone at the source; they are kept (see pull prune)`] : []),
   ]
+}
+
+/** `rejected: training-session 12: …`, or with a count and an example. */
+function rejectedLine({ kind, reason, count, example }: RejectedReason): string {
+  const which = example === undefined ? '' : ` ${example}`
+  const advice = reason === OWNER_UNKNOWN ? ' (if they are yours: pull --mine)' : ''
+  return `rejected: ${count === 1 ? `${kind}${which}` : `${count} ${kind}, such as${which}`}: ${reason}${advice}`
+}
+
+function parseLocks(text: string): readonly number[] {
+  const numbers = parseNumbers(text)
+  if (numbers === undefined) throw new InvalidArgumentError(`It must be 1 to ${MAX_NUMBERS} numbers, such as 12,15-40.`)
+  return numbers
 }
 
 async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {

@@ -26,7 +26,7 @@ export function addRejectedCommands(program: Command) {
     .description('Rows of imports and pulls that could not be stored as records.')
 
   withOptions(rejected.command('list'), databaseOption(), jsonOption())
-    .description('Lists rejected rows, and why they were rejected.')
+    .description('Lists rejected rows by reason, with the first row of each; --json lists all of them.')
     .action(list)
 
   withOptions(
@@ -44,26 +44,32 @@ export function addRejectedCommands(program: Command) {
 
 async function list(flags: Flags) {
   const rows = await withStore(flags, listRejected)
+  const listed = rows.map(row => ({
+    id: row.id,
+    source: row.source,
+    kind: row.kind,
+    recordId: row.record_id,
+    accountId: row.account_id,
+    reason: row.reason,
+    firstSeenAt: formatTimestamp(row.first_seen_at),
+    lastSeenAt: formatTimestamp(row.last_seen_at),
+  }))
+  if (flags.json === true) return print(JSON.stringify(listed, null, 2))
+  const groups = Map.groupBy(listed, ({ source, kind, reason }) => JSON.stringify([source, kind, reason]))
   printRows(
-    rows.map(row => ({
-      id: row.id,
-      source: row.source,
-      kind: row.kind,
-      recordId: row.record_id,
-      accountId: row.account_id,
-      reason: row.reason,
-      firstSeenAt: formatTimestamp(row.first_seen_at),
-      lastSeenAt: formatTimestamp(row.last_seen_at),
-    })),
+    [...groups.values()].flatMap(([first, ...others]) =>
+      first === undefined ? [] : [{ ...first, count: others.length + 1 }],
+    ),
     {
       id: row => row.id,
       source: row => row.source,
       kind: row => row.kind,
       record: row => row.recordId,
+      rows: row => row.count,
       reason: row => row.reason,
       'last seen': row => row.lastSeenAt,
     },
-    flags.json,
+    false,
   )
 }
 

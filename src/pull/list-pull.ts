@@ -97,6 +97,12 @@ export class ListPull {
     }
   }
 
+  /** Reads records of these numbers that no round has read. Where the source has none of a number, it is left out. */
+  async pullNumbers(list: SourceList, numbers: readonly number[]) {
+    const known = await this.#findRows(list, numbers)
+    for (const id of numbers) if (!known.has(id)) await this.#readAgain(list, id)
+  }
+
   /** Stores records that were read by id; their stored form stays that of the list row. */
   async storeAgain(
     list: SourceList,

@@ -6,7 +6,11 @@ import type { SourceData } from './rows.ts'
 export function toRecord(
   list: SourceList,
   data: SourceData,
-  { owner, sendsLegacy }: { readonly owner: number | undefined; readonly sendsLegacy: boolean },
+  {
+    owner,
+    sendsLegacy = false,
+    isAssumed = false,
+  }: { readonly owner: number | undefined; readonly sendsLegacy?: boolean; readonly isAssumed?: boolean },
 ): IncomingRecord {
   if (list === lockSessions) {
     const { templateId, ...rest } = data
@@ -21,6 +25,8 @@ export function toRecord(
     envelope: {
       ...(owner === undefined ? {} : { ownerId: owner }),
       ...(legacy === undefined ? {} : { legacyUpload: legacy }),
+      // Tells in archives that the source did not name the owner.
+      ...(isAssumed ? { extra: { '/ownerId': null } } : {}),
     },
   }
 }

@@ -17,6 +17,8 @@ export interface PullReport {
     readonly count: number
     readonly newCount: number
     readonly notKept: number
+    /** By kind and reason, each with the id of one of them. */
+    readonly reasons: readonly RejectedReason[]
     readonly rows: readonly { readonly kind: string; readonly id?: number; readonly reason: string }[]
   }
   /** Values that did not match the format and were converted. */
@@ -27,8 +29,17 @@ export interface PullReport {
   readonly missingLists: readonly string[]
   /** Rows that became gone at the source. */
   readonly gone: number
+  /** Rows that were rejected before because nothing told their owner, and that now belong to the account. */
+  readonly claimed: number
   /** Further remarks for the operator. */
   readonly notes: readonly string[]
+}
+
+export interface RejectedReason {
+  readonly kind: string
+  readonly reason: string
+  readonly count: number
+  readonly example?: number
 }
 
 export interface KindCounts {
@@ -68,6 +79,8 @@ export class ReportBuilder {
   readonly missingLists: string[] = []
   readonly notes: string[] = []
   gone = 0
+  claimed = 0
+  readonly #reasons = new Map<string, Mutable<RejectedReason>>()
 
   noteName(sourceName: string, username: string) {
     const why = sourceName === '' ? 'the source has no name for it' : `${quoteName(sourceName)} cannot be used here`
@@ -84,6 +97,8 @@ export class ReportBuilder {
     this.#setAside.newCount += newCount
     this.#setAside.notKept += notKept
     for (const { kind, id, reason } of rows) {
+      const example = id === undefined ? {} : { example: id }
+      this.#reasons.getOrInsertComputed(`${kind} ${reason}`, () => ({ kind, reason, count: 0, ...example })).count += 1
       if (this.#rows.length < MAX_LISTED) this.#rows.push({ kind, ...(id === undefined ? {} : { id }), reason })
     }
     for (const { kind, rule, count: occurrences } of report.leniencies) {
@@ -133,11 +148,12 @@ export class ReportBuilder {
     return {
       ...facts,
       kinds: [...this.#kinds.values()],
-      setAside: { ...this.#setAside, rows: this.#rows },
+      setAside: { ...this.#setAside, reasons: [...this.#reasons.values()], rows: this.#rows },
       leniencies: [...this.#leniencies.values()],
       extra: [...this.#extra.values()],
       missingLists: this.missingLists,
       gone: this.gone,
+      claimed: this.claimed,
       notes: this.notes,
     }
   }

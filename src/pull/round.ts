@@ -5,6 +5,7 @@ import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { PulledAccounts } from './accounts.ts'
+import { claimRejected } from './claims.ts'
 import { checkApi, identify, type Identity, type IdentityPath } from './identity.ts'
 import { ListPull } from './list-pull.ts'
 import { deviceLists, lockSessions, sourceLists, trainingSessions } from './lists.ts'
@@ -28,6 +29,10 @@ export interface RoundOptions {
   readonly partners?: boolean
   /** Whether all lists are read to their end, and every record is read again. */
   readonly full?: boolean
+  /** Whether training sessions without an owner belong to the account; remembered for the source. */
+  readonly mine?: boolean | undefined
+  /** Numbers of lock sessions to read by id, where the source has no list of them. */
+  readonly lockSessions?: readonly number[] | undefined
   readonly progress?: (progress: PullProgress) => void
   /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
   readonly quota?: QuotaConfig
@@ -89,12 +94,15 @@ class Round {
   readonly #accounts: PulledAccounts
   readonly #ownership: Ownership
   readonly #lists: ListPull
+  readonly #mine: boolean
 
   constructor(options: RoundOptions, facts: RoundFacts) {
     const { store, source, partners = false } = options
     const { identity, target, known } = facts
     this.#options = options
     this.#facts = facts
+    const mine = options.mine ?? known?.mine === 1
+    this.#mine = mine
     this.#startedAt = source.clock.now()
     this.#isFull =
       options.full === true || known?.full_at == null || this.#startedAt - known.full_at >= FULL_WALK_EVERY_MS
@@ -117,7 +125,7 @@ class Round {
       reader,
       accounts,
       ownership,
-      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners, quota }),
+      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners, mine, quota }),
       report,
       startedAt: this.#startedAt,
       isFull: this.#isFull,
@@ -127,13 +135,18 @@ class Round {
   }
 
   async run(): Promise<PullReport> {
-    const { source, partners = false } = this.#options
+    const { store, source, partners = false, lockSessions: numbers = [] } = this.#options
     const { target } = this.#facts
     try {
+      const { known } = this.#facts
+      if (this.#mine && known !== undefined) this.#report.claimed = await claimRejected(store, known)
       if (partners) await this.#pullPeople()
       for (const list of sourceLists) {
         await this.#lists.pullList(list)
-        if (list === lockSessions) await this.#tryCurrentLock()
+        if (list === lockSessions) {
+          await this.#lists.pullNumbers(list, numbers)
+          await this.#tryCurrentLock()
+        }
         if (list === lockSessions || list === trainingSessions) await this.#lists.pullOpenRows(list)
       }
       for (const list of deviceLists) await this.#lists.pullDevicesOfPartners(list)
@@ -187,6 +200,7 @@ class Round {
     const name = usernameOf(identity?.user)
     await this.#accounts.complete(this.#options.source.clock.now(), {
       capabilities: JSON.stringify({ ...this.#reader.capabilities, ...path }),
+      ...(this.#mine ? { mine: 1 } : {}),
       knows_me: identity === undefined ? 0 : 1,
       ...(name === undefined ? {} : { username: name }),
       ...(this.#isFull ? { full_at: this.#startedAt } : {}),

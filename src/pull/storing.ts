@@ -40,7 +40,7 @@ export interface StoredRows {
 }
 
 export const UNANSWERED = 'the source does not return the record'
-const OWNER_UNKNOWN = 'the source does not say who owns it'
+export const OWNER_UNKNOWN = 'the source does not say who owns it'
 
 export interface RowStoreOptions {
   readonly store: Store
@@ -51,6 +51,8 @@ export interface RowStoreOptions {
   readonly report: ReportBuilder
   /** Whether rows of other owners are stored too. */
   readonly partners: boolean
+  /** Whether training sessions whose owner the source does not tell belong to the account of the API key. */
+  readonly mine: boolean
   /** The room that the account of the API key has; none is counted if it is missing. */
   readonly quota?: Quota | undefined
 }
@@ -107,8 +109,10 @@ export class RowStore {
       this.#read.add(`${list.kind} ${row.id}`)
     }
     if (offered.isRecord === true) this.#read.add(`${list.kind} ${row.id}`)
-    const owner = await ownership.ownerOf(list, data)
-    if (owner === 'unanswered') return this.#rejectedRow(list, { row: { ...row, data }, known }, UNANSWERED)
+    const told = await ownership.ownerOf(list, data)
+    if (told === 'unanswered') return this.#rejectedRow(list, { row: { ...row, data }, known }, UNANSWERED)
+    const isAssumed = told === undefined && list === trainingSessions && this.#options.mine
+    const owner = isAssumed ? this.#options.accounts.me : told
     if (owner === undefined && list === trainingSessions) {
       return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
     }
@@ -119,7 +123,7 @@ export class RowStore {
         return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
       }
     }
-    const record = toRecord(list, data, { owner, sendsLegacy: this.#sendsLegacy })
+    const record = toRecord(list, data, { owner, sendsLegacy: this.#sendsLegacy, isAssumed })
     const { templateId } = offered
     const envelope = templateId === undefined ? record.envelope : { templateId, ...record.envelope }
     return { record: envelope === undefined ? record : { ...record, envelope }, data, owner, form: row.form, offered }

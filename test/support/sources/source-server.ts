@@ -78,6 +78,10 @@ export interface SourceServerOptions {
   readonly maxLimit?: number
   /** Requests of a minute; beyond, 429. */
   readonly requestsPerMinute?: number
+  /** Whether a 429 says when to try again; it does if not given. */
+  readonly retryAfter?: boolean
+  /** Whether lists are in no order of time. */
+  readonly isMixed?: boolean
   /** A key and a certificate, for TLS. */
   readonly tls?: { readonly key: string; readonly cert: string }
   /** The time, for the limit of requests. */
@@ -177,7 +181,8 @@ function makeHandler(options: SourceServerOptions) {
       if (now() - window.start >= 60_000) window = { start: now(), count: 0 }
       window.count += 1
       if (window.count > options.requestsPerMinute) {
-        return send(429, { ok: false }, { 'Retry-After': String(Math.ceil((window.start + 60_000 - now()) / 1000)) })
+        const seconds = String(Math.ceil((window.start + 60_000 - now()) / 1000))
+        return send(429, { ok: false }, options.retryAfter === false ? {} : { 'Retry-After': seconds })
       }
     }
     if (request.headers.authorization !== `Bearer ${token}`) return send(401, { ok: false, code: 'invalid_token' })
@@ -234,7 +239,10 @@ function makeHandler(options: SourceServerOptions) {
   /** The rows of a kind as lists show them, sorted again when they have changed. */
   const sorted = (kind: string, order: string | undefined) => {
     if (known?.kind === kind && known.version === world.version) return known.rows
-    const instant = (data: Data) => (order === undefined ? 0 : Date.parse(data[order] ?? '') || 0)
+    // Every number up to a thousand has another remainder.
+    const mixed = (data: Data) => (Number(data['id']) * 577) % 1009
+    const instant = (data: Data) =>
+      options.isMixed === true ? mixed(data) : order === undefined ? 0 : Date.parse(data[order] ?? '') || 0
     const rows = [...world.of(kind).values()]
       .filter(({ ownerId }) => visible.has(ownerId))
       .map(({ data }) => ({ data, at: instant(data), id: Number(data['id']) }))

@@ -1,0 +1,75 @@
+import { openBatchImporter } from '../archive/batch-importer.ts'
+import { parseRejected } from '../archive/retry-rejected.ts'
+import { isObject } from '../archive/values.ts'
+import type { Store } from '../store/index.ts'
+import { trainingSessions } from './lists.ts'
+import { toRecord } from './records.ts'
+import type { PullSource } from './state.ts'
+import { OWNER_UNKNOWN } from './storing.ts'
+
+/** How many rejected rows of a source have no owner. */
+export async function countOwnerless(store: Store, source: Pick<PullSource, 'account_id' | 'origin'>): Promise<number> {
+  const { count } = await ownerless(store, source)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/**
+ * Stores the rejected rows of a source whose owner it does not tell as records of the account that it is pulled into, and
+ * remembers that further ones belong to it as well. Returns how many are stored.
+ */
+export async function claimRejected(store: Store, source: PullSource): Promise<number> {
+  const { id: sourceId, account_id: accountId, origin } = source
+  if (source.mine === 0) await store.db.updateTable('pull_source').set({ mine: 1 }).where('id', '=', sourceId).execute()
+  const importer = openBatchImporter(store, { source: origin, accounts: [accountId] })
+  let claimed = 0
+  let after = 0
+  try {
+    for (;;) {
+      const rows = await ownerless(store, source)
+        .select(['id', 'raw'])
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(ROWS_AT_ONCE)
+        .execute()
+      const last = rows.at(-1)
+      if (last === undefined) return claimed
+      after = last.id
+      const known = rows.flatMap(({ raw }) => {
+        const data = parseRejected(raw)?.data
+        return isObject(data) ? [toRecord(trainingSessions, data, { owner: accountId, isAssumed: true })] : []
+      })
+      if (known.length === 0) continue
+      const ids = known.map(({ data }) => (isObject(data) ? Number(data['id']) : 0))
+      await importer.storeBatch(known, {
+        within: async (db, { outcomes }) => {
+          const stored = ids.filter((_, index) => outcomes[index] !== 'rejected')
+          claimed += stored.length
+          if (stored.length === 0) return
+          await db
+            .updateTable('pull_row')
+            .set({ owner_id: accountId })
+            .where('source_id', '=', sourceId)
+            .where('kind', '=', trainingSessions.kind)
+            .where('id', 'in', stored)
+            .execute()
+        },
+      })
+    }
+  } finally {
+    await importer.close()
+  }
+}
+
+/** A row can take a megabyte. */
+const ROWS_AT_ONCE = 50
+
+function ownerless({ db }: Store, { account_id: accountId, origin }: Pick<PullSource, 'account_id' | 'origin'>) {
+  return db
+    .selectFrom('set_aside')
+    .where('source', '=', origin)
+    .where('account_id', '=', accountId)
+    .where('kind', '=', trainingSessions.kind)
+    .where('reason', '=', OWNER_UNKNOWN)
+}

@@ -1,0 +1,119 @@
+// engine: both
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { listRejected } from '../../src/archive/rejected-rows.ts'
+import { claimRejected, countOwnerless } from '../../src/pull/claims.ts'
+import { MAX_NUMBERS, parseNumbers } from '../../src/pull/numbers.ts'
+import { findSource } from '../../src/pull/state.ts'
+import { openStore, type TestStore } from '../support/archives.ts'
+import { account, lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
+import { makeClock, pull } from '../support/sources/pulls.ts'
+import { bareOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
+
+const now = Date.parse('2026-03-10T12:00:00Z')
+
+/** What only the specification promises: 300 sessions, of which 75 name a program that is null or gone. */
+function specification(): SourceWorld {
+  return new SourceWorld().add(
+    account(1, 'ann'),
+    account(2, 'ben'),
+    lockTemplate(1, 1),
+    // So the key may read records of others, and a session without an owner could be theirs.
+    lockTemplate(2, 2),
+    trainingTemplate(1, 1),
+    ...Array.from({ length: 300 }, (_, index) =>
+      trainingSession(index + 1, 1, {
+        bubble_id: undefined,
+        settings_id: index % 4 > 0 ? 1 : index % 8 === 0 ? null : 99,
+        created_at: new Date(now - (index + 1) * 3_600_000).toISOString(),
+      }),
+    ),
+  )
+}
+
+const sessionsIn = async ({ store }: TestStore) =>
+  (await store.db.selectFrom('training_session').select('owner_id').execute()).map(({ owner_id }) => owner_id)
+
+for (const [requestsPerMinute, retryAfter] of [
+  [20, true],
+  [20, false],
+  [60, true],
+  [60, false],
+] as const) {
+  const limit = `${requestsPerMinute} requests a minute ${retryAfter ? 'that says when to try again' : 'that says no time'}`
+  test(`a source that is only the specification, with a limit of ${limit}, is complete after one answer`, async () => {
+    const clock = makeClock(now)
+    const options = { ...bareOptions(specification()), others: [2], isMixed: true, requestsPerMinute, retryAfter }
+    await using source = await startSource({ ...options, now: clock.now })
+    await using here = await openStore()
+    const first = await pull(here.store, source.url, { clock, account: '1', rate: 50 })
+    assert.deepEqual(first.setAside.reasons, [
+      {
+        kind: 'training-session',
+        reason: 'the source does not say who owns it',
+        count: 75,
+        example: first.setAside.rows[0]?.id,
+      },
+    ])
+    assert.equal((await sessionsIn(here)).length, 225)
+
+    const second = await pull(here.store, source.url, { clock, account: '1', rate: 50, mine: true })
+    assert.deepEqual([second.claimed, second.setAside.count], [75, 0])
+    assert.deepEqual(
+      await sessionsIn(here),
+      Array.from({ length: 300 }, () => 1),
+    )
+    assert.deepEqual(await listRejected(here.store), [])
+    // Each of them, and no other, is marked in archives.
+    assert.equal((await here.export()).match(/"extra":{"\/ownerId":null}/g)?.length, 75)
+  })
+}
+
+test('the answer is remembered for the source, and can be given without a pull', async () => {
+  const clock = makeClock(now)
+  const world = specification()
+  await using source = await startSource({ ...bareOptions(world), others: [2] })
+  await using here = await openStore()
+  await pull(here.store, source.url, { clock, account: '1' })
+  const known = await findSource(here.store, 1, source.url)
+  assert.ok(known)
+  assert.equal(await countOwnerless(here.store, known), 75)
+  assert.equal(await claimRejected(here.store, known), 75)
+  assert.equal(await countOwnerless(here.store, known), 0)
+  world.add(trainingSession(301, 1, { settings_id: null, created_at: new Date(now).toISOString() }))
+  const report = await pull(here.store, source.url, { clock, account: '1' })
+  assert.equal(report.setAside.count, 0)
+  assert.equal((await sessionsIn(here)).length, 301)
+  // A row that disappears is found again as one of the account.
+  const rows = await here.store.db
+    .selectFrom('pull_row')
+    .select('owner_id')
+    .where('kind', '=', 'training-session')
+    .execute()
+  assert.ok(rows.every(({ owner_id }) => owner_id === 1))
+})
+
+test('lock sessions that no list has are read by number, once', async () => {
+  const clock = makeClock(now)
+  const world = specification().add(lockSession(12, 1), lockSession(15, 1), lockSession(16, 2))
+  await using source = await startSource({ ...bareOptions(world), others: [2] })
+  await using here = await openStore()
+  const lockNumbers = parseNumbers('12,15-17')
+  const options = { clock, account: '1', lockSessions: lockNumbers }
+  await pull(here.store, source.url, options)
+  const stored = await here.store.db.selectFrom('lock_session').select('id').orderBy('id').execute()
+  assert.deepEqual(
+    stored.map(({ id }) => id),
+    [12, 15],
+  )
+  source.requests.length = 0
+  await pull(here.store, source.url, options)
+  assert.ok(!source.requests.includes('/lkbx/sessions/12'))
+})
+
+test('numbers are a list of numbers and ranges, and bounded', () => {
+  assert.deepEqual(parseNumbers('12, 15-17,16'), [12, 15, 16, 17])
+  assert.equal(parseNumbers(`1-${MAX_NUMBERS}`)?.length, MAX_NUMBERS)
+  for (const text of ['', ',', '0', '-3', '3-', '5-3', '1.5', '1;2', `1-${MAX_NUMBERS + 1}`, '1-999999999999999'])
+    assert.equal(parseNumbers(text), undefined, text)
+})
