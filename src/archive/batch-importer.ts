@@ -14,7 +14,7 @@ import {
   type Outcome,
   type RejectedReport,
 } from './report.ts'
-import { clearRejected, RejectedRows } from './rejected-rows.ts'
+import { clearRejected, type RejectedRow, RejectedRows } from './rejected-rows.ts'
 import { ImportStaging } from './staging.ts'
 
 /**
@@ -116,8 +116,8 @@ class ImporterBatch {
     this.#records = records
     this.#source = source
     this.#outcomes = records.map(() => 'unchanged')
-    const onReject = (index: number) => {
-      this.#outcomes[index] = 'rejected'
+    const onReject = ({ line }: RejectedRow) => {
+      this.#outcomes[line] = 'rejected'
     }
     this.#rejected = new RejectedRows({ db, source, account: accounts[0], onReject })
     const present = new Set(records.map(({ kind }) => kind))

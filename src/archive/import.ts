@@ -1,16 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../store/index.ts'
-import { account } from './account-kinds.ts'
-import { InvalidError } from './faults.ts'
-import { isEndLine, LineCount } from './end-line.ts'
-import { UnfinishedError } from './kind.ts'
 import { watchLockWaits } from './lock-waits.ts'
-import { type Line, readLines } from './lines.ts'
-import { Notes } from './notes.ts'
-import { identityOf, parseLine, readRow, archiveRecord } from './records.ts'
+import { type Lines, readLines } from './lines.ts'
 import { clearRejected, RejectedRows } from './rejected-rows.ts'
 import { ImportStaging } from './staging.ts'
-import { LineErrors, ImportError, type ImportReport, MAX_LISTED, NoteCounts, type OnConflict } from './report.ts'
+import { LineErrors, type ImportReport, type OnConflict } from './report.ts'
+import { stageLines } from './stage-lines.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
@@ -31,26 +26,36 @@ export interface ImportOptions {
   readonly onWait?: (what: string) => void
   /** Stops the import; nothing is written. */
   readonly signal?: AbortSignal
+  /** Whether the lines are those of an archive, in which a missing field means no value. */
+  readonly isArchive?: boolean
+  /** Only records of this account are stored; those of others, accounts and access are counted and left out. */
+  readonly onlyAccount?: number
 }
 
 /**
  * Imports one archive: all of it or nothing, unless invalid lines are to be rejected one by one. Lines are checked and staged first, which
  * needs no lock; then one transaction compares the rows with the store and copies them. Throws ImportError.
  */
-export async function importArchive(
+export function importArchive(
   store: Store,
   chunks: AsyncIterable<Buffer>,
   options: ImportOptions = {},
 ): Promise<ImportReport> {
+  return importLines(store, readLines(withProgress(chunks, options)), options)
+}
+
+/** The same for lines that were read from a file of any format. `progress` is only called when storing begins. */
+async function importLines(store: Store, lines: Lines, options: ImportOptions = {}): Promise<ImportReport> {
   const { onConflict = 'fail', onError = 'fail', source = 'archive', tiers = false, progress, signal } = options
-  const { onWait = () => {} } = options
+  const { onWait = () => {}, isArchive = true, onlyAccount } = options
+  const { engine } = store
   return store.db.connection().execute(async db => {
-    const rejected = onError === 'fail' ? new LineErrors() : new RejectedRows({ db, source })
-    const incoming = new ImportStaging({ db, engine: store.engine, rejected, onConflict, tiers, isArchive: true })
+    const rejected = onError === 'fail' ? new LineErrors() : new RejectedRows({ db, source, account: onlyAccount })
+    const incoming = new ImportStaging({ db, engine, rejected, onConflict, tiers, isArchive, onlyAccount })
     await incoming.discard()
     await incoming.prepare()
     try {
-      const notStored = await readArchive(incoming, withProgress(chunks, progress, signal), rejected)
+      const notStored = await stageLines(incoming, lines)
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
@@ -90,10 +95,10 @@ async function storeAll(
   return { kinds, endedAccess, setAside }
 }
 
+/** The same bytes; counts them, and throws when the signal is aborted. */
 async function* withProgress(
   chunks: AsyncIterable<Buffer>,
-  progress: ImportOptions['progress'],
-  signal: AbortSignal | undefined,
+  { progress, signal }: Pick<ImportOptions, 'progress' | 'signal'>,
 ): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of chunks) {
@@ -103,76 +108,4 @@ async function* withProgress(
     progress?.(bytes)
   }
   signal?.throwIfAborted()
-}
-
-/** Reads every line, stages its row, and collects errors. */
-async function readArchive(
-  incoming: ImportStaging,
-  chunks: AsyncIterable<Buffer>,
-  rejected: LineErrors | RejectedRows,
-) {
-  const unfinished: { line: number; kind: string; id: number }[] = []
-  let unfinishedCount = 0
-  const counts = new NoteCounts()
-  const lineCount = new LineCount()
-  const context = { counts, lineCount, now: Date.now(), rejected }
-
-  for await (const lines of readLines(chunks)) {
-    for (const line of lines) {
-      lineCount.add()
-      try {
-        stage(line, incoming, context)
-      } catch (error) {
-        if (!(error instanceof UnfinishedError)) throw error
-        unfinishedCount += 1
-        if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: error.kind, id: error.id })
-      }
-    }
-    await incoming.flushFull()
-    if (rejected instanceof RejectedRows) await rejected.flushFull()
-  }
-  await incoming.flush()
-  return { hasEnd: lineCount.hasEnd, unfinished, unfinishedCount, ...counts.list() }
-}
-
-interface LineContext {
-  readonly counts: NoteCounts
-  readonly lineCount: LineCount
-  readonly now: number
-  readonly rejected: LineErrors | RejectedRows
-}
-
-/** Throws UnfinishedError. */
-function stage(line: Line, incoming: ImportStaging, { counts, lineCount, now, rejected }: LineContext) {
-  let envelope: unknown
-  try {
-    envelope = parseLine(line)
-    if (isEndLine(envelope)) return lineCount.end(envelope)
-    const record = archiveRecord(envelope)
-    const notes = new Notes(now)
-    try {
-      incoming.add(record.kind, line.number, readRow(record, notes), line.text)
-    } catch (error) {
-      if (!(error instanceof UnfinishedError)) throw error
-      incoming.skip(record.kind)
-      counts.add(record.kind.name, notes)
-      throw error
-    }
-    counts.add(record.kind.name, notes)
-  } catch (error) {
-    if (!(error instanceof InvalidError)) throw error
-    const identity = identityOf(envelope)
-    if (rejected instanceof RejectedRows) {
-      // It says that lines are missing, and missing lines cannot be rejected.
-      if (isEndLine(envelope)) throw new ImportError([{ line: line.number, reason: error.message }], 1)
-      const raw = line.text ?? line.bytes
-      rejected.add({ line: line.number, ...identity, reason: error.message, raw })
-      return
-    }
-    rejected.add(line.number, error.message)
-    // The records of an account are valid even if its own line is not.
-    if (identity.kind === account.name && identity.recordId !== null) {
-      incoming.add(account, line.number, { id: identity.recordId })
-    }
-  }
 }

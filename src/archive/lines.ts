@@ -17,6 +17,9 @@ export interface Line {
   readonly bytes?: Buffer
 }
 
+/** Lines in batches, with which an import pauses. */
+export type Lines = AsyncIterable<readonly Line[]>
+
 /**
  * Splits bytes into lines, a batch for each chunk, and holds one line in memory. Removes a byte-order mark at the start
  * and carriage returns. Blank lines are skipped but count in line numbers.

@@ -27,7 +27,7 @@ export interface RejectedRowsOptions {
   readonly source: string
   /** The account of rows whose owner is unknown or has no account. */
   readonly account?: number | undefined
-  readonly onReject?: (line: number) => void
+  readonly onReject?: (row: RejectedRow) => void
 }
 
 /** Collects rows that cannot be stored, in a temporary table, until they are moved into the store. */
@@ -56,7 +56,7 @@ export class RejectedRows {
 
   add(row: RejectedRow) {
     this.#count += 1
-    this.#onReject?.(row.line)
+    this.#onReject?.(row)
     if (this.#listed.length < MAX_LISTED) this.#listed.push({ ...row, raw: undefined })
     if (row.raw === undefined || isTooLong(row.raw) || this.#staged + this.#pending.length >= MAX_REJECTED_ROWS) {
       this.#notKept += 1

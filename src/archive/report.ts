@@ -31,6 +31,15 @@ export interface ImportReport {
   readonly endedAccess: readonly { readonly ownerId: number; readonly partnerId: number }[]
   /** Present if invalid lines were to be rejected one by one. */
   readonly setAside?: RejectedReport
+  /** Present if only the records of one account were to be stored. */
+  readonly leftOut?: LeftOut
+}
+
+/** How many lines are not of the account whose records are stored: accounts, access, and records of others. */
+export interface LeftOut {
+  readonly accounts: number
+  readonly access: number
+  readonly others: number
 }
 
 export interface RejectedReport {

@@ -1,7 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
-import { ID_TAKEN, LineErrors } from './report.ts'
+import { ID_TAKEN, LineErrors, reasonForOwner } from './report.ts'
 import { ROWS_AT_ONCE } from './staging-batch.ts'
 import { conflicts, differs, hasUsername, isRemoved, isTaken, same } from './staging-conditions.ts'
 import type { StagingTables } from './staging-tables.ts'
@@ -29,14 +29,17 @@ export async function compareLines(staging: StagingTables) {
 
 /** Rejects lines that contradict the store. */
 export async function compareWithStore(staging: StagingTables) {
-  const { onConflict, isArchive } = staging.options
+  const { onConflict, isArchive, onlyAccount } = staging.options
   const stagedAccounts = staging.tableOf(account)
   for (const kind of staging.batches.keys()) {
     for (const column of kind === account ? ['id'] : kind.accounts)
       await reject(staging, kind, REMOVED, isRemoved(column))
   }
   for (const kind of staging.batches.keys()) {
-    if (!isArchive && kind.isOwned) await reject(staging, kind, ID_TAKEN, isTaken(kind))
+    if (kind.isOwned && (!isArchive || onlyAccount !== undefined)) {
+      const reason = onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN)
+      await reject(staging, kind, reason, isTaken(kind))
+    }
     if (kind.merge !== undefined) await mergeStored(staging, kind, kind.merge)
   }
   const keepsName =

@@ -15,11 +15,13 @@ export interface StagingOptions {
   readonly onConflict: OnConflict
   /** Whether the tier of stored accounts, and its end, are updated. */
   readonly tiers: boolean
-  /** Whether the rows come from an archive: then a record may move to another owner, and a missing field means no value. */
+  /** Whether the rows come from an archive: then a missing field means no value, and a record may move to another owner. */
   readonly isArchive: boolean
+  /** Rows are only stored for this account, whose reader is not told what others have. */
+  readonly onlyAccount?: number | undefined
   readonly kinds?: readonly Kind[]
   /** Returns the text of a line; if not given, the text is staged with the row. */
-  readonly rawOf?: (line: number) => string
+  readonly rawOf?: (line: number) => string | undefined
 }
 
 /** Stages rows in temporary tables, which only this connection can see and which block nobody. */

@@ -8,6 +8,19 @@ import { compareLines, compareWithStore } from './staging-comparison.ts'
 import { conflicts, differs, isStoredAsStaged, newValue, refreshes, same } from './staging-conditions.ts'
 import { StagingTables } from './staging-tables.ts'
 
+/** What an import would do with the records of a kind. */
+export interface KindPreview {
+  readonly kind: string
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+  /** Sessions that have not started or are not finished. */
+  readonly skipped: number
+  /** The times of the oldest and the newest record (milliseconds since 1970); null for kinds without a time. */
+  readonly first: number | null
+  readonly last: number | null
+}
+
 /** Compares staged rows and moves them into the store. The statements are the same on both engines. */
 export class ImportStaging extends StagingTables {
   /** Runs work that compares the rows with the store, or moves them into it. */
@@ -41,6 +54,31 @@ export class ImportStaging extends StagingTables {
       for (const { line, outcome } of rows) outcomes.set(Number(line), outcome)
     }
     return outcomes
+  }
+
+  /** What moving into the store would do. The rows must have been compared. */
+  async preview(): Promise<KindPreview[]> {
+    const previews: KindPreview[] = []
+    for (const [kind, { total, skipped }] of this.batches) {
+      if (total + skipped === 0) continue
+      const at = kind.columns.includes('at') ? 'incoming.at' : 'null'
+      const { rows } = await sql
+        .raw<Record<'total' | 'added' | 'changed' | 'first' | 'last', Cell>>(
+          `select count(*) as total, count(case when stored.${kind.key[0]} is null then 1 end) as added,
+            count(case when stored.${kind.key[0]} is not null and (${differs(kind, 'stored')}) then 1 end) as changed,
+            min(${at}) as first, max(${at}) as last
+            from ${this.tableOf(kind)} as incoming left join ${kind.table} as stored on ${same(kind, 'stored')}`,
+        )
+        .execute(this.db)
+      const [counts] = rows
+      const [added, changed] = [Number(counts?.added ?? 0), Number(counts?.changed ?? 0)]
+      const unchanged = Number(counts?.total ?? 0) - added - changed
+      const [first, last] = [counts?.first ?? null, counts?.last ?? null].map(cell =>
+        cell === null ? null : Number(cell),
+      )
+      previews.push({ kind: kind.name, added, changed, unchanged, skipped, first: first ?? null, last: last ?? null })
+    }
+    return previews
   }
 
   /** Access that is open in the archive and ended in the store; the first MAX_LISTED of it. */
