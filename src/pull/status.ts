@@ -16,8 +16,8 @@ export interface SourceStatus {
   readonly setAside: number
 }
 
-/** The sources that records were pulled from, by account. */
-export function listSources(store: Store) {
+/** The sources that records were pulled from, by account: all, or those of one. */
+export function listSources(store: Store, account?: number) {
   return store.reads
     .selectFrom('pull_source')
     .innerJoin('account', 'account.id', 'pull_source.account_id')
@@ -29,14 +29,16 @@ export function listSources(store: Store) {
       'pull_source.completed_at as completedAt',
       'pull_source.full_at as fullAt',
     ])
+    .$if(account !== undefined, sources => sources.where('pull_source.account_id', '=', account ?? 0))
     .orderBy('pull_source.account_id')
     .orderBy('pull_source.id')
     .execute()
 }
 
-export async function pullStatus(store: Store): Promise<SourceStatus[]> {
+/** All sources, or those of an account. */
+export async function pullStatus(store: Store, account?: number): Promise<SourceStatus[]> {
   const statuses: SourceStatus[] = []
-  for (const { id, accountId, username, origin, completedAt, fullAt } of await listSources(store)) {
+  for (const { id, accountId, username, origin, completedAt, fullAt } of await listSources(store, account)) {
     const counts = await store.reads
       .selectFrom('pull_row')
       .select(({ fn }) => ['kind', fn.countAll<number>().as('all'), fn.count<number>('gone_at').as('gone')])

@@ -28,6 +28,14 @@ export function dateTime(viewer: Zoned, instant: number): Html {
   return html`<time datetime="${new Date(instant).toISOString()}">${dateTimeText(viewer, instant)}</time>`
 }
 
+/** `18:00` for an instant of today, in the zone of the account; another one in full. */
+export function momentText(viewer: Zoned, instant: number, now: number): string {
+  const day = dateText(viewer, instant)
+  return day === dateText(viewer, now)
+    ? dateTimeText(viewer, instant).slice(day.length + 2)
+    : dateTimeText(viewer, instant)
+}
+
 /** Two instants as `<time>`; the second without its day if that is the same. */
 export function timeSpan(viewer: Zoned, start: number, end: number): Html {
   const [text, day] = [dateTimeText(viewer, end), dateText(viewer, end)]
