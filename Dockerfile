@@ -11,6 +11,8 @@ RUN apt-get update \
   && mkdir --mode=700 /data \
   && chown 10001:10001 /data
 WORKDIR /app
+# On PostgreSQL, files that people upload are in the default data folder: the file system of the program is read-only.
+RUN ln -s /data data
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json lockstep LICENSE ./
 COPY src ./src

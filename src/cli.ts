@@ -15,6 +15,7 @@ import { addRestoreCommand } from './cli/restore.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addKeyCommands } from './cli/keys.ts'
+import { addUploadCommand } from './cli/upload.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { PullLockedError } from './pull/round.ts'
@@ -57,6 +58,7 @@ addAccessCommands(program)
 addKeyCommands(program)
 addMcpCommand(program)
 addHelpCommand(program)
+addUploadCommand(program)
 
 if (import.meta.main) {
   process.stdout.on('error', error => {

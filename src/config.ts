@@ -93,6 +93,12 @@ export const settings = {
     'Seconds within which a form must arrive after its headers, and for which a client may stop reading a response.',
     someSeconds,
   ),
+  uploadMax: setting(
+    'LOCKSTEP_UPLOAD_MAX',
+    '256',
+    'Megabytes that the files have which people bring in together in the browser; 0 switches that off.',
+    megabytes,
+  ),
   keepAlive: setting(
     'LOCKSTEP_KEEP_ALIVE',
     '5',
@@ -272,6 +278,12 @@ function count(value: string): number {
 function bytes(value: string): number {
   if (!/^\d{1,15}$/.test(value)) throw new Error('must be a number of bytes, such as 4000000000')
   return Number(value)
+}
+
+/** Parses megabytes; returns bytes. */
+function megabytes(value: string): number {
+  if (!/^\d{1,6}$/.test(value)) throw new Error('must be megabytes, such as 256')
+  return Number(value) * 1024 * 1024
 }
 
 /** Parses seconds; returns milliseconds. */

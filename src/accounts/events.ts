@@ -12,6 +12,7 @@ export const eventGroups = {
   keys: 'API keys',
   access: 'Access',
   exports: 'Exports',
+  imports: 'Imports',
 } as const
 export type EventGroup = keyof typeof eventGroups
 
@@ -41,6 +42,7 @@ export const eventKinds = {
   'access-narrowed': ['access', 'Access narrowed'],
   'access-ended': ['access', 'Access ended'],
   exported: ['exports', 'Everything exported'],
+  'file-stored': ['imports', 'Records stored from a file'],
 } as const satisfies Readonly<Record<string, readonly [EventGroup, string]>>
 export type EventKind = keyof typeof eventKinds
 

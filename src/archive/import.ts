@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import type { Kysely } from '../vendor/kysely.js'
 import { watchLockWaits } from './lock-waits.ts'
 import { type Lines, readLines } from './lines.ts'
 import { clearRejected, RejectedRows } from './rejected-rows.ts'
@@ -30,6 +32,8 @@ export interface ImportOptions {
   readonly isArchive?: boolean
   /** Only records of this account are stored; those of others, accounts and access are counted and left out. */
   readonly onlyAccount?: number
+  /** Work of the transaction that stores the records, after they are stored. */
+  readonly inTransaction?: (db: Kysely<Tables>, report: Pick<ImportReport, 'kinds' | 'setAside'>) => Promise<void>
 }
 
 /**
@@ -45,7 +49,7 @@ export function importArchive(
 }
 
 /** The same for lines that were read from a file of any format. `progress` is only called when storing begins. */
-async function importLines(store: Store, lines: Lines, options: ImportOptions = {}): Promise<ImportReport> {
+export async function importLines(store: Store, lines: Lines, options: ImportOptions = {}): Promise<ImportReport> {
   const { onConflict = 'fail', onError = 'fail', source = 'archive', tiers = false, progress, signal } = options
   const { onWait = () => {}, isArchive = true, onlyAccount } = options
   const { engine } = store
@@ -59,7 +63,7 @@ async function importLines(store: Store, lines: Lines, options: ImportOptions = 
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
-      const work = () => incoming.inStore(() => storeAll(incoming, { source, signal }))
+      const work = () => incoming.inStore(() => storeAll(incoming, { ...options, source }))
       // After an error, the comparison only finds further errors and needs no lock.
       const isRefused = rejected instanceof LineErrors && rejected.count > 0
       const endWatch = await watchLockWaits(store, db, onWait)
@@ -75,7 +79,7 @@ async function importLines(store: Store, lines: Lines, options: ImportOptions = 
 /** Compares the rows with the store and copies them into it. */
 async function storeAll(
   incoming: ImportStaging,
-  { source, signal }: { readonly source: string; readonly signal: AbortSignal | undefined },
+  { source = '', signal, inTransaction }: Pick<ImportOptions, 'source' | 'signal' | 'inTransaction'>,
 ) {
   const { db, rejected } = incoming.options
   await incoming.compareWithStore()
@@ -92,6 +96,7 @@ async function storeAll(
   // On SQLite, statements keep the process from hearing a signal.
   await nextTurn()
   signal?.throwIfAborted()
+  await inTransaction?.(db, { kinds, ...(setAside === undefined ? {} : { setAside }) })
   return { kinds, endedAccess, setAside }
 }
 

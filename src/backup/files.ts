@@ -18,6 +18,7 @@ import {
 import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { settings } from '../config.ts'
 import { lockFile, makeFolders, StoreError, syncFile, syncFolder } from '../store/index.ts'
 
 /** Files that are written completely or not at all, and their digests. */
@@ -253,6 +254,12 @@ const WORK_FOLDER = /^\.lockstep-[0-9a-f]{16}(?=$|\.lock$)/
 function isOwn(path: string): boolean {
   const user = process.getuid?.()
   return [user, undefined].includes(lstatSync(path, { throwIfNoEntry: false })?.uid)
+}
+
+/** The folder of everything but records that stays on this machine: that of an SQLite database, else that of the default one. */
+export function dataFolderOf(databaseUrl: string): string {
+  const url = databaseUrl.startsWith('sqlite:') ? databaseUrl : settings.databaseUrl.fallback
+  return resolve(dirname(url.slice('sqlite:'.length)))
 }
 
 /** Where work folders are: beside an SQLite database, which holds the same records, else in the folder of temporary files. */

@@ -38,6 +38,7 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
     store,
     {
       ...config,
+      databaseUrl: flags.database,
       host: '127.0.0.1',
       port: flags.port ?? config.port,
       // Log lines would hide the commands to try.

@@ -23,6 +23,7 @@ import {
 import { startScheduler } from './scheduled.ts'
 import {
   databaseOption,
+  databaseUrlOf,
   openStore,
   print,
   say,
@@ -73,15 +74,21 @@ export function addServeCommands(program: Command) {
     })
 }
 
-async function serve(flags: ServeFlags) {
+/** The settings, with the options in their place. */
+function configOf(flags: ServeFlags): Config {
   const environment = readConfig(process.env)
-  const config = { ...environment, host: flags.host ?? environment.host, port: flags.port ?? environment.port }
+  const { host, port } = environment
+  return { ...environment, host: flags.host ?? host, port: flags.port ?? port, databaseUrl: databaseUrlOf(flags) }
+}
+
+async function serve(flags: ServeFlags) {
+  const config = configOf(flags)
   // Read at the start, because a mistake would otherwise show only when somebody signs in.
   readOidcSettings(config)
   const mayMigrate = flags.migrate !== false
   const log = makeLog(writeToStderr, false)
   const report = (problem: unknown) => log.failure(problem, undefined)
-  const databaseUrl = flags.database ?? config.databaseUrl
+  const { databaseUrl } = config
   const openServed = () =>
     openStore(databaseUrl, {
       busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,

@@ -1,7 +1,9 @@
 import { makeEventCounter } from '../accounts/event-counter.ts'
 import { makeReadLog } from '../accounts/read-log.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
+import { Uploads } from '../uploads/uploads.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
+import { runOrder } from './upload.ts'
 
 export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'reads' | 'events'> {
   /** The account that is filled in on the sign-in page, if all data is a sample. */
@@ -18,12 +20,23 @@ export async function startService({ sample, ...options }: FullServiceOptions): 
     background.add(work)
     void work.finally(() => background.delete(work))
   }
+  const uploads = new Uploads({ store, config, runOrder, onFailure: error => log.failure(error, undefined) })
   const pages = async () =>
-    (await import('../dashboard/app.ts')).makePageHandler({ store, config, log, reads, events, inBackground, sample })
+    (await import('../dashboard/app.ts')).makePageHandler({
+      store,
+      config,
+      log,
+      reads,
+      events,
+      uploads,
+      inBackground,
+      sample,
+    })
   const service = await startServer({ ...options, reads, events, pages })
   return {
     ...service,
     async close() {
+      await uploads.close()
       await service.close()
       await Promise.all(background)
     },

@@ -9,6 +9,7 @@ import { recordSteps } from '../archive/schema-steps.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
+import { UploadFolder } from '../uploads/folder.ts'
 import { open, type OpenOptions, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
 
 /** What all commands share: opening the store, printing and asking. */
@@ -73,9 +74,10 @@ export function databaseUrlOf({ database }: StoreOptions): string {
   return database ?? readConfig(process.env, ['databaseUrl']).databaseUrl
 }
 
-/** Opens a store. Throws StoreError that says what to do. Unencrypted copies that killed commands left are removed first. */
+/** Opens a store. Throws StoreError that says what to do. Unencrypted copies that killed commands left, and old uploads, are removed first. */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   for (const parent of new Set([workFoldersOf(url), tmpdir()])) await removeLeftWorkFolders(parent)
+  await new UploadFolder(url).sweep(Date.now()).catch(() => {})
   try {
     return await open(url, { recordSteps, ...options })
   } catch (error) {

@@ -32,6 +32,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     readonly context: RequestContext
   }
+  interface FastifyContextConfig {
+    /** Whether the handler reads the body, which may take long. */
+    readonly receivesFiles?: boolean
+  }
 }
 
 /** All paths except the API and health: the OpenAPI document, the reference, the client and the dashboard. */
@@ -118,7 +122,7 @@ function limitTimes(app: FastifyInstance, requestTimeout: number) {
     route.handlerTimeout ??= RESPONSE_TIMEOUT_MS + (route.method === 'POST' ? requestTimeout : 0)
   })
   app.addHook('preValidation', async (request, reply) => {
-    if (request.method !== 'POST') return
+    if (request.method !== 'POST' || request.routeOptions.config.receivesFiles === true) return
     const timer = setTimeout(() => {
       if (!reply.raw.headersSent) reply.send(new LimitError('responseTimeout', 'unavailable'))
     }, RESPONSE_TIMEOUT_MS)

@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { finished } from 'node:stream'
 import { LimitError } from '../http/limits.ts'
+import { type CsvCells, csvLine } from '../archive/csv.ts'
 import { turnOf } from '../turns.ts'
 import { type Download, download, type Visit } from './page.ts'
-
-type Cells = readonly (string | number | null)[]
 
 type Items<Item> = Iterable<Item> | AsyncIterable<Item>
 
@@ -14,7 +13,7 @@ export function csvFile<Item>(
   name: string,
   header: readonly string[],
   items: Items<Item>,
-  rowOf: (item: Item) => Cells,
+  rowOf: (item: Item) => CsvCells,
 ): Download {
   return download({
     file: datedFile(name, visit, 'csv'),
@@ -41,12 +40,12 @@ async function* csvParts<Item>(
   account: number,
   header: readonly string[],
   items: Items<Item>,
-  rowOf: (item: Item) => Cells,
+  rowOf: (item: Item) => CsvCells,
 ): AsyncGenerator<string> {
-  yield line(header)
+  yield csvLine(header)
   let lines: string[] = []
   for await (const item of items) {
-    lines.push(line(rowOf(item)))
+    lines.push(csvLine(rowOf(item)))
     if (lines.length < ROWS_AT_ONCE) continue
     yield lines.join('')
     lines = []
@@ -56,18 +55,6 @@ async function* csvParts<Item>(
 }
 
 const ROWS_AT_ONCE = 500
-
-function line(cells: Cells): string {
-  return `${cells.map(cell).join(',')}\r\n`
-}
-
-function cell(value: string | number | null): string {
-  if (value === null) return ''
-  if (typeof value === 'number') return String(value)
-  const plain = value.replaceAll('\u00a0', ' ')
-  const text = /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
 
 /** The accounts of which everything is being sent by this process: one export at a time for each. */
 export class Exports {

@@ -5,6 +5,7 @@ import type { ReadLog } from '../accounts/read-log.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../http/log.ts'
 import type { Store } from '../store/index.ts'
+import type { Uploads } from '../uploads/uploads.ts'
 
 /** The account that is filled in on the sign-in page, if all data is a sample. */
 export interface SampleAccount {
@@ -22,6 +23,7 @@ export interface DashboardOptions {
   readonly events: EventCounter
   /** Lets work that logs its failure go on after the response; a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void
+  readonly uploads: Uploads
   /** The issuer with which people may also sign in. */
   readonly oidc: Oidc | undefined
   readonly sample?: SampleAccount | undefined

@@ -12,6 +12,7 @@ import type { ReadKind } from '../contract/reads.ts'
 import type { Display } from './layout/document.ts'
 import type { SiteOrigin } from './origin.ts'
 import type { PageAccess } from './page-access.ts'
+import type { Uploads } from '../uploads/uploads.ts'
 
 /** The sections of the dashboard, with their titles in the navigation. */
 export const sections = {
@@ -90,6 +91,9 @@ export interface Visit {
   /** The viewer, as the log of events names who did something. */
   readonly actor: Actor
   readonly events: Pick<EventCounter, 'count'>
+  readonly uploads: Uploads
+  /** Reads the files of the form into an upload of the account that signed in. */
+  readonly receiveFiles: () => Promise<void>
   /** Lets work go on after the response. Its failure is logged, and a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void
 }
@@ -108,6 +112,8 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
    * the viewer is asked for it.
    */
   readonly confirms?: string
+  /** Whether its form has files, which the handler reads with `receiveFiles`, after it has decided that they may come. */
+  readonly receivesFiles?: boolean
   /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
   readonly changesCookiesOnly?: boolean
   /** Whether its result is a file: it does not replace the page with its link, and there is no limit to how long sending it may take. */
@@ -150,6 +156,8 @@ export interface View {
   /** The charts in its body. They load their script, which may set styles, as Plot does. */
   readonly charts?: readonly Chart[]
   readonly status?: number
+  /** Whether it waits for something: without scripts, the browser requests it again every few seconds. */
+  readonly isBusy?: boolean
   readonly cookies?: readonly string[]
 }
 

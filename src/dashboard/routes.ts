@@ -28,6 +28,7 @@ import { parseCookies } from './cookies.ts'
 import { sendPage } from './encoding.ts'
 import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
+import { FormError } from './layout/form-errors.ts'
 import { formFields } from './layout/form-page.ts'
 import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
@@ -58,6 +59,7 @@ import { sourcePages } from './pages/source.ts'
 import { settingsPages } from './pages/settings.ts'
 import { trainingPages } from './pages/training.ts'
 import { trainingSessionPages } from './pages/training-session.ts'
+import { uploadPages } from './pages/upload.ts'
 import { registerFirstAccount } from './sign-in/first-account.ts'
 import { registerInvitations } from './sign-in/invitation.ts'
 import { registerOidc } from './sign-in/oidc.ts'
@@ -87,6 +89,7 @@ export const pages: readonly DashboardPage[] = [
   ...keyRecipePages,
   ...peoplePages,
   ...sourcePages,
+  ...uploadPages,
   ...settingsPages,
   ...passwordPages,
   ...passkeyPages,
@@ -119,6 +122,10 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
         checkSameOrigin(request.raw, site)
         if (request.headers.expect !== undefined) reply.raw.writeContinue()
       }
+    })
+    scope.addHook('onSend', async ({ raw, routeOptions }, reply) => {
+      // The rest of the files is not read.
+      if (routeOptions.config?.receivesFiles === true && !raw.complete) reply.header('Connection', 'close')
     })
     scope.setErrorHandler(async (error, request, reply) => {
       const { context } = request
@@ -161,12 +168,14 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
 function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
   const { store, reads } = options
   const { path, method = 'GET', isDownload = false, isExport = false, changesCookiesOnly = false } = page
+  const { receivesFiles = false } = page
   const isRead = method === 'GET' || changesCookiesOnly
   scope.route({
     method,
     url: path,
     // Statements have a time limit of their own.
-    ...(isDownload ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
+    ...(isDownload || receivesFiles ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
+    config: { receivesFiles },
     handler: async (request, reply) => {
       if (!isRead) await requirePrimary(options)
       const run = (source: PageSource) => runPage(options, reply, page, source)
@@ -224,13 +233,16 @@ function notSharedView({ viewer, home }: Visit, { reads, area }: DashboardPage):
   return notShared(viewer, area, home.title)
 }
 
-/** Accepts forms as the only bodies. */
+/** Accepts forms as the only bodies. Those with files are read by their page. */
 function acceptForms(scope: FastifyInstance, timeoutMs: number) {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
     async ({ context }: FastifyRequest) => new URLSearchParams(await readForm(context, timeoutMs)),
   )
+  scope.addContentTypeParser('multipart/form-data', async ({ routeOptions }: FastifyRequest) => {
+    if (routeOptions.config.receivesFiles !== true) throw new FormError('unsupported_media_type')
+  })
 }
 
 /** The longest that a timer can wait: a route cannot switch off the timeout of all routes. */
@@ -238,7 +250,7 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
 async function visitOf(
-  { config, log, oidc, events, inBackground }: DashboardOptions,
+  { config, log, oidc, events, uploads, inBackground }: DashboardOptions,
   reply: FastifyReply,
   source: PageSource,
   section: PageSection,
@@ -275,6 +287,8 @@ async function visitOf(
     setCookie: cookie => void reply.header('Set-Cookie', cookie),
     actor: actorOf(request, config),
     events,
+    uploads,
+    receiveFiles: () => uploads.receive(request.context, session.accountId),
     inBackground: work => inBackground(work.catch((error: unknown) => log.failure(error, request.context.requestId))),
   }
 }

@@ -8,13 +8,13 @@ import type { RequestContext } from './request-context.ts'
  */
 export async function readForm(context: RequestContext, timeoutMs: number): Promise<string> {
   const { request, connection, startedAt } = context
-  if (Number(request.headers['content-length']) > limits.formBytes.max) throw new BodyTooLargeError()
+  if (Number(request.headers['content-length']) > limits.formBytes.max) throw new BodyTooLargeError('formBytes')
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   let bytes = 0
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > limits.formBytes.max) reject(new BodyTooLargeError())
+    if (bytes > limits.formBytes.max) reject(new BodyTooLargeError('formBytes'))
     else chunks.push(chunk)
   }
   const timer = setTimeout(

@@ -13,6 +13,8 @@ export class Connection implements ConnectionState {
   #withBody: IncomingMessage | undefined
   #bodyError: Error | undefined
   #onBodyError: ((error: Error) => void) | undefined
+  /** Whether the body of the newest request has time limits of its own. */
+  hasLongBody = false
   #hasPageInWork = false
   readonly #waitingPages: (() => void)[] = []
   #ignored = 0
@@ -50,6 +52,7 @@ export class Connection implements ConnectionState {
     this.#pending.push(context)
     this.#withBody = context.headers.bodyAnnounced ? context.request : undefined
     this.#onBodyError = undefined
+    this.hasLongBody = false
     if (!context.keepAlive) this.isClosing = true
   }
 
@@ -76,6 +79,11 @@ export class Connection implements ConnectionState {
   onBodyError(callback: (error: Error) => void) {
     if (this.#bodyError !== undefined) callback(this.#bodyError)
     this.#onBodyError = callback
+  }
+
+  awaitLongBody(callback: (error: Error) => void) {
+    this.hasLongBody = true
+    this.onBodyError(callback)
   }
 
   /** The rest of the body cannot arrive: whoever reads it responds. */

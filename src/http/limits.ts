@@ -26,6 +26,16 @@ export const limits = {
   headersTimeout: limit('headersTimeout', 'until the headers have arrived', '408; the connection closes'),
   bodyTimeout: limit('requestTimeout', 'until a form has arrived, from its headers', '408; the connection closes'),
   formBytes: limit(64 * 1024, 'bytes of a form', '413; the connection closes'),
+  uploadBytes: limit('uploadMax', 'bytes of an upload', '413; the connection closes'),
+  uploadRate: limit(
+    16 * 1024,
+    `bytes of an upload a second, in each period of \`${settings.requestTimeout.env}\`: fewer are too slow`,
+    '408; the connection closes',
+  ),
+  uploadTime: limit(3_600_000, 'milliseconds until an upload has arrived', '408; the connection closes'),
+  uploadFiles: limit(100, 'files of an upload', '400; the connection closes (not counted)'),
+  uploadsInWork: limit(1, 'uploads that are checked or stored at the same time', 'Others wait (not counted)'),
+  uploads: limit(1, 'uploads at the same time, by account', '429; the connection closes'),
   idleTimeout: limit('keepAlive', 'without a request', 'The connection closes (not counted)'),
   pipelined: limit(16, 'requests without a response, by connection', 'The connection closes at once'),
   pages: limit(1, 'pages in work, by connection', 'The others wait'),
@@ -91,13 +101,14 @@ export class LimitError extends ApiError {
   }
 }
 
-/** A form that is larger than allowed. The API has no such error, because it accepts no bodies. */
+/** A form or upload that is larger than allowed. The API has no such error, because it accepts no bodies. */
 export class BodyTooLargeError extends HttpError {
   override readonly name = 'BodyTooLargeError'
-  readonly limit = 'formBytes'
+  readonly limit: LimitName
 
-  constructor() {
-    super('body_too_large', 413, 'The form is larger than allowed')
+  constructor(limit: 'formBytes' | 'uploadBytes') {
+    super('body_too_large', 413, `The ${limit === 'formBytes' ? 'form' : 'upload'} is larger than allowed`)
+    this.limit = limit
   }
 }
 

@@ -68,6 +68,8 @@ export interface ConnectionState {
   runPage(context: RequestContext, work: () => Promise<void>): Promise<void>
   /** Calls back if the body that is read cannot arrive any more. */
   onBodyError(callback: (error: Error) => void): void
+  /** The same for a body that may take longer than others: whoever reads it bounds the time. */
+  awaitLongBody(callback: (error: Error) => void): void
 }
 
 /** Sends the response to a request, or rejects with the error to send instead. */

@@ -224,6 +224,7 @@ function onParserError(server: Server, connections: Connections, respond: (socke
       return
     }
     const connection = connections.of(socket)
+    if (code === 'request_timeout' && connection.hasLongBody) return
     // What is wrong in a body is said in the response to its request.
     const isInBody = connection.awaitsBody
     const error = parserError(code, isInBody)

@@ -383,13 +383,13 @@ interface SourceCheckTable {
 }
 
 /** A file that an account has sent to be imported. */
-interface UploadTable {
+export interface UploadTable {
   account_id: number
   /** Random; names the file in the data folder. */
   id: string
   /** As the sender calls the file. */
   name: string
-  state: 'checking' | 'ready' | 'storing' | 'stored' | 'failed'
+  state: 'receiving' | 'checking' | 'asking' | 'ready' | 'storing' | 'stored' | 'failed'
   received_at: number
   bytes: number
   /** The machine that has the file. */

@@ -16,6 +16,7 @@ import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboa
 import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { decide, settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
 // Every action on pages that concerns the safety of an account leaves exactly one event.
@@ -64,6 +65,28 @@ const actions: readonly Action[] = [
   { route: 'POST /subject', act: ({ ann }) => ann.post('/subject', { subject: '2' }) },
   { route: 'POST /confirm', act: ({ ann }) => ann.post('/confirm', { confirm: PASSWORD, next: '/' }) },
   { route: 'POST /settings/sessions', act: ({ ann }) => ann.post('/settings/sessions'), leaves: 'browsers-signed-out' },
+  {
+    route: 'POST /source/upload',
+    act: ({ ann, site }) => upload(site, ann, { a: `${JSON.stringify(trainingSession(9, 1))}\n` }),
+  },
+  {
+    // There is nothing to ask for.
+    route: 'POST /source/upload/check',
+    async act({ ann }) {
+      await settledPage(ann)
+      return decide(ann, 'check')
+    },
+  },
+  {
+    route: 'POST /source/upload/store',
+    async act({ ann }) {
+      const answer = await decide(ann, 'store')
+      await settledPage(ann)
+      return answer
+    },
+    leaves: 'file-stored',
+  },
+  { route: 'POST /source/upload/discard', act: ({ ann }) => ann.post('/source/upload/discard') },
   { route: 'GET /settings/export', act: ({ ann }) => ann.get('/settings/export'), leaves: 'exported' },
   {
     route: 'POST /keys',

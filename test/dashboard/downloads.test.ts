@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { pages } from '../../src/dashboard/routes.ts'
 import { allowSignIn, sampleService, visitor, type Visitor } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
+import { settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
 let service: TestService
@@ -14,6 +15,9 @@ before(async () => {
   service = await sampleService()
   alex = visitor(service.url)
   await alex.signIn('alex')
+  // Its list of rejected lines is one of the files.
+  await upload(service.url, alex, { a: 'no record\n' })
+  await settledPage(alex)
 })
 
 after(() => service[Symbol.asyncDispose]())

@@ -3,7 +3,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as insecureRequest } from 'node:http'
-import { request } from 'node:https'
+import { request, type RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -77,6 +77,15 @@ for (const { name, sample: file, version, start, redirect } of proxies) {
       )
     for (const [tls, cipher, isOffered] of TLS_VERSIONS)
       assert.equal(await proxy.handshake(tls, cipher), isOffered, `${tls} ${cipher}`)
+
+    const [mib, form] = [1024 * 1024, { 'Content-Type': 'multipart/form-data; boundary=cut' }]
+    const post = async (path: string, bytes: number) =>
+      (await proxy.announce(path, { ...form, 'Content-Length': bytes })).status
+    assert.notEqual(await post('/source/upload', 256 * mib), 413, 'as large as the service allows')
+    if (name === 'nginx') {
+      assert.equal(await post('/source/upload', 256 * mib + 1), 413)
+      assert.equal(await post('/source/upload/store', 2 * mib), 413, 'nowhere else')
+    }
 
     const health = `${service.url}/healthz`
     assert.equal((await fetch(health)).status, 200, 'commands on this machine can ask')
@@ -160,19 +169,19 @@ async function startProxy(program: string, configure: (place: Place) => readonly
   const running = spawn(program, args, { stdio: 'ignore', env: { ...process.env, HOME: folder } })
   const ended = once(running, 'exit')
   const ca = readFileSync(certificate)
+  const requestTo = (path: string, headers: Readonly<Record<string, string | number>>, more: RequestOptions) =>
+    request({
+      host: '127.0.0.1',
+      port: tlsPort,
+      servername: 'history.example',
+      path,
+      ca,
+      agent: false,
+      headers: { ...headers, Host: 'history.example' },
+      ...more,
+    })
   const get = (path: string, headers: Record<string, string> = {}, localAddress = '127.0.0.1') =>
-    answerOf(
-      request({
-        host: '127.0.0.1',
-        port: tlsPort,
-        servername: 'history.example',
-        path,
-        ca,
-        localAddress,
-        agent: false,
-        headers: { ...headers, Host: 'history.example' },
-      }).end(),
-    )
+    answerOf(requestTo(path, headers, { localAddress }).end())
   const stop = async () => {
     running.kill('SIGTERM')
     await ended
@@ -191,6 +200,14 @@ async function startProxy(program: string, configure: (place: Place) => readonly
   }
   return {
     get,
+    /** Sends the headers of a form, and nothing of its body. */
+    async announce(path: string, headers: Readonly<Record<string, string | number>>) {
+      const sent = requestTo(path, headers, { method: 'POST' })
+      sent.flushHeaders()
+      const answer = await answerOf(sent)
+      sent.on('error', () => {}).destroy()
+      return answer
+    },
     /** Whether the proxy accepts this version and cipher. */
     handshake: (version: SecureVersion, ciphers: string) =>
       new Promise<boolean>(resolve => {

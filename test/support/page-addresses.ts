@@ -12,6 +12,7 @@ const NEEDS_MORE: Examples = {
   '/keys/revoke-all': 'needs an API key',
   '/keys/:id/regenerate': 'needs an API key',
   '/keys/:id/revoke': 'needs an API key',
+  '/source/upload/rejected.csv': 'needs a file that was checked',
   '/people/:id/narrow': 'needs access that was given',
   '/people/:id/end': 'needs access that was given',
   '/settings/oidc': 'needs an issuer',
@@ -31,7 +32,7 @@ export function pageAddresses(examples: Examples): string[] {
 
 /** The address of every file that is a page of its own. */
 export const fileAddresses: readonly string[] = pages
-  .filter(({ isDownload = false }) => isDownload)
+  .filter(({ path, isDownload = false }) => isDownload && !(path in NEEDS_MORE))
   .map(({ path }) => path)
 
 /** What names the access of robin to the records of alex. */

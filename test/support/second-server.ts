@@ -10,12 +10,13 @@ export interface SecondServer extends Service, AsyncDisposable {
 }
 
 export async function startSecondServer(
-  service: Pick<TestService, 'store'>,
+  service: Pick<TestService, 'store'> & Partial<Pick<TestService, 'databaseUrl'>>,
   settings: Readonly<Record<string, string>> = {},
   options: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
 ): Promise<SecondServer> {
   const log: string[] = []
-  const config = readConfig({ ...onBusyMachine, ...settings })
+  const { databaseUrl = '' } = service
+  const config = readConfig({ ...onBusyMachine, LOCKSTEP_DATABASE_URL: databaseUrl, ...settings })
   const { store } = service
   const again = await startService({
     store,

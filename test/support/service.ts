@@ -71,7 +71,7 @@ export async function startService(
   const databaseUrl = other?.databaseUrl ?? database?.url ?? ''
   const store = await open(databaseUrl, { busyTimeoutMs: BUSY_TIMEOUT_MS, connectTimeoutMs: 30_000 })
   const log: string[] = []
-  const config = readConfig({ ...onBusyMachine, ...settings })
+  const config = readConfig({ ...onBusyMachine, LOCKSTEP_DATABASE_URL: databaseUrl, ...settings })
   const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
   const tokens = new Map<string, string>()
 

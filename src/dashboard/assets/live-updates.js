@@ -4,6 +4,7 @@ const CHECK_MS = 60_000
 
 export function enableUpdates() {
   keepTimes()
+  keepBusy()
   if (document.querySelector('[data-live]') === null) return
   let last = performance.now()
   /** @type {string | undefined} */
@@ -26,6 +27,20 @@ export function enableUpdates() {
     if (performance.now() - last >= CHECK_MS) checkInView()
   })
 }
+
+/** A part that waits for something is replaced every few seconds, until it has ended. */
+function keepBusy() {
+  if (document.querySelector('[data-busy]') === null) return
+  setTimeout(
+    () =>
+      void replaceLiveParts()
+        .catch(() => {})
+        .then(keepBusy),
+    BUSY_MS,
+  )
+}
+
+const BUSY_MS = 2000
 
 /** Replaces the live parts of the page, except one that has the focus, and the notice that the primary database is down. */
 async function replaceLiveParts() {

@@ -17,7 +17,7 @@ interface Place {
 
 /** A page for somebody who is signed in. */
 export function renderLayout(viewer: Viewer, view: View, { section, back: path }: Place): Html {
-  const { title, back, lead, actions, body, charts = [] } = view
+  const { title, back, lead, actions, body, charts = [], isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
   return document(
     viewer,
@@ -42,7 +42,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined)}
       ${bottomBar(section)}
     `,
-    { charts: charts.length > 0 },
+    { charts: charts.length > 0, isBusy },
   )
 }
 
@@ -61,12 +61,18 @@ export function signedOutPage(display: Display, title: string, body: Html, scrip
   )
 }
 
+interface DocumentOptions {
+  readonly charts?: boolean
+  readonly isBusy?: boolean
+  readonly script?: AssetName
+}
+
 /** Charts reserve their space before the first paint; otherwise the page would move. Other scripts may come later. */
 function document(
   display: Display,
   title: string,
   body: Html,
-  { charts = false, script = 'dashboard.js' }: { readonly charts?: boolean; readonly script?: AssetName },
+  { charts = false, isBusy = false, script = 'dashboard.js' }: DocumentOptions,
 ): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('base.css')}">
@@ -74,6 +80,7 @@ function document(
 <link rel="stylesheet" href="${assetUrl('pages.css')}">
 <script src="${assetUrl('start.js')}"></script>
 ${charts ? chartScripts() : nothing}
+${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}
 <script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>`
   return htmlDocument(display, title, head, body)
 }

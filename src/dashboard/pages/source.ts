@@ -7,6 +7,7 @@ import { card, code, table } from '../layout/components.ts'
 import { type DashboardPage, view, type Visit } from '../page.ts'
 import { countText, momentText, numberText } from '../text/text.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './source-rejected.ts'
+import { uploadCard } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 
@@ -29,7 +30,7 @@ async function showSource(visit: Visit) {
   return view({
     title: 'Source',
     lead: 'Where your records come from.',
-    body: html`${pulled}<div class="columns">${card('From another server', fromServer(visit))}</div>`,
+    body: html`${pulled}<div class="columns">${card('From another server', fromServer(visit))}${await uploadCard(visit)}</div>`,
   })
 }
 

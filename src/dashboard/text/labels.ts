@@ -125,6 +125,16 @@ export const kindLabels: Readonly<Record<string, string>> = {
   bounce: 'Bounce',
 }
 
+/** Kinds of records, as a file has them. */
+export const recordKindLabels: Readonly<Record<string, string>> = {
+  'lock-template': 'Lock templates',
+  'lock-device': 'Lock devices',
+  'training-device': 'Training devices',
+  'training-template': 'Programs',
+  'lock-session': 'Lock sessions',
+  'training-session': 'Training sessions',
+}
+
 /** States of a lock session that are known today; the set is open. */
 export const stateLabels: Readonly<Record<string, string>> = {
   pending: 'Pending',

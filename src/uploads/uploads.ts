@@ -1,0 +1,349 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from '../vendor/kysely.js'
+import type { Actor } from '../accounts/events.ts'
+import { RefusedError } from '../accounts/errors.ts'
+import { MIN_FREE_BYTES, type QuotaConfig } from '../archive/quota.ts'
+import type { Config } from '../config.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { BodyTooLargeError, LimitError } from '../http/limits.ts'
+import { escapeControls } from '../contract/control-characters.ts'
+import { ApiError } from '../contract/errors.ts'
+import { type Store, StoreUnavailableError } from '../store/index.ts'
+import type { Tables, UploadTable } from '../store/tables.ts'
+import { KEPT_MS, newUploadId, UploadFolder } from './folder.ts'
+
+/** Files that people bring in: received into a folder, checked and stored by a child process, one upload for each account. */
+
+/** What a child process is told, on its standard input. */
+export interface UploadOrder {
+  readonly work: 'check' | 'store'
+  readonly quota: QuotaConfig
+  readonly accountId: number
+  readonly id: string
+  readonly answers: UploadAnswers
+  readonly actor?: Actor
+}
+
+/** What only the sender knows. It is never stored. */
+export interface UploadAnswers {
+  /** The kind of the records, where the files do not say it. */
+  readonly kind?: string | undefined
+  /** What opens an encrypted file: an age identity or a passphrase. */
+  readonly secret?: string | undefined
+}
+
+/** Runs the work of an order in a child process, and resolves with whether it has ended well. */
+export type RunOrder = (order: UploadOrder, signal: AbortSignal) => Promise<boolean>
+
+interface UploadsOptions {
+  readonly store: Store
+  readonly config: QuotaConfig & Pick<Config, 'uploadMax' | 'requestTimeout'>
+  readonly runOrder: RunOrder
+  readonly onFailure: (error: unknown) => void
+}
+
+export type Upload = Readonly<UploadTable>
+
+/** Those in which the files are needed. */
+const OPEN_STATES = ['receiving', 'checking', 'asking', 'ready', 'storing'] as const satisfies Upload['state'][]
+
+export class Uploads {
+  readonly #options: UploadsOptions
+  readonly #folder: UploadFolder
+  readonly #closing = new AbortController()
+  readonly #running = new Set<Promise<void>>()
+  /** What ends the work on an upload, by its identifier. */
+  readonly #stopping = new Map<string, AbortController>()
+  /** The end of the last child process that was asked for. */
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(options: UploadsOptions) {
+    this.#options = options
+    this.#folder = new UploadFolder(options.config.databaseUrl)
+    this.#timer = setInterval(() => this.#inBackground(this.#tidy()), TIDY_MS).unref()
+    this.#inBackground(this.#tidy())
+  }
+
+  /** How many bytes an upload may have; 0 if there are none. */
+  get maxBytes(): number {
+    return this.#options.config.uploadMax
+  }
+
+  /** Whether the files of an upload are on this machine. */
+  isHere({ id }: Pick<Upload, 'id'>): boolean {
+    return this.#folder.has(id)
+  }
+
+  rejectedFile({ id }: Pick<Upload, 'id'>): string {
+    return this.#folder.rejectedFile(id)
+  }
+
+  /**
+   * Receives the files of a request. Before the body is read, throws RefusedError if there is no space, and LimitError if another upload of
+   * the account is under way.
+   */
+  async receive(context: RequestContext, accountId: number): Promise<void> {
+    const { store, config } = this.#options
+    const announced = Number(context.request.headers['content-length'] ?? config.uploadMax)
+    if (announced > config.uploadMax) throw new BodyTooLargeError('uploadBytes')
+    if ((await this.#freeBytes()) < announced + MIN_FREE_BYTES) throw new RefusedError(NO_SPACE)
+    const id = newUploadId(context.now)
+    const release = this.#folder.lock(id)
+    if (release === undefined) throw new Error('the lock of a new upload is taken')
+    try {
+      await claim(store.db, { accountId, id, now: context.now })
+      // Pages of this browser need not wait for it.
+      context.page?.end()
+      await this.#readFiles(context, id)
+    } catch (error) {
+      this.#folder.remove(id)
+      await store.db.deleteFrom('upload').where('id', '=', id).execute()
+      await release()
+      throw isFullDisk(error) ? new RefusedError(NO_SPACE) : error
+    }
+    this.#inBackground(this.#run({ work: 'check', accountId, id, answers: {} }, release))
+    this.#inBackground(this.#tidy())
+  }
+
+  async #freeBytes(): Promise<number> {
+    try {
+      return await this.#folder.free()
+    } catch (error) {
+      this.#options.onFailure(error)
+      throw new RefusedError('the folder for uploads cannot be used, and the log of this service says why')
+    }
+  }
+
+  async #readFiles(context: RequestContext, id: string) {
+    const { store, config } = this.#options
+    // Loaded here, because most processes receive no files.
+    const { readFileForm } = await import('../http/file-form.ts')
+    const { names, bytes } = await readFileForm(context, {
+      folder: this.#folder.create(id),
+      maxBytes: config.uploadMax,
+      periodMs: config.requestTimeout,
+      signal: this.#closing.signal,
+    })
+    if (names.length === 0) throw new RefusedError('choose a file')
+    this.#folder.finish(id)
+    const name = names.length === 1 ? shortName(escapeControls(names[0] ?? '')) : `${names.length} files`
+    await setState(store.db, { id }, 'receiving', { state: 'checking', name, bytes })
+  }
+
+  /** Checks the files again, with what the sender has answered. */
+  async check(upload: Upload, answers: UploadAnswers): Promise<void> {
+    await this.#begin({ work: 'check', accountId: upload.account_id, id: upload.id, answers }, upload.state)
+  }
+
+  /** Stores what was shown. */
+  async store(upload: Upload, answers: UploadAnswers, actor: Actor): Promise<void> {
+    await this.#begin({ work: 'store', accountId: upload.account_id, id: upload.id, answers, actor }, upload.state)
+  }
+
+  async #begin(order: Omit<UploadOrder, 'quota'>, before: Upload['state']) {
+    const { store } = this.#options
+    if (!this.#folder.has(order.id)) throw new RefusedError('the files are on another machine')
+    const release = await this.#waitForLock(order.id)
+    const state = order.work === 'check' ? 'checking' : 'storing'
+    const isMine = await setState(store.db, order, before, { state, failure: null }).catch(async (error: unknown) => {
+      await release()
+      throw error
+    })
+    if (!isMine) return release()
+    this.#inBackground(this.#run(order, release))
+  }
+
+  /** The process that has found what is shown may not have ended yet. */
+  async #waitForLock(id: string): Promise<() => Promise<void>> {
+    const deadline = performance.now() + MAX_WAIT_MS
+    for (;;) {
+      const release = this.#folder.lock(id)
+      if (release !== undefined) return release
+      if (performance.now() > deadline) throw new RefusedError('the file is still in use, so try again in a moment')
+      await sleep(50)
+    }
+  }
+
+  /** Discards an upload that is not being stored; a check of it ends. */
+  async discard({ id }: Pick<Upload, 'id'>): Promise<void> {
+    const { store } = this.#options
+    await store.db.deleteFrom('upload').where('id', '=', id).where('state', '!=', 'storing').execute()
+    this.#stopping.get(id)?.abort()
+    this.#inBackground(this.#tidy())
+  }
+
+  /** Runs a child process while this one holds the lock of the upload. */
+  async #run(order: Omit<UploadOrder, 'quota'>, release: () => Promise<void>) {
+    const { store, config, runOrder } = this.#options
+    try {
+      const { databaseUrl, maxRecords, maxBytes } = config
+      const quota = { databaseUrl, maxRecords, maxBytes }
+      const stopping = new AbortController()
+      this.#stopping.set(order.id, stopping)
+      const work = () => runOrder({ ...order, quota }, this.#signalOf(stopping))
+      const isDone = await this.#inTurn(work).catch((error: unknown) => {
+        this.#options.onFailure(error)
+        return false
+      })
+      // A service that stops leaves the rest to the one that starts.
+      if (!isDone && !this.#closing.signal.aborted) await afterFailure(store.db, order.id, 'ended')
+    } finally {
+      this.#stopping.delete(order.id)
+      await release()
+    }
+    await this.#tidy()
+  }
+
+  #signalOf({ signal }: AbortController): AbortSignal {
+    return AbortSignal.any([this.#closing.signal, signal, AbortSignal.timeout(MAX_WORK_MS)])
+  }
+
+  /** Runs one child process after the other, because each may need much memory (`limits.uploadsInWork`). */
+  #inTurn(work: () => Promise<boolean>): Promise<boolean> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => {})
+    return turn
+  }
+
+  /** Removes files that are not needed, and goes on with what a killed process has left. */
+  async #tidy() {
+    const { db } = this.#options.store
+    const now = Date.now()
+    const open = await this.#openRows()
+    const needed = open.filter(({ received_at }) => now - received_at <= KEPT_MS)
+    const ids = new Set(needed.map(({ id }) => id))
+    await this.#folder.sweep(now, id => ids.has(id))
+    for (const row of needed) await this.#resume(row)
+    // What was found in them goes with the files.
+    const expired = open.filter(({ id }) => !ids.has(id)).map(({ id }) => id)
+    if (expired.length > 0) await db.deleteFrom('upload').where('id', 'in', expired).execute()
+  }
+
+  /** The uploads whose files are here, or should be. */
+  #openRows(): Promise<Upload[]> {
+    const { db, engine } = this.#options.store
+    return db
+      .selectFrom('upload')
+      .selectAll()
+      .where('state', 'in', OPEN_STATES)
+      .$if(engine === 'postgres', rows =>
+        rows.where(({ eb, or }) => or([eb('host', '=', hostname()), eb('id', 'in', ['', ...this.#folder.ids()])])),
+      )
+      .execute()
+  }
+
+  /** Goes on with an upload that nobody works on. */
+  async #resume({ id, account_id: accountId, state }: Upload) {
+    if (state !== 'receiving' && state !== 'checking' && state !== 'storing') return
+    const release = this.#folder.lock(id)
+    if (release === undefined) return
+    const { db } = this.#options.store
+    // It may have ended meanwhile.
+    const isSame = await setState(db, { id }, state, { state })
+    if (!isSame || state !== 'checking' || !this.#folder.has(id)) {
+      if (isSame && state === 'storing') await afterFailure(db, id, 'ended')
+      if (isSame && state === 'receiving') await db.deleteFrom('upload').where('id', '=', id).execute()
+      return release()
+    }
+    this.#inBackground(this.#run({ work: 'check', accountId, id, answers: {} }, release))
+  }
+
+  #inBackground(work: Promise<void>) {
+    const { onFailure } = this.#options
+    const report = (error: unknown) => {
+      // While the database is down, the log has that already.
+      if (!(error instanceof StoreUnavailableError)) onFailure(error)
+    }
+    const watched = work.catch(report).finally(() => this.#running.delete(watched))
+    this.#running.add(watched)
+  }
+
+  /** Stops what is received and checked. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#closing.abort(
+      new ApiError('unavailable', 'The service stops, so nothing was received. Try again in a moment'),
+    )
+    while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+}
+
+const TIDY_MS = 60_000
+const MAX_WAIT_MS = 2000
+/** How long a child process may take. */
+const MAX_WORK_MS = 600_000
+const NO_SPACE = 'there is not enough free space on the disk of this service'
+
+function isFullDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+}
+
+function isOpen(state: Upload['state']): boolean {
+  return OPEN_STATES.some(open => open === state)
+}
+
+/** The upload of an account; undefined if there is none, or if its hour has passed. */
+export async function findUpload(
+  { reads }: Pick<Store, 'reads'>,
+  accountId: number,
+  now: number,
+): Promise<Upload | undefined> {
+  const upload = await reads.selectFrom('upload').selectAll().where('account_id', '=', accountId).executeTakeFirst()
+  return upload !== undefined && isOpen(upload.state) && now - upload.received_at > KEPT_MS ? undefined : upload
+}
+
+/** Makes this the upload of the account. Throws LimitError if it has an open one. */
+async function claim(db: Kysely<Tables>, { accountId, id, now }: { accountId: number; id: string; now: number }) {
+  const values = { id, name: '', state: 'receiving', received_at: now, bytes: 0, host: hostname() } as const
+  const { numInsertedOrUpdatedRows = 0n } = await db
+    .insertInto('upload')
+    .values({ account_id: accountId, ...values, report: null, failure: null })
+    .onConflict(conflict =>
+      conflict
+        .column('account_id')
+        .doUpdateSet({ ...values, report: null, failure: null })
+        .where(({ eb, or }) =>
+          or([eb('upload.state', 'not in', OPEN_STATES), eb('upload.received_at', '<', now - KEPT_MS)]),
+        ),
+    )
+    .executeTakeFirst()
+  if (numInsertedOrUpdatedRows === 0n) throw new LimitError('uploads', 'rate_limited', RETRY_SECONDS, ANOTHER)
+}
+
+const RETRY_SECONDS = 10
+const ANOTHER =
+  'Another file of this account is under way, or waits to be stored. Store or discard it first, on the page Source'
+
+/** Changes an upload in this state; false if it has another one by now. */
+export async function setState(
+  db: Kysely<Tables>,
+  { id }: Pick<Upload, 'id'>,
+  before: Upload['state'],
+  values: Partial<Pick<Upload, 'state' | 'name' | 'bytes' | 'report' | 'failure'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('upload')
+    .set(values)
+    .where('id', '=', id)
+    .where('state', '=', before)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows === 1n
+}
+
+/** What could not be checked has failed; what could not be stored can be tried again. */
+async function afterFailure(db: Kysely<Tables>, id: string, failure: string) {
+  await setState(db, { id }, 'checking', { state: 'failed', failure })
+  await setState(db, { id }, 'storing', { state: 'ready', failure })
+}
+
+/** The end of a name that is too long would be its ending. */
+function shortName(name: string): string {
+  const characters = [...name]
+  return characters.length <= MAX_NAME
+    ? name
+    : `${characters.slice(0, MAX_NAME / 2).join('')}…${characters.slice(-MAX_NAME / 2).join('')}`
+}
+
+const MAX_NAME = 80

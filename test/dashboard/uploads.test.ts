@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UploadFolder } from '../../src/uploads/folder.ts'
+import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { account, lockTemplate, partnership, trainingSession, world } from '../support/records.ts'
+import { startSecondServer } from '../support/second-server.ts'
+import { startService, type TestService } from '../support/service.ts'
+import { decide, settledPage, upload, uploadFiles } from '../support/uploads.ts'
+import { until } from '../support/waiting.ts'
+
+const ndjson = (records: readonly (object | string)[]) =>
+  records.map(record => `${typeof record === 'string' ? record : JSON.stringify(record)}\n`).join('')
+
+/** The words of a page, without its markup. */
+const textOf = (page: string) =>
+  page
+    .slice(page.indexOf('<main'), page.indexOf('</main>'))
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+
+async function signedIn(service: Pick<TestService, 'url' | 'store'>, username = 'ann') {
+  await allowSignIn(service as TestService, username)
+  const someone = visitor(service.url)
+  await someone.signIn(username)
+  return someone
+}
+
+const storedIds = async ({ store }: TestService) =>
+  (await store.db.selectFrom('lock_template').select('id').orderBy('id').execute()).map(({ id }) => id)
+
+test('a file is shown before anything of it is stored, and deleted once it is stored', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1), lockTemplate(2, 1)])
+  const ann = await signedIn(service)
+  assert.match(textOf((await ann.get('/source')).text), /From a file/)
+  const changed = lockTemplate(2, 1, { name: 'Renamed' })
+  const records = [lockTemplate(1, 1), changed, lockTemplate(3, 1), trainingSession(4, 1)]
+  const sent = await upload(service.url, ann, { 'my records.ndjson': ndjson(records) })
+  assert.deepEqual([sent.status, sent.to], [303, '/source/file'])
+
+  const page = textOf(await settledPage(ann))
+  assert.match(page, /my records\.ndjson, 3 KB/)
+  assert.match(page, /Lock templates 1 Jan 2026 1 Jan 2026 1 1 1 Training/)
+  assert.match(page, /Training sessions 16 Feb 2026 16 Feb 2026 1 0 0 /)
+  assert.deepEqual(await storedIds(service), [1, 2])
+
+  assert.equal((await decide(ann, 'store')).to, '/source/file')
+  assert.match(textOf(await settledPage(ann)), /Stored\..+Lock templates: 1 new, 1 changed Training sessions: 1 new/)
+  assert.deepEqual(await storedIds(service), [1, 2, 3])
+  await until(async () => uploadFiles(service.databaseUrl).length === 0)
+  assert.match(textOf((await ann.get('/settings')).text), /Records stored from a file/)
+  assert.match(textOf((await ann.get('/source')).text), /Choose a file/)
+})
+
+test('records of others, accounts and access are counted and left out', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  const more = [account(1, 'ann'), account(77, 'eve'), partnership(1, 3), lockTemplate(2, 2), lockTemplate(3, 77)]
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1), ...more]) })
+  assert.match(
+    textOf(await settledPage(ann)),
+    /Left out: 2 records of other accounts, 2 accounts, 1 access to records\. Only records of your own account, number 1,/,
+  )
+  const before = await service.store.db.selectFrom('account').selectAll().orderBy('id').execute()
+  await decide(ann, 'store')
+  await settledPage(ann)
+  assert.deepEqual(await storedIds(service), [1])
+  const after = await service.store.db.selectFrom('account').selectAll().orderBy('id').execute()
+  const named = (rows: typeof before) => rows.map(({ id, username }) => [id, username])
+  assert.deepEqual(named(after), named(before))
+})
+
+test('what cannot be stored is listed by its reason, all of it in a file, and the rest can be stored', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  const { createdAt: _, ...undated } = lockTemplate(9, 1).data as Record<string, unknown>
+  const wrong = { ...lockTemplate(9, 1), data: undated }
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1), 'no json', wrong, wrong, '=HYPERLINK("x")']) })
+  const page = textOf(await settledPage(ann))
+  assert.match(page, /4 lines would be rejected/)
+  assert.match(page, /is not valid JSON 2 2, 5/)
+  const { text, headers } = await ann.get('/source/upload/rejected.csv')
+  assert.match(headers.get('Content-Disposition') ?? '', /attachment; filename="rejected\.csv"/)
+  const [first, ...rows] = text.trimEnd().split('\r\n')
+  assert.equal(first, 'line,kind,id,reason')
+  assert.deepEqual(
+    rows.map(row => row.split(',')[0]).toSorted((a, b) => Number(a) - Number(b)),
+    ['2', '3', '4', '5'],
+  )
+  await decide(ann, 'store')
+  await settledPage(ann)
+  assert.deepEqual(await storedIds(service), [1])
+})
+
+test('a file that is discarded is deleted, and another one can be sent', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  for (const count of [1, 2]) {
+    await upload(service.url, ann, { a: ndjson([lockTemplate(count, 1)]) })
+    await settledPage(ann)
+    assert.equal((await decide(ann, 'discard')).to, '/source/file')
+    await until(async () => uploadFiles(service.databaseUrl).length === 0)
+    assert.match(textOf(await settledPage(ann)), /No file waits here/)
+  }
+  assert.deepEqual(await storedIds(service), [])
+})
+
+test('nobody sees, stores or discards the file of another account', async () => {
+  await using service = await startService(world)
+  const [ann, ben] = [await signedIn(service), await signedIn(service, 'ben')]
+  await upload(service.url, ann, { 'secret-name.ndjson': ndjson([lockTemplate(1, 1), 'x']) })
+  const [, id = ''] = /name="id" value="([^"]+)"/.exec(await settledPage(ann)) ?? []
+  assert.doesNotMatch((await ben.get('/source/file')).text, /secret-name/)
+  assert.equal((await ben.get('/source/upload/rejected.csv')).status, 404)
+  for (const what of ['store', 'discard', 'check']) await ben.post(`/source/upload/${what}`, { id })
+  assert.match(await settledPage(ann), /secret-name/)
+  assert.deepEqual(await storedIds(service), [])
+  await upload(service.url, ben, { b: ndjson([lockTemplate(2, 2)]) })
+  await settledPage(ben)
+  assert.match(await settledPage(ann), /secret-name/, 'each account has its own')
+})
+
+test('a page that shows another file than the one that waits stores nothing', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1)]) })
+  const [, id = ''] = /name="id" value="([^"]+)"/.exec(await settledPage(ann)) ?? []
+  await decide(ann, 'discard')
+  await upload(service.url, ann, { b: ndjson([lockTemplate(2, 1)]) })
+  await settledPage(ann)
+  assert.equal((await ann.post('/source/upload/store', { id })).to, '/source/file')
+  assert.match(textOf(await settledPage(ann)), /Store these records/)
+  assert.deepEqual(await storedIds(service), [])
+})
+
+test('what is decided while the file is still in use is done a moment later, or refused with a sentence', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1)]) })
+  const [, id = ''] = /name="id" value="([^"]+)"/.exec(await settledPage(ann)) ?? []
+  let release: (() => Promise<void>) | undefined
+  await until(async () => {
+    release = new UploadFolder(service.databaseUrl).lock(id)
+    return release !== undefined
+  })
+  const refused = await decide(ann, 'store')
+  assert.equal(refused.status, 422)
+  assert.match(textOf(refused.text), /still in use, so try again/)
+  const stored = decide(ann, 'store')
+  await release?.()
+  assert.equal((await stored).status, 303)
+  await settledPage(ann)
+  assert.deepEqual(await storedIds(service), [1])
+})
+
+test('a file survives a restart of the service, and its hour ends whatever happens', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1)]) })
+  await settledPage(ann)
+  {
+    await using server = await startSecondServer(service)
+    const again = visitor(server.url)
+    await again.signIn('ann')
+    assert.match(await settledPage(again), /Store these records/)
+    await service.store.db
+      .updateTable('upload')
+      .set({ received_at: Date.now() - 3_601_000 })
+      .execute()
+    assert.match(await settledPage(again), /No file waits here/)
+    assert.equal((await decide(again, 'store')).to, '/source/file')
+  }
+  // The next service removes it at its start, as every service does once a minute.
+  await using next = await startSecondServer(service)
+  await until(async () => uploadFiles(service.databaseUrl).length === 0)
+  assert.deepEqual(await service.store.db.selectFrom('upload').selectAll().execute(), [], next.url)
+  assert.deepEqual(await storedIds(service), [])
+})
+
+test('another machine says which one has the file', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1)]) })
+  await settledPage(ann)
+  await service.store.db.updateTable('upload').set({ host: 'first.example' }).execute()
+  await using other = await startSecondServer(service, { LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/elsewhere.db' })
+  const again = visitor(other.url)
+  await again.signIn('ann')
+  const page = textOf(await settledPage(again))
+  assert.match(page, /The file is on the machine first\.example/)
+  assert.doesNotMatch(page, /Store these records/)
+  assert.match(textOf(await settledPage(ann)), /Store these records/)
+})
+
+test('more records than an account may have are not stored', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)], { LOCKSTEP_MAX_RECORDS: '3' })
+  const ann = await signedIn(service)
+  const store = async (ids: readonly number[]) => {
+    await upload(service.url, ann, { a: ndjson(ids.map(id => lockTemplate(id, 1))) })
+    await settledPage(ann)
+    await decide(ann, 'store')
+    return textOf(await settledPage(ann))
+  }
+  assert.match(await store([2, 3, 4]), /The account would have more than 3 records.+Nothing was stored/)
+  assert.deepEqual(await storedIds(service), [1])
+  assert.match(await store([1, 2, 3]), /Lock templates: 2 new/)
+  assert.deepEqual(await storedIds(service), [1, 2, 3])
+})
+
+test('hidden names hide the name of the file, too', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { 'telling.ndjson': ndjson([lockTemplate(1, 1)]) })
+  await settledPage(ann)
+  await ann.post('/display', { discreet: '1', back: '/source/file' })
+  assert.doesNotMatch(await settledPage(ann), /telling/)
+})
