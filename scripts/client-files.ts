@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import manifest from '../package.json' with { type: 'json' }
 import { errors } from '../src/contract/errors.ts'
 import { openapi } from '../src/openapi/document.ts'
 
@@ -31,8 +32,7 @@ export function generateClientFiles(): { readonly path: string; readonly text: s
 const root = join(import.meta.dirname, '..')
 const client = join(root, 'src/client.ts')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
-const NOTICE =
-  '// The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.'
+const NOTICE = `// The typed client of Lockstep ${manifest.version}. Generated: copy client.js and client.d.ts into one folder of your project.`
 const flags =
   '--target es2022 --module nodenext --lib es2024,dom,dom.asynciterable --strict --exactOptionalPropertyTypes --declaration'.split(
     ' ',

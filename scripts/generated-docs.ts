@@ -40,11 +40,15 @@ const archive = join(docs, 'archive.md')
 
 /** The guide to the API, and all operations. */
 function apiPage(): string {
-  const rows = Object.values(api).map(({ path, summary }) => `| \`${path.replace(':id', '{id}')}\` | ${summary} |`)
+  const rows = Object.values(api).map(
+    ({ path, summary }) => `| \`${path.replace('/api/v1', '').replace(':id', '{id}')}\` | ${summary} |`,
+  )
   return `# API
 
 [openapi.json](openapi.json) and \`/docs\` on a running service describe every parameter and field. ${guideOf()}
 ## Operations
+
+Paths are below \`/api/v1\`.
 
 | Path | |
 | --- | --- |

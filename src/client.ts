@@ -14,6 +14,8 @@ export interface ClientOptions {
   readonly token: string
   /** How requests are made; the platform's `fetch` if not given. */
   readonly fetch?: typeof globalThis.fetch
+  /** How often a request is sent again after 429 or 503, each time after the seconds in `Retry-After`; 2 if not given. */
+  readonly retries?: number
 }
 
 export interface GetOptions {
@@ -79,11 +81,11 @@ export interface Client {
   ): AsyncGenerator<Endpoints[P]['item']>
 }
 
-export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
-  const call = async <P extends Path>(
+export function makeClient({ baseUrl, token, fetch = globalThis.fetch, retries = 2 }: ClientOptions): Client {
+  const send = async <P extends Path>(
     path: P,
-    given: object = {},
-    { signal, ifNoneMatch }: CallOptions = {},
+    given: object,
+    { signal, ifNoneMatch }: CallOptions,
   ): Promise<ApiResponse<Endpoints[P]['data']>> => {
     const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' })
     if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
@@ -102,14 +104,25 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }: ClientO
     }
     if (!isEnvelope(body, false)) throw new NoResponseError(response.status)
     const wait = response.headers.get('Retry-After')
-    // Every refusal of the service has these fields.
+    // Every error of the service has these fields.
     throw new LockstepError(body as unknown as ErrorBody, wait === null ? undefined : Number(wait))
+  }
+
+  const call = async <P extends Path>(path: P, given: object = {}, options: CallOptions = {}) => {
+    for (let left = retries; ; left -= 1) {
+      try {
+        return await send(path, given, options)
+      } catch (error) {
+        if (left <= 0 || !(error instanceof LockstepError) || ![429, 503].includes(error.status)) throw error
+        await wait(error.retryAfter ?? 1, options.signal)
+      }
+    }
   }
 
   async function* all<P extends ListPath>(path: P, given: object = {}, options: GetOptions = {}) {
     let cursor: string | null = ''
     while (cursor !== null) {
-      const { data } = await call(path, { ...given, cursor }, options)
+      const { data } = await call(path, { limit: 100, ...given, cursor }, options)
       // A page by cursor has this shape.
       const page = data as { data: Endpoints[P]['item'][]; pagination: { nextCursor: string | null } }
       yield* page.data
@@ -143,6 +156,21 @@ function urlOf(baseUrl: string, path: string, given: object): string {
   // The service reads a plus sign as itself, so a space must not be sent as one.
   const search = query.toString().replaceAll('+', '%20')
   return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`
+}
+
+function wait(seconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, seconds * 1000)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
 }
 
 function parse(text: string): unknown {

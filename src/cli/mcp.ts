@@ -14,6 +14,6 @@ export function addMcpCommand(program: Command) {
       if (token === '') throw new UsageError(`set ${settings.token.env} to an API key of the service at ${url}`)
       // Loaded only here, so that other commands start faster.
       const { serveMcp } = await import('../mcp/server.ts')
-      serveMcp({ client: makeClient({ baseUrl: url, token }), texts })
+      serveMcp({ client: makeClient({ baseUrl: url, token, retries: 0 }), texts })
     })
 }

@@ -77,7 +77,7 @@ function ownerParameters(description: string) {
   }
   const targetUserId: Parameter<number | 'me', number | typeof CALLER, undefined> & Alias = {
     ...ownerId,
-    description: 'Another name for `ownerId`. Only one of them can be sent.',
+    description: 'An earlier name of `ownerId`. Only one of them can be sent.',
     aliasOf: 'ownerId',
   }
   return { ownerId, targetUserId }

@@ -1,4 +1,4 @@
-// The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.
+// The typed client of Lockstep 0.1.0. Generated: copy client.js and client.d.ts into one folder of your project.
 /** The rules a lock session starts from. */
 export interface LockTemplate {
     /** Id of the template. */
@@ -983,6 +983,8 @@ export interface ClientOptions {
     readonly token: string;
     /** How requests are made; the platform's `fetch` if not given. */
     readonly fetch?: typeof globalThis.fetch;
+    /** How often a request is sent again after 429 or 503, each time after the seconds in `Retry-After`; 2 if not given. */
+    readonly retries?: number;
 }
 export interface GetOptions {
     readonly signal?: AbortSignal;
@@ -1023,7 +1025,7 @@ export interface Client {
     /** Every record of a list, page by page, none twice and none missed while others are added. */
     all<P extends ListPath>(path: P, ...rest: Given<Omit<Endpoints[P]['params'], 'offset' | 'cursor'>, GetOptions>): AsyncGenerator<Endpoints[P]['item']>;
 }
-export declare function makeClient({ baseUrl, token, fetch }: ClientOptions): Client;
+export declare function makeClient({ baseUrl, token, fetch, retries }: ClientOptions): Client;
 interface ErrorBody {
     readonly error: string;
     readonly code: ErrorCode;

@@ -1,4 +1,4 @@
-// The typed client of Lockstep. Generated: copy it into your project, with client.js and client.d.ts side by side.
+// The typed client of Lockstep 0.1.0. Generated: copy client.js and client.d.ts into one folder of your project.
 /** The service returned an error. Programs should check `code`; the message may change. */
 export class LockstepError extends Error {
     name = 'LockstepError';
@@ -26,8 +26,8 @@ export class NoResponseError extends Error {
         this.status = status;
     }
 }
-export function makeClient({ baseUrl, token, fetch = globalThis.fetch }) {
-    const call = async (path, given = {}, { signal, ifNoneMatch } = {}) => {
+export function makeClient({ baseUrl, token, fetch = globalThis.fetch, retries = 2 }) {
+    const send = async (path, given, { signal, ifNoneMatch }) => {
         const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' });
         if (ifNoneMatch !== undefined)
             headers.set('If-None-Match', ifNoneMatch);
@@ -48,13 +48,25 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch }) {
         if (!isEnvelope(body, false))
             throw new NoResponseError(response.status);
         const wait = response.headers.get('Retry-After');
-        // Every refusal of the service has these fields.
+        // Every error of the service has these fields.
         throw new LockstepError(body, wait === null ? undefined : Number(wait));
+    };
+    const call = async (path, given = {}, options = {}) => {
+        for (let left = retries;; left -= 1) {
+            try {
+                return await send(path, given, options);
+            }
+            catch (error) {
+                if (left <= 0 || !(error instanceof LockstepError) || ![429, 503].includes(error.status))
+                    throw error;
+                await wait(error.retryAfter ?? 1, options.signal);
+            }
+        }
     };
     async function* all(path, given = {}, options = {}) {
         let cursor = '';
         while (cursor !== null) {
-            const { data } = await call(path, { ...given, cursor }, options);
+            const { data } = await call(path, { limit: 100, ...given, cursor }, options);
             // A page by cursor has this shape.
             const page = data;
             yield* page.data;
@@ -80,6 +92,20 @@ function urlOf(baseUrl, path, given) {
     // The service reads a plus sign as itself, so a space must not be sent as one.
     const search = query.toString().replaceAll('+', '%20');
     return `${baseUrl.replace(/\/$/, '')}${path.replace(':id', String(id))}${search === '' ? '' : `?${search}`}`;
+}
+function wait(seconds, signal) {
+    return new Promise((resolve, reject) => {
+        signal?.throwIfAborted();
+        const stop = () => {
+            clearTimeout(timer);
+            reject(signal?.reason);
+        };
+        const timer = setTimeout(() => {
+            signal?.removeEventListener('abort', stop);
+            resolve();
+        }, seconds * 1000);
+        signal?.addEventListener('abort', stop, { once: true });
+    });
 }
 function parse(text) {
     try {

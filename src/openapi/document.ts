@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox'
+import manifest from '../../package.json' with { type: 'json' }
 import { devices, LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { areaScopes, cursorPagination, type Endpoint, offsetPagination, type Scope } from '../contract/endpoint.ts'
 import { guideOf } from './guide.ts'
@@ -32,7 +33,8 @@ export function openapi(publicUrl = ''): OpenApi {
     openapi: '3.1.1',
     info: {
       title: 'Lockstep',
-      version: '1.0.0',
+      version: manifest.version,
+      'x-api-version': 'v1',
       summary: 'A read API for lock and training history.',
       description: publicUrl === '' ? guideOf() : guideOf(publicUrl),
       license: { name: 'MIT', identifier: 'MIT' },
@@ -157,10 +159,11 @@ function scopeSets({ scopes }: Endpoint): (readonly Scope[])[] {
 
 const PATH_ID = id('Id of the record.')
 
-function parameter(name: string, { schema, description, rule }: Parameter) {
+function parameter(name: string, { schema, description, rule, aliasOf }: Parameter) {
   // The schema of a number or a choice states its rule already.
   const isComplete = !('type' in schema) || schema.type !== 'string' || 'enum' in schema
-  return { name, in: 'query', description: isComplete ? description : `${description} The value ${rule}.`, schema }
+  const text = isComplete ? description : `${description} The value ${rule}.`
+  return { name, in: 'query', description: text, ...(aliasOf === undefined ? {} : { deprecated: true }), schema }
 }
 
 const ifNoneMatch = {
@@ -185,12 +188,17 @@ const health = {
   paths: [
     [
       '/healthz',
-      healthPath('isAlive', 'Tell whether the process is alive', 'Does not read the database.', healthResponses({})),
+      healthPath(
+        'getLiveness',
+        'Tell whether the process is alive',
+        'Does not read the database.',
+        healthResponses({}),
+      ),
     ],
     [
       '/readyz',
       healthPath(
-        'isReady',
+        'getReadiness',
         'Tell whether requests can be answered',
         'Whether the database responds and has the right schema, and the service is not stopping.',
         healthResponses({}, 503),

@@ -24,7 +24,7 @@ the status, the statistics and \`/me\` alone, \`shared:access\` for the records 
 ## Whose records
 
 Lists mix the records of the caller with those of the accounts that gave the caller access. Lists of devices have those of the caller alone.
-\`ownerId\` names one account, and \`ownerId=me\` is the caller. \`targetUserId\` is another name for it. A record that the caller may not read
+\`ownerId\` names one account, and \`ownerId=me\` is the caller. \`targetUserId\` is its earlier name. A record that the caller may not read
 gets the same response as one that does not exist.
 
 ## Responses
@@ -36,8 +36,7 @@ Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with
 - **Days.** In a list, \`from\` and \`to\` are days in UTC or exact times. In statistics they are days in the time zone \`tz\`.
 - **Integers** without other bounds are at most 9007199254740991, so every JSON reader holds them exactly.
 - **Null and absent.** \`null\` means that there is no value. An optional field is absent if the source of the record did not have it.
-- **Names** of fields, with their casing, are those of the hosted service, so that its integrations work. A training template is called a program on
-  pages.
+- **Names** of fields, with their casing, are those of the hosted service, so that its integrations work. Pages call a training template a program.
 
 ## Paging
 
@@ -74,8 +73,8 @@ Only clients store responses. Caches of HTTP must not: every response has \`Cach
 
 An API key may send 600 requests in 60 seconds and 32 at the same time, unless the operator set other limits. \`RateLimit-Policy\` states the limit
 and its window, \`RateLimit\` how many requests are left and for how many seconds. Failed attempts are limited by address. Beyond a limit the
-response is 429, and if the service is busy or its database down it is 503. In both cases wait for the seconds in \`Retry-After\`, then send the request
-again. Each process of the service counts on its own, so a key can get more than the headers say.
+response is 429, and if the service is busy or its database down it is 503. Each process of the service counts on its own, so a key can get more
+than the headers say.
 
 ## Compatibility
 
@@ -85,10 +84,11 @@ know. Nothing that is documented is removed or changes its meaning.
 ## Errors
 
 Programs should read the \`code\`; the text may change. \`requestId\` is also in the header \`X-Request-Id\`: quote it when you report a problem. A
-parameter that is unknown, repeated or out of bounds is an error, never ignored. Sending the same request again helps only after 408, 429, 500
-and 503.
+parameter that is unknown, repeated or out of bounds is an error, never ignored.
 
+| Status | Code | When | What to do |
+| --- | --- | --- | --- |
 ${Object.entries(errors)
-  .map(([code, { status, meaning }]) => `- ${status} \`${code}\`: ${meaning}`)
+  .map(([code, { status, meaning, advice }]) => `| ${status} | \`${code}\` | ${meaning} | ${advice} |`)
   .join('\n')}
 `

@@ -82,10 +82,14 @@ test('all() reads a list to its end, page by page, each record once', async () =
   assert.equal(asked.length, 2)
   assert.ok(asked.every(url => /cursor=/.test(url) && /passed=true/.test(url) && !/offset/.test(url)))
 
+  assert.ok(asked.every(url => /limit=10\b/.test(url)))
+
   asked.length = 0
   for await (const session of client.all('/api/v1/dtt/sessions', { limit: 5 })) if (session.id > 0) break
   assert.equal(asked.length, 1, 'who stops early asks for nothing more')
+  asked.length = 0
   assert.deepEqual(await Array.fromAsync(client.all('/api/v1/lkbx/templates')), [])
+  assert.match(asked[0] ?? '', /limit=100\b/, 'as few requests as the service allows')
 })
 
 test('an error response is thrown with its code, status, fields and request id', async () => {
@@ -106,6 +110,39 @@ test('an error response is thrown with its code, status, fields and request id',
   assert.equal((await refusalOf(stranger.get('/api/v1/me'))).code, 'invalid_token')
   const walk = Array.fromAsync(stranger.all('/api/v1/lkbx/sessions'))
   assert.equal((await refusalOf(walk)).code, 'invalid_token')
+})
+
+test('a request is sent again after the seconds that a 429 or 503 names, twice unless told otherwise', async () => {
+  const statuses: number[] = []
+  let sent = 0
+  await using server = await serve((_, response) => {
+    sent += 1
+    const [status = 200] = statuses.splice(0, 1)
+    const body = status === 200 ? { ok: true, data: {} } : { ok: false, error: 'x', code: 'unavailable', status }
+    response.writeHead(status, { 'Retry-After': '0' }).end(JSON.stringify(body))
+  })
+  const from = async (answers: readonly number[], options: { retries?: number } = {}) => {
+    statuses.splice(0, statuses.length, ...answers)
+    sent = 0
+    const client = makeClient({ baseUrl: server.url, token: 'x', ...options })
+    const [outcome] = await Promise.allSettled([client.get('/api/v1/me')])
+    return [outcome.status === 'fulfilled' ? 200 : (outcome.reason as LockstepError).status, sent]
+  }
+  assert.deepEqual(await from([429, 503]), [200, 3])
+  assert.deepEqual(await from([503, 503, 429, 200]), [429, 3])
+  assert.deepEqual(await from([503, 200], { retries: 0 }), [503, 1])
+  assert.deepEqual(await from([500, 200]), [500, 1], 'other errors would be the same again')
+})
+
+test('a signal ends the wait for the next try', async () => {
+  const controller = new AbortController()
+  await using server = await serve((_, response) => {
+    response.writeHead(429, { 'Retry-After': '3600' })
+    response.end(JSON.stringify({ ok: false, error: 'x', code: 'rate_limited', status: 429 }))
+    setTimeout(() => controller.abort(new Error('enough')), 50)
+  })
+  const client = makeClient({ baseUrl: server.url, token: 'x' })
+  await assert.rejects(client.get('/api/v1/me', {}, { signal: controller.signal }), /enough/)
 })
 
 test('the error at a limit says how long to wait', async () => {

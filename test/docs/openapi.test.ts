@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import manifest from '../../package.json' with { type: 'json' }
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
@@ -30,7 +31,7 @@ test('the document passes the recommended rules of the Redocly linter without er
 test('every operation of the contract is in the document, under its path and name, and besides them only the health checks', () => {
   const described = Object.entries(document.paths).map(([path, { get }]) => `${get.operationId} ${path}`)
   const promised = endpoints.map(([name, { path }]) => `${name} ${path.replace('/:id', '/{id}')}`)
-  assert.deepEqual(described.toSorted(), [...promised, 'isAlive /healthz', 'isReady /readyz'].toSorted())
+  assert.deepEqual(described.toSorted(), [...promised, 'getLiveness /healthz', 'getReadiness /readyz'].toSorted())
 })
 
 for (const [name, endpoint] of endpoints) {
@@ -61,6 +62,15 @@ for (const [name, endpoint] of endpoints) {
     assert.deepEqual(Object.keys(operation.responses), [...statuses].toSorted())
   })
 }
+
+test('the document has the version of the package, and marks the earlier name of ownerId as deprecated', () => {
+  assert.equal(document.info.version, manifest.version)
+  const named = new Set(['ownerId', 'targetUserId'])
+  for (const { get } of Object.values(document.paths)) {
+    for (const { name, deprecated } of get.parameters.filter(parameter => named.has(parameter.name)))
+      assert.equal(deprecated === true, name === 'targetUserId')
+  }
+})
 
 test('every error code is documented at an operation, or no operation can return it', () => {
   const shown = new Set(Object.values(everyExample()).map(value => value?.code))
@@ -154,6 +164,7 @@ function everyExample(): Record<string, Example['value']> {
 
 /** As much of an OpenAPI document as is looked at here. */
 interface Document {
+  readonly info: { readonly version: string }
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
@@ -175,6 +186,7 @@ interface Parameter {
   readonly name: string
   readonly in: string
   readonly required?: boolean
+  readonly deprecated?: boolean
   readonly description: string
   readonly schema: Schema
 }

@@ -90,7 +90,7 @@ export async function startService(
     async as(username) {
       const token = tokens.get(username) ?? (await self.token(username))
       tokens.set(username, token)
-      return makeClient({ baseUrl: service.url, token, fetch: checkedFetch })
+      return makeClient({ baseUrl: service.url, token, fetch: checkedFetch, retries: 0 })
     },
     async token(username, request = {}) {
       const account = await store.db

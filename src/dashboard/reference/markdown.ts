@@ -1,7 +1,7 @@
-import { inlineCode } from '../layout/components.ts'
+import { inlineCode, table } from '../layout/components.ts'
 import { html, type Html, type Part } from '../html.ts'
 
-/** The Markdown of the reference as markup: headings, paragraphs, lists and code in fences; in lines, code and strong text. */
+/** The Markdown of the reference as markup: headings, paragraphs, lists, tables and code in fences; in lines, code and strong text. */
 export function markdown(text: string): Html[] {
   const blocks: Html[] = []
   for (const block of text.split(FENCE)) {
@@ -25,7 +25,7 @@ export function codeBlock(text: string, name: string): Html {
   return html`<div class="code"><pre tabindex="0" role="region" aria-label="${name}"><code>${text}</code></pre></div>`
 }
 
-/** The anchor of an error code, in the list of them. */
+/** The anchor of an error code, in the table of them. */
 export function anchorOfCode(code: string): string {
   return `error-${code}`
 }
@@ -36,12 +36,20 @@ const FENCE = /(^```[^]*?^```$)/m
 function paragraph(text: string): Html {
   const [, heading] = /^## (.*)$/.exec(text) ?? []
   if (heading !== undefined) return html`<h2 id="${heading.toLowerCase().replaceAll(' ', '-')}">${heading}</h2>`
+  if (text.startsWith('| ')) return tableOf(text)
   const lines = text.replaceAll(/\n(?!- )\s*/g, ' ').split('\n')
   if (!text.startsWith('- ')) return html`<p>${inline(lines.join(' '))}</p>`
-  return html`<ul>${lines.map(line => item(line.slice(2)))}</ul>`
+  return html`<ul>${lines.map(line => html`<li>${inline(line.slice(2))}</li>`)}</ul>`
 }
 
-function item(text: string): Html {
-  const [, code] = /^\d{3} `(\w+)`/.exec(text) ?? []
-  return code === undefined ? html`<li>${inline(text)}</li>` : html`<li id="${anchorOfCode(code)}">${inline(text)}</li>`
+function tableOf(text: string): Html {
+  const [titles = [], , ...rows] = text.split('\n').map(line => line.slice(2, -2).split(' | '))
+  const columns = titles.map((title, index) => ({ title, cell: (row: readonly string[]) => cell(row[index] ?? '') }))
+  return table(titles.join(', '), columns, rows)
+}
+
+/** A cell that is only a word of code is an error code. */
+function cell(text: string): Part {
+  const [, code] = /^`([a-z_]+)`$/.exec(text) ?? []
+  return code === undefined ? inline(text) : html`<code id="${anchorOfCode(code)}">${code}</code>`
 }
