@@ -254,6 +254,9 @@ function isSetting(name: string): boolean {
   return settingsWithoutEffect.includes(name) || Object.values(settings).some(({ env }) => env === name)
 }
 
+/** What records and files that people bring in by pages leave free on the disk; for records, SQLite only. */
+export const MIN_FREE_BYTES = 256 * 1024 * 1024
+
 /** Settings of earlier versions: an environment that still has them must not stop the service. */
 export const settingsWithoutEffect: readonly string[] = ['LOCKSTEP_PAGE_CACHE']
 

@@ -1,16 +1,13 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Kysely, sql } from '../vendor/kysely.js'
-import { type Config, settings } from '../config.ts'
+import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
 import type { Engine, Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import type { Cell } from './kind.ts'
 
 /** What bounds the records that people bring in by pages. The operator's commands have no such bounds. */
 export type QuotaConfig = Pick<Config, 'databaseUrl' | 'maxRecords' | 'maxBytes'>
-
-/** What stays free on the disk of the database at least; SQLite only. */
-export const MIN_FREE_BYTES = 256 * 1024 * 1024
 
 /** Nothing more can be stored of an account; the message says why. */
 export class QuotaError extends Error {

@@ -40,7 +40,7 @@ export function startChild(args: readonly string[], { heapMb, env = {}, input = 
   }
 }
 
-const PROGRAM = join(import.meta.dirname, '..', 'cli.ts')
+export const PROGRAM = join(import.meta.dirname, '..', 'cli.ts')
 const MAX_SAID = 2000
 
 /** Linux kills the process with the highest score first. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { RefusedError } from '../accounts/errors.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { systemClock } from '../pull/clock.ts'
@@ -9,6 +8,7 @@ import { nextRound } from '../pull/leases.ts'
 import { pullDue } from '../pull/scheduled.ts'
 import { openSecret } from '../pull/stored-key.ts'
 import type { Store } from '../store/index.ts'
+import { PROGRAM } from './child.ts'
 import { say, stopSignals, type StoreOptions, withStore } from './terminal.ts'
 
 /** The process that pulls from connected sources, and what starts it. */
@@ -147,7 +147,7 @@ class ScheduledChild {
   #start() {
     if (this.#isClosed) return
     const started = performance.now()
-    const child = spawn(process.execPath, [...HEAP, CLI, 'pull', '--scheduled'], {
+    const child = spawn(process.execPath, [...HEAP, PROGRAM, 'pull', '--scheduled'], {
       env: childEnvironment(this.#options.databaseUrl),
       stdio: ['pipe', 'ignore', 'inherit'],
     })
@@ -171,7 +171,6 @@ class ScheduledChild {
 
 /** What a source sends is bounded, and so is what becomes of it here. */
 const HEAP = ['--max-old-space-size=256', '--max-semi-space-size=2', '--heap-growing-percent=30']
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 /** How often the service looks, at most and at least. */
 const LOOK_MS = 20_000

@@ -1,8 +1,7 @@
 import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../accounts/event-counter.ts'
 import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
 import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
-import { MIN_FREE_BYTES } from '../archive/quota.ts'
-import { type Config, settings } from '../config.ts'
+import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
 import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 

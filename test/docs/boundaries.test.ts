@@ -55,7 +55,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'close-with-grace': ['cli'],
   '@modelcontextprotocol/server': ['mcp'],
   fastify: ['openapi', 'dashboard'],
-  'node:http': ['http', 'dashboard', 'openapi'],
+  'node:http': ['pull', 'http', 'dashboard', 'openapi'],
   'node:sqlite': ['store'],
   pg: ['store'],
   kysely: ['vendor', ...querying],
