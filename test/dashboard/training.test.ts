@@ -110,11 +110,11 @@ test('the overview has the last session, its grade rounded half up, and the pass
   assert.match(text, /Program 9 Not passed 70 % 100 reps · ≈ 50 m/)
 })
 
-test('without sessions the page does not show 0 %, but says what it will show and how to import records', async () => {
+test('without sessions the page does not show 0 %, but says what it will show and leads to where records come in', async () => {
   await using ann = await open([records.account(1, 'ann')])
   for (const path of ['/', '/training', '/training?range=all', '/programs']) {
     const text = await ann.page(path)
-    assert.match(text, /lockstep import/, path)
+    assert.match(text, /Bring your records in/, path)
     assert.doesNotMatch(text, /\b0\s*%/, path)
   }
   const filtered = await open()
