@@ -1,8 +1,7 @@
 import { importArchive } from '../src/archive/import.ts'
 import { seeded } from '../src/demo/random.ts'
 import { open, type Store } from '../src/store/index.ts'
-import { hashSecret } from '../src/accounts/secrets.ts'
-import { mintKey } from '../src/accounts/api-keys.ts'
+import { hashSecret, mintKey } from '../src/accounts/secrets.ts'
 import { account, lockTemplate, trainerSegment, trainingSession } from '../test/support/records.ts'
 
 /** The size of a benchmark's data: accounts with training sessions of 12 segments each and with lock templates. */

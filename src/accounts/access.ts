@@ -3,10 +3,22 @@ import { type Area, areas } from '../contract/areas.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Params } from '../store/query.ts'
 import type { RecordName } from '../store/tables.ts'
-import { hasEnded } from './ends.ts'
-import type { SharedAccess } from './shared-access.ts'
 
 /** Which rows an account may see: the first condition of every query of records. */
+
+/** What somebody may read, and for how long. */
+export interface AccessTerms {
+  readonly areas: readonly Area[]
+  /** The start of a UTC day: sessions before it are not shown. Null for all. */
+  readonly recordsFrom: number | null
+  /** When it ends (milliseconds since 1970); null if it does not. */
+  readonly until: number | null
+}
+
+/** Access that somebody received, as a grant and a session of the dashboard hold it: valid until it ends. */
+export interface SharedAccess extends AccessTerms {
+  readonly ownerId: number
+}
 
 /** Somebody who reads, at an instant: with an API key, or signed in. */
 export interface AccessHolder {
@@ -152,4 +164,20 @@ export function isReadableOf(param: Params<OwnerAccess>): RawBuilder<boolean> {
 export function isReadableById(param: Params<OwnerAccess>): RawBuilder<boolean> {
   const owner = param.engine === 'sqlite' ? sql`+owner_id` : sql`owner_id`
   return sql`(${owner} = ${param('owner')} and +at >= ${param('start')})`
+}
+
+/** Ends of access, API keys and tiers: milliseconds since 1970, or null for none. */
+
+export function hasEnded(end: number | null, now: number): boolean {
+  return end !== null && end <= now
+}
+
+/** The condition that an end in a column lies after an instant. */
+export function endsAfter(column: RawBuilder<unknown>, now: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(${column} is null or ${column} > ${now})`
+}
+
+/** The condition that a row of `partnership` is access at an instant: it was not ended, and its end has not come. */
+export function isOpenAccess(now: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(partnership.ended_at is null and ${endsAfter(sql`partnership.expires_at`, now)})`
 }

@@ -1,79 +1,18 @@
-import { randomInt } from 'node:crypto'
-import { crc32 } from 'node:zlib'
 import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
 import { scopes as allScopes } from '../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
-import { isTier } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { checkedQuery, readChecked } from './checked-reads.ts'
 import type { Tables, KeyRow } from '../store/tables.ts'
-import { endsAfter, hasEnded } from './ends.ts'
+import { endsAfter, hasEnded } from './access.ts'
 import { RefusedError } from './errors.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
-import { noteGrantChange } from './grant-changes.ts'
+import { expiryOf, isEntitled, noteGrantChange } from './grants.ts'
 import { lockedAccount } from './account-lock.ts'
-import { hashSecret } from './secrets.ts'
-import { parseSharedAccess, type SharedAccess, sharedAccessText } from './shared-access.ts'
-
-/** The form of an API key: a prefix, 30 random characters, and a checksum of 6 characters over all before it. */
-export const KEY_FORM = /lks_[0-9A-Za-z]{36}/
+import { hashSecret, mintKey } from './secrets.ts'
 
 /** How many keys of an account may be active (not revoked, replaced or expired) at once. */
 export const MAX_ACTIVE_KEYS = 5
-
-export function mintKey(): string {
-  let random = ''
-  while (random.length < RANDOM_LENGTH) random += ALPHABET.charAt(randomInt(ALPHABET.length))
-  return withChecksum(PREFIX + random)
-}
-
-/** Whether the text has the form of an API key and a valid checksum; needs no look-up. */
-export function isKeyForm(text: string): boolean {
-  return text.length === KEY_LENGTH && WHOLE_FORM.test(text) && withChecksum(text.slice(0, -CHECKSUM_LENGTH)) === text
-}
-
-/** What an API key allows, as stored. */
-export interface Grant {
-  readonly keyId: number
-  readonly accountId: number
-  readonly scopes: readonly string[]
-  readonly createdAt: number
-  readonly expiresAt: number | null
-  readonly revokedAt: number | null
-  readonly tier: string | null
-  readonly tierEndsAt: number | null
-  readonly keyName: string
-  readonly via: 'token'
-  /** Access to the records of others, if the API key has the scope for it; each entry is valid until it ends. */
-  readonly shared: readonly SharedAccess[]
-}
-
-/** The grant of an API key; undefined if there is no such key. One look-up, none for a text that is not of the form of an API key. */
-export async function findGrant(store: Store, key: string): Promise<Grant | undefined> {
-  if (!isKeyForm(key)) return undefined
-  const [row] = await readChecked(store, grantByHash, { hash: hashSecret(key) })
-  if (row === undefined) return undefined
-  const scopes = row.scopes.split(' ')
-  return {
-    keyId: row.id,
-    keyName: row.name,
-    via: 'token',
-    accountId: row.account_id,
-    scopes,
-    createdAt: row.created_at,
-    expiresAt: expiryOf(row),
-    revokedAt: row.revoked_at,
-    tier: row.subscription_tier,
-    tierEndsAt: row.subscription_ends_at,
-    shared: scopes.includes('shared:access') ? parseSharedAccess(row.shared) : [],
-  }
-}
-
-/** Whether an account has one of the known tiers, which has not ended. */
-export function isEntitled({ tier, tierEndsAt }: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): boolean {
-  return isTier(tier) && !hasEnded(tierEndsAt, now)
-}
 
 export interface KeyRequest {
   readonly accountId: number
@@ -93,11 +32,6 @@ export async function createKey(store: Store, request: KeyRequest, now: number, 
     await checkAccount(transaction, store, request.accountId, now)
     return insertKey(transaction, request, { kind: 'key-created', now, actor })
   })
-}
-
-/** When an API key stops working; null for never. One that was replaced works for a day, but not longer than it would have. */
-export function expiryOf({ expires_at, replaced_at }: Pick<KeyRow, 'expires_at' | 'replaced_at'>): number | null {
-  return replaced_at === null ? expires_at : Math.min(expires_at ?? Infinity, replaced_at + DAY_MS)
 }
 
 /**
@@ -285,44 +219,4 @@ async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: n
   if (!isEntitled(account, now)) {
     throw new RefusedError('the account has no subscription tier, so its API keys could not be used')
   }
-}
-
-interface GrantRow {
-  id: number
-  name: string
-  account_id: number
-  scopes: string
-  created_at: number
-  expires_at: number | null
-  revoked_at: number | null
-  replaced_at: number | null
-  subscription_tier: string | null
-  subscription_ends_at: number | null
-  shared: string | null
-}
-
-const grantByHash = checkedQuery<{ hash: string }, GrantRow>(
-  'API key',
-  (param, named) => sql`
-    select ${named}, token.hash, token.id, token.account_id, token.name, token.scopes, token.created_at, token.expires_at, token.revoked_at, token.replaced_at,
-      account.subscription_tier, account.subscription_ends_at, ${sharedAccessText('token.account_id')} as shared
-    from token join account on account.id = token.account_id
-    where token.hash = ${param('hash')}`,
-)
-
-const PREFIX = 'lks_'
-const RANDOM_LENGTH = 30
-const CHECKSUM_LENGTH = 6
-const KEY_LENGTH = PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const WHOLE_FORM = new RegExp(`^${KEY_FORM.source}$`)
-
-function withChecksum(body: string): string {
-  let rest = crc32(body)
-  let checksum = ''
-  while (checksum.length < CHECKSUM_LENGTH) {
-    checksum = ALPHABET.charAt(rest % ALPHABET.length) + checksum
-    rest = Math.floor(rest / ALPHABET.length)
-  }
-  return body + checksum
 }

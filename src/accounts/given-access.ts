@@ -3,13 +3,12 @@ import { type Kysely, sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { type Actor, recordEvent } from './events.ts'
-import { endsAfter } from './ends.ts'
+import { endsAfter, type AccessTerms } from './access.ts'
 import { RefusedError } from './errors.ts'
-import { noteGrantChange } from './grant-changes.ts'
+import { noteGrantChange } from './grants.ts'
 import { type GivenAccess, listAccess } from './access-lists.ts'
 import {
   type AccessPair,
-  type AccessTerms,
   areasText,
   checkTerms,
   endAccessIn,

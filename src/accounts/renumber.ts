@@ -4,7 +4,7 @@ import type { Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import { accountRow } from './accounts.ts'
 import { RefusedError } from './errors.ts'
-import { noteGrantChange } from './grant-changes.ts'
+import { noteGrantChange } from './grants.ts'
 import { isRemoved } from './removal.ts'
 
 /** Whether an account has neither records nor a source. */

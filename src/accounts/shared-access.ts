@@ -1,23 +1,14 @@
 import { type Kysely, sql } from '../vendor/kysely.js'
-import { type Area, areas as allAreas, isArea } from '../contract/areas.ts'
+import { areas as allAreas, isArea } from '../contract/areas.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { type Actor, type EventKind, OPERATOR, recordEvent } from './events.ts'
-import { hasEnded, isOpenAccess } from './ends.ts'
+import { type AccessTerms, hasEnded, isOpenAccess } from './access.ts'
 import { RefusedError } from './errors.ts'
-import { noteGrantChange } from './grant-changes.ts'
+import { noteGrantChange } from './grants.ts'
 
 /** Access that owners give others to their records. Ended access stays stored, so that no import gives it again by accident. */
-
-/** What somebody may read, and for how long. */
-export interface AccessTerms {
-  readonly areas: readonly Area[]
-  /** The start of a UTC day: sessions before it are not shown. Null for all. */
-  readonly recordsFrom: number | null
-  /** When it ends (milliseconds since 1970); null if it does not. */
-  readonly until: number | null
-}
 
 /** Whose records, and who may read them. */
 export interface AccessPair {
@@ -123,34 +114,6 @@ async function recordAccess(
 ): Promise<void> {
   const partner = await db.selectFrom('account').select('username').where('id', '=', partnerId).executeTakeFirst()
   await recordEvent(db, { ...event, accountId: ownerId, subject: partner?.username ?? '' })
-}
-
-/** Access that somebody received, as a grant and a session of the dashboard hold it: valid until it ends. */
-export interface SharedAccess extends AccessTerms {
-  readonly ownerId: number
-}
-
-/** SQL: what an account received, as one text; null if that is nothing. `account` is the column of its identifier. */
-export function sharedAccessText(account: string) {
-  return sql`(select string_agg(
-      cast(owner_id as text) || '/' || areas || '/' || coalesce(cast(records_from as text), '') || '/' ||
-        coalesce(cast(expires_at as text), ''), ',')
-    from partnership where partner_id = ${sql.ref(account)} and ended_at is null)`
-}
-
-/** Parses that text; owners by identifier. */
-export function parseSharedAccess(text: string | null): SharedAccess[] {
-  if (text === null) return []
-  const shared = text.split(',').map(entry => {
-    const [ownerId, areas = '', recordsFrom = '', until = ''] = entry.split('/')
-    return {
-      ownerId: Number(ownerId),
-      areas: areas.split(' ').filter(isArea),
-      recordsFrom: recordsFrom === '' ? null : Number(recordsFrom),
-      until: until === '' ? null : Number(until),
-    }
-  })
-  return shared.toSorted((a, b) => a.ownerId - b.ownerId)
 }
 
 const NO_ACCESS = 'there is no such access'

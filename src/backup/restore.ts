@@ -1,7 +1,7 @@
 import { sql } from '../vendor/kysely.js'
 import type { Kysely } from 'kysely'
 import { OPERATOR } from '../accounts/events.ts'
-import { isOpenAccess } from '../accounts/ends.ts'
+import { isOpenAccess } from '../accounts/access.ts'
 import { forgetBrowsers } from '../accounts/known-browsers.ts'
 import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
 import { recordSteps } from '../archive/schema-steps.ts'

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
-import type { RequestContext } from '../http/request-context.ts'
-import type { Host } from '../http/request.ts'
+import type { RequestContext, Host } from '../http/request.ts'
 import { FormError } from './layout/form-errors.ts'
 
 /** The address at which the browser sees the dashboard. Cookies, form checks and sign-in depend on it. */

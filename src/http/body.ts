@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.ts'
 import { BodyTooLargeError, LimitError, limits } from './limits.ts'
-import type { RequestContext } from './request-context.ts'
+import type { RequestContext } from './request.ts'
 
 /**
  * Reads the form of a request. It has `timeoutMs` from the headers of the request, whatever arrives meanwhile. Rejects as soon as it is

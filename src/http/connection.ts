@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type LimitName, limits } from './limits.ts'
 import { closeWith, type NodeInternals, parseInPieces } from './node-internals.ts'
-import type { ConnectionState, RequestContext } from './request-context.ts'
+import type { ConnectionState, RequestContext } from './request.ts'
 
 /** A connection: its pending requests, in order, and how it ends. */
 export class Connection implements ConnectionState {

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ApiError } from '../contract/errors.ts'
 import { BodyTooLargeError, LimitError, limits } from './limits.ts'
-import type { RequestContext } from './request-context.ts'
+import type { RequestContext } from './request.ts'
 
 interface FileFormOptions {
   /** Where the files go, as `1`, `2` and so on; only this user may read them. */

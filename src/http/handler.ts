@@ -7,8 +7,15 @@ import { makeHealth } from './health.ts'
 import { LimitError, limitOf } from './limits.ts'
 import type { Log } from './log.ts'
 import { RateLimitedError } from './rate-limits.ts'
-import type { Handle, RequestContext } from './request-context.ts'
-import { checkBody, checkHeaders, checkHost, parseTarget, readHost } from './request.ts'
+import {
+  type Handle,
+  type RequestContext,
+  checkBody,
+  checkHeaders,
+  checkHost,
+  parseTarget,
+  readHost,
+} from './request.ts'
 import type { Responder } from './respond.ts'
 import type { Shutdown } from './shutdown.ts'
 
@@ -107,4 +114,9 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
 
 function isBelowApi(path: string): boolean {
   return path === 'api' || path === '/api' || path.startsWith('/api/')
+}
+
+/** Whether a request is answered without waiting for its turn: somebody has to notice that the service is busy, but alive. */
+export function isHealthPath(url: string | undefined): boolean {
+  return url === '/healthz' || url === '/readyz'
 }

@@ -1,15 +1,9 @@
 import { ApiError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import type { Store } from '../store/index.ts'
-import type { Handle } from './request-context.ts'
-import type { Target } from './request.ts'
+import type { Handle, Target } from './request.ts'
 import type { Responder } from './respond.ts'
 import type { Shutdown } from './shutdown.ts'
-
-/** Whether a request is answered without waiting for its turn: somebody has to notice that the service is busy, but alive. */
-export function isHealthPath(url: string | undefined): boolean {
-  return url === '/healthz' || url === '/readyz'
-}
 
 /** Finds the handler of a health path: /healthz tells whether the process is alive, /readyz whether it can serve requests. */
 export function makeHealth(store: Store, responder: Responder, shutdown: Shutdown) {

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { escapeControls } from '../contract/control-characters.ts'
-import type { RequestSummary } from './request-context.ts'
+import type { RequestSummary } from './request.ts'
 
 /** JSON lines, one for each request and each failure of our own. */
 export interface Log {

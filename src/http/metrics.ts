@@ -9,7 +9,7 @@ import type { Store } from '../store/index.ts'
 import type { LimitName } from './limits.ts'
 import type { Config } from '../config.ts'
 import { isLoopbackName, withoutMapping } from './addresses.ts'
-import type { RequestSummary } from './request-context.ts'
+import type { RequestSummary } from './request.ts'
 
 /** Metrics for Prometheus. No label holds an identifier. */
 export interface Metrics {

@@ -1,4 +1,5 @@
-import { type Grant, MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
+import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
+import type { Grant } from '../accounts/grants.ts'
 import { networkOf } from './addresses.ts'
 import type { Config } from '../config.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'

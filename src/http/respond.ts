@@ -5,7 +5,7 @@ import type { ErrorCode, HttpError } from '../contract/errors.ts'
 import { ALLOW, ENVELOPE, JSON_TYPE, READ_METHODS, SECURITY_HEADERS } from '../contract/responses.ts'
 import type { LongText } from '../resources/handler.ts'
 import type { RateLimits } from './rate-limits.ts'
-import type { RequestContext, RequestSummary } from './request-context.ts'
+import type { RequestContext, RequestSummary } from './request.ts'
 
 /** Writes every response of the API, and every error as JSON. Sends at most one response to each request. */
 export interface Responder {

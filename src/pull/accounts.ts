@@ -1,6 +1,6 @@
 import { listAccounts } from '../accounts/accounts.ts'
 import { OPERATOR } from '../accounts/events.ts'
-import { noteGrantChange } from '../accounts/grant-changes.ts'
+import { noteGrantChange } from '../accounts/grants.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { endAccessIn, resumeAccess } from '../accounts/shared-access.ts'
 import {

@@ -1,7 +1,7 @@
 import { ApiError, HttpError } from '../contract/errors.ts'
 import type { Params, Endpoint } from '../contract/endpoint.ts'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
-import type { Grant } from '../accounts/api-keys.ts'
+import type { Grant } from '../accounts/grants.ts'
 import { hash } from 'node:crypto'
 import type { Area } from '../contract/areas.ts'
 
@@ -34,7 +34,7 @@ interface Validated {
 }
 
 /** Data that is not a page. */
-interface JsonResult extends Validated {
+export interface JsonResult extends Validated {
   readonly kind: 'json'
   /** The JSON text of `data`. */
   readonly data: readonly string[]
@@ -81,21 +81,6 @@ export interface LongText {
 }
 
 export type PageStart = { readonly offset: number } | { readonly cursor: string }
-
-interface Stored {
-  readonly document: string
-  readonly etag: string
-}
-
-/** One record as it is stored; undefined where there is none. */
-export function recordResult(record: Stored | undefined): JsonResult | undefined {
-  return record && { kind: 'json', data: [record.document], etag: record.etag }
-}
-
-/** One record as it is stored, or `null`. */
-export function recordOrNull(record: Stored | undefined): JsonResult {
-  return recordResult(record) ?? { kind: 'json', data: ['null'], etag: 'null' }
-}
 
 /** Data that is computed, not stored. */
 export function jsonResult(data: string): JsonResult {

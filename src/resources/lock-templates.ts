@@ -13,9 +13,9 @@ import {
   type OwnerAccess,
   sessionsOf,
 } from '../accounts/access.ts'
-import { type Handlers, recordOrNull } from './handler.ts'
+import type { Handlers } from './handler.ts'
+import { recordOrNull, recordById, type RecordRow } from './record-queries.ts'
 import { recordPage } from './lists/pages.ts'
-import { recordById, type RecordRow } from './record-queries.ts'
 
 const templates = { table: 'lock_template', order: 'newest' } as const
 

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from '../vendor/kysely.js'
 import { type Access, accessTo, accessToOne, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
 import { type CheckedQuery, type OwnedRow, readChecked, recordQuery } from '../accounts/checked-reads.ts'
-import { type Caller, recordOrNull, recordResult, type Result } from './handler.ts'
+import type { Caller, JsonResult, Result } from './handler.ts'
 import type { RecordName } from '../store/tables.ts'
 
 /** One record, as it is sent. */
@@ -11,6 +11,16 @@ interface StoredRecord {
 }
 
 export type RecordRow = StoredRecord & OwnedRow
+
+/** One record as it is stored; undefined where there is none. */
+export function recordResult(record: StoredRecord | undefined): JsonResult | undefined {
+  return record && { kind: 'json', data: [record.document], etag: record.etag }
+}
+
+/** One record as it is stored, or `null`. */
+export function recordOrNull(record: StoredRecord | undefined): JsonResult {
+  return recordResult(record) ?? { kind: 'json', data: ['null'], etag: 'null' }
+}
 
 interface ById extends RecordView {
   /** Whether public rows of other owners are included. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Grant } from '../../src/accounts/api-keys.ts'
+import type { Grant } from '../../src/accounts/grants.ts'
 import type { Endpoint, ListEndpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { readChecked } from '../../src/accounts/checked-reads.ts'
-import { noteGrantChange } from '../../src/accounts/grant-changes.ts'
+import { noteGrantChange } from '../../src/accounts/grants.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { pages } from '../../src/dashboard/routes.ts'
 import { pageQueries } from '../../src/resources/lists/page-queries.ts'

@@ -8,7 +8,7 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
 import { openapi } from '../../src/openapi/document.ts'
-import { mintKey } from '../../src/accounts/api-keys.ts'
+import { mintKey } from '../../src/accounts/secrets.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 

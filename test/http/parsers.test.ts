@@ -8,7 +8,7 @@ import { end, NOBODY, parseId, parseInteger, start } from '../../src/contract/pa
 import { formatTimestamp, parseDay, parseTimestamp } from '../../src/contract/time.ts'
 import { matchesEtag } from '../../src/contract/responses.ts'
 import { parseQuery } from '../../src/http/parameters.ts'
-import { isKeyForm, mintKey } from '../../src/accounts/api-keys.ts'
+import { isKeyForm, mintKey } from '../../src/accounts/secrets.ts'
 
 const DAY_MS = 86_400_000
 const FIRST = Temporal.Instant.from('0000-01-01T00:00:00Z').epochMilliseconds

@@ -1,4 +1,5 @@
-import { type AccessPair, type AccessTerms, addAccess } from '../../src/accounts/shared-access.ts'
+import { type AccessPair, addAccess } from '../../src/accounts/shared-access.ts'
+import type { AccessTerms } from '../../src/accounts/access.ts'
 import type { Store } from '../../src/store/index.ts'
 
 /** Access to everything, without an end. */

@@ -1,4 +1,5 @@
-import { mintKey, revokeKey } from '../../src/accounts/api-keys.ts'
+import { revokeKey } from '../../src/accounts/api-keys.ts'
+import { mintKey } from '../../src/accounts/secrets.ts'
 import { account, trainingSession, world } from './records.ts'
 import type { TestService } from './service.ts'
 

@@ -1,6 +1,5 @@
 import {
   createKey,
-  expiryOf,
   isActive,
   MAX_ACTIVE_KEYS,
   replaceKey,
@@ -8,7 +7,8 @@ import {
   revokeKey,
   type ListedKey,
 } from '../../accounts/api-keys.ts'
-import { hasEnded } from '../../accounts/ends.ts'
+import { expiryOf } from '../../accounts/grants.ts'
+import { hasEnded } from '../../accounts/access.ts'
 import { card, emptyState, facts, table } from '../layout/components.ts'
 import { formPage, submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'

@@ -1,5 +1,6 @@
-import { isActive, isEntitled, listKeys, type ListedKey } from '../../accounts/api-keys.ts'
-import { hasEnded } from '../../accounts/ends.ts'
+import { isActive, listKeys, type ListedKey } from '../../accounts/api-keys.ts'
+import { isEntitled } from '../../accounts/grants.ts'
+import { hasEnded } from '../../accounts/access.ts'
 import { notFound } from '../../contract/errors.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Visit } from '../page.ts'

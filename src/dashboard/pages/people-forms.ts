@@ -1,5 +1,5 @@
 import type { NamedAccess } from '../../accounts/given-access.ts'
-import type { AccessTerms } from '../../accounts/shared-access.ts'
+import type { AccessTerms } from '../../accounts/access.ts'
 import { type Area, areas } from '../../contract/areas.ts'
 import { formatDate } from '../../contract/calendar.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'

@@ -1,0 +1,167 @@
+import { sql } from '../vendor/kysely.js'
+import { isArea } from '../contract/areas.ts'
+import { isTier } from '../contract/people.ts'
+import { DAY_MS } from '../contract/time.ts'
+import { withFallback } from '../store/fallback.ts'
+import { type Store, StoreUnavailableError } from '../store/index.ts'
+import type { KeyRow } from '../store/tables.ts'
+import { hasEnded, type SharedAccess } from './access.ts'
+import { checkedQuery, readChecked } from './checked-reads.ts'
+import { hashSecret, isKeyForm } from './secrets.ts'
+
+/** What an API key allows, as stored. */
+export interface Grant {
+  readonly keyId: number
+  readonly accountId: number
+  readonly scopes: readonly string[]
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  readonly tier: string | null
+  readonly tierEndsAt: number | null
+  readonly keyName: string
+  readonly via: 'token'
+  /** Access to the records of others, if the API key has the scope for it; each entry is valid until it ends. */
+  readonly shared: readonly SharedAccess[]
+}
+
+/** The grant of an API key; undefined if there is no such key. One look-up, none for a text that is not of the form of an API key. */
+export async function findGrant(store: Store, key: string): Promise<Grant | undefined> {
+  if (!isKeyForm(key)) return undefined
+  const [row] = await readChecked(store, grantByHash, { hash: hashSecret(key) })
+  if (row === undefined) return undefined
+  const scopes = row.scopes.split(' ')
+  return {
+    keyId: row.id,
+    keyName: row.name,
+    via: 'token',
+    accountId: row.account_id,
+    scopes,
+    createdAt: row.created_at,
+    expiresAt: expiryOf(row),
+    revokedAt: row.revoked_at,
+    tier: row.subscription_tier,
+    tierEndsAt: row.subscription_ends_at,
+    shared: scopes.includes('shared:access') ? parseSharedAccess(row.shared) : [],
+  }
+}
+
+/** Whether an account has one of the known tiers, which has not ended. */
+export function isEntitled({ tier, tierEndsAt }: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): boolean {
+  return isTier(tier) && !hasEnded(tierEndsAt, now)
+}
+
+/** When an API key stops working; null for never. One that was replaced works for a day, but not longer than it would have. */
+export function expiryOf({ expires_at, replaced_at }: Pick<KeyRow, 'expires_at' | 'replaced_at'>): number | null {
+  return replaced_at === null ? expires_at : Math.min(expires_at ?? Infinity, replaced_at + DAY_MS)
+}
+
+interface GrantRow {
+  id: number
+  name: string
+  account_id: number
+  scopes: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+  replaced_at: number | null
+  subscription_tier: string | null
+  subscription_ends_at: number | null
+  shared: string | null
+}
+
+const grantByHash = checkedQuery<{ hash: string }, GrantRow>(
+  'API key',
+  (param, named) => sql`
+    select ${named}, token.hash, token.id, token.account_id, token.name, token.scopes, token.created_at, token.expires_at, token.revoked_at, token.replaced_at,
+      account.subscription_tier, account.subscription_ends_at, ${sharedAccessText('token.account_id')} as shared
+    from token join account on account.id = token.account_id
+    where token.hash = ${param('hash')}`,
+)
+
+/** SQL: what an account received, as one text; null if that is nothing. `account` is the column of its identifier. */
+function sharedAccessText(account: string) {
+  return sql`(select string_agg(
+      cast(owner_id as text) || '/' || areas || '/' || coalesce(cast(records_from as text), '') || '/' ||
+        coalesce(cast(expires_at as text), ''), ',')
+    from partnership where partner_id = ${sql.ref(account)} and ended_at is null)`
+}
+
+/** Parses that text; owners by identifier. */
+function parseSharedAccess(text: string | null): SharedAccess[] {
+  if (text === null) return []
+  const shared = text.split(',').map(entry => {
+    const [ownerId, areas = '', recordsFrom = '', until = ''] = entry.split('/')
+    return {
+      ownerId: Number(ownerId),
+      areas: areas.split(' ').filter(isArea),
+      recordsFrom: recordsFrom === '' ? null : Number(recordsFrom),
+      until: until === '' ? null : Number(until),
+    }
+  })
+  return shared.toSorted((a, b) => a.ownerId - b.ownerId)
+}
+
+/** Keeps grants for less than a second, so that an API key in steady use does not cost a look-up for each request. */
+export interface GrantCache {
+  /** The grant of an API key; undefined if there is no such key. Takes at most one look-up. */
+  find(key: string): Promise<Grant | undefined>
+}
+
+/**
+ * Entries live for less than a second, so that revoking an API key, or changing anything else that a grant depends on,
+ * takes effect everywhere within a second. A change by this process clears the cache at once. While the primary is
+ * down, the last known grant is used for up to `graceMs`; while it is only slow it is not, because the API key may have
+ * been revoked there.
+ */
+export function makeGrantCache(store: Store, graceMs: number): GrantCache {
+  const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()
+  let knownChanges = grantChanges
+
+  const remember = (key: string, grant: Grant | undefined, readAt: number) => {
+    // Deleted first, so that the map stays ordered by age.
+    entries.delete(key)
+    if (grant === undefined) return
+    entries.set(key, { grant, readAt })
+    if (entries.size <= MAX_ENTRIES) return
+    for (const oldest of entries.keys()) {
+      entries.delete(oldest)
+      return
+    }
+  }
+
+  const lookUp = async (key: string, now: number) => {
+    const changesBefore = grantChanges
+    const grant = await findGrant(store, key)
+    if (grantChanges === changesBefore) remember(key, grant, now)
+    return grant
+  }
+
+  return {
+    async find(key) {
+      if (grantChanges !== knownChanges) entries.clear()
+      knownChanges = grantChanges
+      const entry = entries.get(key)
+      const now = performance.now()
+      const age = entry === undefined ? Infinity : now - entry.readAt
+      if (entry !== undefined && age < CACHE_TTL_MS) return entry.grant
+      if (store.primary === undefined) return lookUp(key, now)
+      const lastKnown = () => {
+        if (entry !== undefined && age < graceMs) return entry.grant
+        throw new StoreUnavailableError('the primary is down, and this process has not looked up the API key lately')
+      }
+      return withFallback(store.primary, () => lookUp(key, now), lastKnown)
+    },
+  }
+}
+
+const CACHE_TTL_MS = 900
+const MAX_ENTRIES = 10_000
+
+/** Called after a change to keys or access was stored. */
+export function noteGrantChange() {
+  grantChanges += 1
+}
+
+/** How often this process has changed what keys grant: when it grows, cached grants may be out of date. */
+let grantChanges = 0
