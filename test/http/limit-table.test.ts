@@ -72,7 +72,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   ],
   accountRecords: ['pull/quota', 'what a page pulls ends at the records that an account may have'],
   accountBytes: ['pull/quota', 'what a page pulls ends at the bytes that an account may have'],
-  freeBytes: ['pull/quota', 'nothing is pulled by a page while the disk is nearly full'],
+  freeBytes: ['pull/quota', 'nothing is pulled by a page into SQLite while the disk is nearly full'],
   windows: ['http/limits', 'the memory of the windows is bounded, however many tokens and networks there are'],
 }
 

@@ -129,11 +129,12 @@ test('the records of an account are counted once, not with each batch, and not i
   await addAll(100)
 })
 
-test('nothing is pulled by a page while the disk is nearly full', async t => {
+test('nothing is pulled by a page into SQLite while the disk is nearly full', async t => {
   await using source = await startSource({ world: makeWorld(), identity: '/me' })
   await using here = await openStore()
-  if (here.store.engine !== 'sqlite') return t.skip('the disk of PostgreSQL may be elsewhere')
   const free = (bytes: number) => {
+    // A mock of a mock would stay.
+    t.mock.restoreAll()
     t.mock.method(fs, 'statfsSync', () => ({ bavail: bytes / 4096, bsize: 4096 }))
     syncBuiltinESMExports()
   }
@@ -143,9 +144,12 @@ test('nothing is pulled by a page while the disk is nearly full', async t => {
   })
   const quota = quotaOf(here, {})
   free(255 * 1024 * 1024)
-  await assert.rejects(pull(here.store, source.url, { quota }), /not enough free space on the disk/)
-  assert.equal((await stored(here.store)).records, 0)
-  free(256 * 1024 * 1024)
+  // The disk of PostgreSQL may be elsewhere.
+  if (here.store.engine === 'sqlite') {
+    await assert.rejects(pull(here.store, source.url, { quota }), /not enough free space on the disk/)
+    assert.equal((await stored(here.store)).records, 0)
+    free(256 * 1024 * 1024)
+  }
   await pull(here.store, source.url, { quota })
   assert.equal((await stored(here.store)).records, RECORDS)
 })
