@@ -126,9 +126,13 @@ export async function sortedBy(
     distance: ({ distance }) => distance ?? -1,
   }
   const groups = new Map<number | string, SessionStats[]>()
-  await forEachInTurns(viewer.subject.id, sessions.toReversed(), session =>
-    groups.getOrInsertComputed(keys[sort](session), () => []).push(session),
-  )
+  await forEachInTurns(viewer.subject.id, sessions.toReversed(), session => {
+    const key = keys[sort](session)
+    const group = groups.get(key)
+    // Most groups have one session: an empty list that grows would have room for 17.
+    if (group === undefined) groups.set(key, [session])
+    else group.push(session)
+  })
   const texts = [...groups.keys()].filter(key => typeof key === 'string').toSorted()
   // An array of this type sorts 100,000 numbers without a function that compares them, in a few milliseconds.
   const numbers = Float64Array.from([...groups.keys()].filter(key => typeof key === 'number')).sort()
