@@ -27,7 +27,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/reliability.md': 6600,
   'docs/security.md': 14_100,
   'docs/settings.md': 11_000,
-  'docs/your-own-history.md': 6800,
+  'docs/your-own-history.md': 6400,
 }
 
 const MAX_WORDS = 35
