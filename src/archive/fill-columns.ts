@@ -1,11 +1,10 @@
 import { type Kysely, sql } from '../vendor/kysely.js'
-import type { RecordSteps } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
-import type { JsonObject } from './values.ts'
+import type { RecordName, Tables } from '../store/tables.ts'
 import { gradedColumns, templateColumns } from './derived-columns.ts'
+import type { JsonObject } from './values.ts'
 
 /** Recomputes the derived columns of all stored records of a table. */
-export const fillColumns: RecordSteps['fillColumns'] = async (db, table) => {
+export async function fillColumns(db: Kysely<Tables>, table: RecordName): Promise<void> {
   const derive = derived[table]
   if (derive === undefined) return
   let last = { owner_id: 0, id: 0 }

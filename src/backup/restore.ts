@@ -4,9 +4,8 @@ import { OPERATOR } from '../accounts/events.ts'
 import { isOpenAccess } from '../accounts/access.ts'
 import { forgetBrowsers } from '../accounts/known-browsers.ts'
 import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
-import { recordSteps } from '../archive/schema-steps.ts'
+import { migrateWithin } from '../archive/migrate.ts'
 import { type Store, StoreError } from '../store/index.ts'
-import { migrateWithin } from '../store/migrations.ts'
 import type { Tables } from '../store/tables.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { countRows, readTables, removeAllRows, type Table } from './tables.ts'
@@ -38,7 +37,7 @@ export async function restoreBackup(
   const now = Date.now()
   return target.db.connection().execute(db =>
     target.locked(db, async () => {
-      await migrateWithin(db, engine, now, recordSteps)
+      await migrateWithin(db, engine, now)
       const tables = await readTables()
       if (options.force !== true) await requireEmpty(db, tables)
       await removeAllRows(db, engine, tables)

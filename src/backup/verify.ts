@@ -4,11 +4,11 @@ import { sql } from '../vendor/kysely.js'
 import { InvalidError } from '../archive/faults.ts'
 import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'
+import { migrate } from '../archive/migrate.ts'
 import { Notes } from '../archive/notes.ts'
 import { parseLine, readRow, archiveRecord, writeLine } from '../archive/records.ts'
-import { recordSteps } from '../archive/schema-steps.ts'
 import { open, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
-import { currentVersion, migrate, SchemaError, schemaVersion } from '../store/migrations.ts'
+import { currentVersion, SchemaError, schemaVersion } from '../store/migrations.ts'
 import { isDamaged, type Watching } from './copy.ts'
 import { decryptFile, isEncryptedFile } from './encryption.ts'
 import { BackupFileError, MissingIdentityError } from './errors.ts'
@@ -106,7 +106,7 @@ async function migratedCopy(path: string, workFolder: string): Promise<Store> {
   removeDatabase(newer)
   copyFileSync(path, newer)
   const store = await open(`sqlite:${newer}`, { busyTimeoutMs: 0, exclusive: true, bulk: true, schema: 'any' })
-  await migrate(store, Date.now(), recordSteps)
+  await migrate(store, Date.now())
   return store
 }
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { recordSteps } from '../archive/schema-steps.ts'
+import { migrate } from '../archive/migrate.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { FIRST_ACCOUNT_PATH, makeFirstAccountLink } from '../accounts/first-account.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
@@ -10,7 +10,7 @@ import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connection-changes.ts'
 import type { Store } from '../store/index.ts'
-import { migrate, schemaVersion } from '../store/migrations.ts'
+import { schemaVersion } from '../store/migrations.ts'
 import {
   bindForWorkers,
   listenForMetrics,
@@ -63,7 +63,7 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
-          const steps = await migrate(store, Date.now(), recordSteps)
+          const steps = await migrate(store, Date.now())
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
           const { tried, stored } = await retryRejected(store)
@@ -96,7 +96,7 @@ async function serve(flags: ServeFlags) {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       readUrls: config.databaseReadUrls,
       create: mayMigrate,
-      schema: mayMigrate ? 'migrate' : 'current',
+      ...(mayMigrate ? {} : { schema: 'current' }),
       onProblem: report,
     })
   const startPulls = (pulled: Store) => {

@@ -5,7 +5,7 @@ import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
-import { recordSteps } from '../archive/schema-steps.ts'
+import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
@@ -48,7 +48,7 @@ export async function withStore<Result>(
   const store = await openStore(databaseUrlOf(flags), {
     busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS,
     create: false,
-    schema: options.create === true ? 'migrate' : 'current',
+    ...(options.create === true ? {} : { schema: 'current' }),
     ...options,
   })
   try {
@@ -74,12 +74,15 @@ export function databaseUrlOf({ database }: StoreOptions): string {
   return database ?? readConfig(process.env, ['databaseUrl']).databaseUrl
 }
 
-/** Opens a store. Throws StoreError that says what to do. Unencrypted copies that killed commands left, and old uploads, are removed first. */
+/**
+ * Opens a store; brings its schema up to date unless `options.schema` says what to do with it. Throws StoreError that says what to do.
+ * Unencrypted copies that killed commands left, and old uploads, are removed first.
+ */
 export async function openStore(url: string, options: OpenOptions): Promise<Store> {
   for (const parent of new Set([workFoldersOf(url), tmpdir()])) await removeLeftWorkFolders(parent)
   await new UploadFolder(url).sweep(Date.now()).catch(() => {})
   try {
-    return await open(url, { recordSteps, ...options })
+    return await (options.schema === undefined ? openMigrated(url, options) : open(url, options))
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })

@@ -1,13 +1,12 @@
-import { currentVersion, migrate, SchemaError, schemaVersion } from './migrations.ts'
+import { applyMigrations, currentVersion, SchemaError, schemaVersion } from './migrations.ts'
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite } from './sqlite.ts'
 import { createDatabaseFile } from './sqlite-connection.ts'
-import { type RecordSteps, type OpenOptions, type Store, StoreError } from './store.ts'
+import { type OpenOptions, type Store, StoreError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, syncFile, syncFolder }
 export {
-  type RecordSteps,
   type OpenOptions,
   type Store,
   StoreError,
@@ -24,12 +23,12 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
   const store = await openEngine(url, options)
   try {
     if (options.exclusive === true) await store.requireAlone()
-    const { schema = 'migrate' } = options
-    if (schema === 'any' || (await schemaVersion(store)) === currentVersion) return store
-    if (schema === 'current') {
-      throw new SchemaError(OLD_SCHEMA)
-    }
-    await bringUpToDate(store, url, options.recordSteps)
+    const { schema = 'create' } = options
+    if (schema === 'any') return store
+    const version = await schemaVersion(store)
+    if (version === currentVersion) return store
+    if (version > 0 || schema === 'current') throw new SchemaError(OLD_SCHEMA)
+    await store.db.transaction().execute(db => applyMigrations(db, store.engine, Date.now()))
     return store
   } catch (error) {
     await store.close()
@@ -39,17 +38,6 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
 
 const OLD_SCHEMA =
   'the schema of the database is out of date: make a backup with the version that wrote it, then run `lockstep migrate`'
-
-async function bringUpToDate(store: Store, url: string, recordSteps: RecordSteps | undefined) {
-  if (store.engine === 'sqlite') return migrate(store, Date.now(), recordSteps)
-  // A migration must not be cut off by the timeouts of this store, so it runs on one without them.
-  const unlimited = await openEngine(url, { busyTimeoutMs: 0 })
-  try {
-    await migrate(unlimited, Date.now(), recordSteps)
-  } finally {
-    await unlimited.close()
-  }
-}
 
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
   if (url.startsWith('sqlite:')) {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { query, type Engine } from './query.ts'
-import { type RecordSteps, type Store, StoreUnavailableError } from './store.ts'
+import { type Store, StoreUnavailableError } from './store.ts'
 import { newRevision, type RecordName, recordTables, type Tables } from './tables.ts'
+import { leaveOutUnknownDistances } from './unknown-distances.ts'
 
 /** A step of the schema. A released step is never edited, because its checksum is stored in every database. */
 interface Migration {
@@ -17,8 +18,8 @@ interface Migration {
   readonly only?: Engine
   /** A query of what the step cannot be applied to, and what to do about it. */
   readonly unless?: { readonly query: string; readonly advice: string }
-  /** Runs after the statements and changes the documents of a table, which SQL cannot do. */
-  readonly rewrite?: { readonly table: RecordName; readonly step: Exclude<keyof RecordSteps, 'fillColumns'> }
+  /** Runs after the statements and changes documents, which SQL cannot do. */
+  readonly rewrite?: (db: Kysely<Tables>, engine: Engine, now: number) => Promise<void>
 }
 
 // Part of a released step, like its statements.
@@ -223,7 +224,7 @@ const migrations: readonly Migration[] = [
   {
     name: 'unknown distances left out, newest instants',
     statements: [],
-    rewrite: { table: 'training_session', step: 'leaveOutUnknownDistances' },
+    rewrite: leaveOutUnknownDistances,
   },
   {
     name: 'invitations, sign-ins, removed accounts',
@@ -515,26 +516,15 @@ export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
   if (version !== currentVersion) throw new StoreUnavailableError('the schema of the database is not the one expected')
 }
 
-/**
- * Brings the schema up to date in one transaction and returns the names of the steps it applied. `recordSteps`
- * changes stored records; without it only a database without records can be brought up to date.
- */
-export async function migrate(
-  { db, engine }: Pick<Store, 'db' | 'engine'>,
-  now: number,
-  recordSteps?: RecordSteps,
-): Promise<string[]> {
-  if ((await schemaVersion({ db, engine })) === currentVersion) return []
-  return db.transaction().execute(transaction => migrateWithin(transaction, engine, now, recordSteps))
+/** The migrations that were applied to a database. */
+interface AppliedMigrations {
+  readonly names: readonly string[]
+  /** Tables with new columns, to be filled in the same transaction. */
+  readonly tablesToFill: ReadonlySet<RecordName>
 }
 
-/** The same in a transaction that is already open on the connection `db`. */
-export async function migrateWithin(
-  db: Kysely<Tables>,
-  engine: Engine,
-  now: number,
-  recordSteps?: RecordSteps,
-): Promise<string[]> {
+/** Brings the schema up to date in the transaction that is open on the connection `db`. */
+export async function applyMigrations(db: Kysely<Tables>, engine: Engine, now: number): Promise<AppliedMigrations> {
   // SQLite transactions have the write lock from their start.
   if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(db)
   // Another program may have migrated before this one got the lock.
@@ -548,10 +538,7 @@ export async function migrateWithin(
     if ((migration.only ?? engine) === engine) {
       await checkApplicable(db, migration)
       for (const statement of migration.statements) await run(db, engine, statement)
-      const { rewrite } = migration
-      if (rewrite !== undefined) {
-        await withRecordSteps(db, rewrite.table, recordSteps, steps => steps[rewrite.step](db, engine, now))
-      }
+      await migration.rewrite?.(db, engine, now)
     }
     await db
       .insertInto('migration')
@@ -563,12 +550,11 @@ export async function migrateWithin(
       })
       .execute()
   }
-  // After the last step, because filling needs the current schema.
-  for (const table of new Set(pending.flatMap(({ fills = [] }) => fills))) {
-    await withRecordSteps(db, table, recordSteps, steps => steps.fillColumns(db, table))
-  }
   await renewRevisions(db)
-  return pending.map(migration => migration.name)
+  return {
+    names: pending.map(migration => migration.name),
+    tablesToFill: new Set(pending.flatMap(({ fills = [] }) => fills)),
+  }
 }
 
 /** Throws SchemaError. */
@@ -583,18 +569,6 @@ async function renewRevisions(db: Kysely<Tables>) {
   const revision = newRevision()
   const columns = Object.fromEntries(recordTables.map(table => [`${table}_revision`, revision]))
   await db.updateTable('account').set(columns).execute()
-}
-
-/** Throws SchemaError if a table has records and there are no `recordSteps` to change them. */
-async function withRecordSteps(
-  db: Kysely<Tables>,
-  table: RecordName,
-  recordSteps: RecordSteps | undefined,
-  run: (steps: RecordSteps) => Promise<void>,
-) {
-  if (recordSteps !== undefined) return run(recordSteps)
-  const row = await db.selectFrom(table).select('id').limit(1).executeTakeFirst()
-  if (row !== undefined) throw new SchemaError('the database has records: bring it up to date with `lockstep migrate`')
 }
 
 /** In another encoding some texts cannot be stored, and lengths are counted in bytes. */

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Engine, Query } from './query.ts'
-import type { RecordName, Tables } from './tables.ts'
+import type { Tables } from './tables.ts'
 
 /** An open database. */
 export interface Store {
@@ -82,14 +82,6 @@ export class StoreError extends Error {
   override readonly name = 'StoreError'
 }
 
-/** How migrations change records, whose fields the store does not know. Each function runs in the transaction of its migration. */
-export interface RecordSteps {
-  /** Fills the columns of a table that are derived from its records. */
-  readonly fillColumns: (db: Kysely<Tables>, table: RecordName) => Promise<void>
-  /** Removes unknown distances from training sessions, and stores the newest instant of each account. */
-  readonly leaveOutUnknownDistances: (db: Kysely<Tables>, engine: Engine, now: number) => Promise<void>
-}
-
 export interface OpenOptions {
   /** How long a writer waits for another one. */
   readonly busyTimeoutMs: number
@@ -97,10 +89,8 @@ export interface OpenOptions {
   readonly connectTimeoutMs?: number
   /** How long one statement may take, if the engine can cancel it; unlimited by default. */
   readonly statementTimeoutMs?: number
-  /** What to do with an old schema: bring it up to date (the default), refuse it (`current`) or leave it (`any`). */
-  readonly schema?: 'migrate' | 'current' | 'any'
-  /** Needed to bring a database that has records up to date. */
-  readonly recordSteps?: RecordSteps
+  /** What to do with a schema: create a missing one and refuse an old one (the default), refuse both (`current`) or leave it (`any`). */
+  readonly schema?: 'create' | 'current' | 'any'
   /** Is told what an operator should know although everything works. */
   readonly onProblem?: (problem: Error) => void
   /** Replicas that records may be read from. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Kysely, sql } from '../../src/vendor/kysely.js'
-import { recordSteps } from '../../src/archive/schema-steps.ts'
+import { openMigrated } from '../../src/archive/migrate.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
@@ -116,7 +116,7 @@ const unfit: readonly { title: string; spoil: string; says: RegExp }[] = [
 for (const { title, spoil, says } of unfit) {
   testOnBoth(title, async ({ url }) => {
     await change(url, spoil)
-    for (const schema of ['migrate', 'current'] as const) {
+    for (const schema of [undefined, 'current'] as const) {
       await assert.rejects(opened(url, schema), error => error instanceof SchemaError && says.test(error.message))
     }
   })
@@ -482,12 +482,13 @@ function statementsOf(text: string): string[] {
   return text.split(/;\n/).filter(statement => statement.trim() !== '')
 }
 
-function opened(url: string, schema: OpenOptions['schema'] = 'migrate'): Promise<Store> {
-  return open(url, { busyTimeoutMs: 10_000, schema, recordSteps })
+function opened(url: string, schema?: OpenOptions['schema']): Promise<Store> {
+  if (schema === undefined) return openMigrated(url, { busyTimeoutMs: 10_000 })
+  return open(url, { busyTimeoutMs: 10_000, schema })
 }
 
 /** Runs a statement on a database, brought up to date before if not said otherwise. */
-async function change(url: string, statement: string, schema: OpenOptions['schema'] = 'migrate') {
+async function change(url: string, statement: string, schema?: OpenOptions['schema']) {
   const store = await opened(url, schema)
   await sql.raw(statement).execute(store.db)
   await store.close()

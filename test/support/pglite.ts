@@ -1,7 +1,8 @@
 import { PGlite, types } from '@electric-sql/pglite'
 // oxlint-disable-next-line no-restricted-imports -- the bundle has no dialect of PGlite
 import { Kysely, PGliteDialect, sql } from 'kysely'
-import { checkVersion, migrate } from '../../src/store/migrations.ts'
+import { migrate } from '../../src/archive/migrate.ts'
+import { checkVersion } from '../../src/store/migrations.ts'
 import { compile, type Query } from '../../src/store/query.ts'
 import type { Store } from '../../src/store/index.ts'
 import type { Tables } from '../../src/store/tables.ts'

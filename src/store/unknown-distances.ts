@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from '../vendor/kysely.js'
-import type { Engine, RecordSteps } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
-import { fillColumns } from './fill-columns.ts'
+import type { Engine } from './query.ts'
+import type { Tables } from './tables.ts'
 
-/** What migrations do with records. A released function is never edited. */
-export const recordSteps: RecordSteps = { fillColumns, leaveOutUnknownDistances }
-
-/** Removes unknown distances from training sessions, and stores the newest instant of each account. */
-async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now: number) {
+/**
+ * Removes unknown distances from training sessions, and stores the newest instant of each account. Part of a released migration: it
+ * is never edited.
+ */
+export async function leaveOutUnknownDistances(db: Kysely<Tables>, engine: Engine, now: number) {
   let after = { id: 0, owner_id: 0 }
   for (;;) {
     const rows = await db
