@@ -9,7 +9,7 @@ import { StoreError } from './store.ts'
  * after the other on one connection: that saves both sides most of their system calls. A read that finds no other under way is sent
  * at once.
  *
- * No read depends on the others of its batch. If one fails, those after it are sent again, each alone. If the connection is lost,
+ * No read depends on the others of its batch. If one fails, those after it are sent again, one at a time. If the connection is lost,
  * all are sent again once, each alone. If results are late, each read that has none is sent again, alone, and the first result
  * counts. If a statement is not the one that was prepared, all are sent again without names, and so are all later ones.
  */

@@ -9,28 +9,29 @@ import { readHelps } from '../support/helps.ts'
 
 /** Every document, and how many bytes it may have: what grows beyond is shortened, or says something twice. */
 const MAX_BYTES: Readonly<Record<string, number>> = {
-  'README.md': 5600,
-  'CHANGELOG.md': 9400,
+  'README.md': 5400,
+  'CHANGELOG.md': 7900,
   'CONTRIBUTING.md': 10_200,
   'SECURITY.md': 2200,
   'bench/README.md': 14_000,
   'docs/api.md': 9500,
-  'docs/architecture.md': 16_000,
+  'docs/architecture.md': 13_000,
   'docs/archive.md': 9600,
   'docs/asvs.md': 40_000,
   'docs/backups.md': 6600,
   'docs/citus.md': 3300,
+  'docs/glossary.md': 2200,
   'docs/integrations.md': 7800,
-  'docs/operating.md': 13_200,
-  'docs/performance.md': 11_000,
-  'docs/postgresql.md': 13_300,
+  'docs/operating.md': 12_600,
+  'docs/performance.md': 9000,
+  'docs/postgresql.md': 12_600,
   'docs/reliability.md': 6600,
-  'docs/security.md': 14_100,
+  'docs/security.md': 13_300,
   'docs/settings.md': 11_000,
   'docs/your-own-history.md': 6400,
 }
 
-const MAX_WORDS = 35
+const MAX_WORDS = 30
 
 /** Words and constructions that have a usual one next to them. */
 const UNUSUAL: readonly (readonly [found: RegExp, usual: string])[] = [

@@ -32,7 +32,7 @@ const PASSWORD_FIELD = 'confirm'
 const PASSKEY_FIELD = 'confirm-passkey'
 
 /**
- * Asks the viewer to prove who they are, in any way that the account has, if the last proof is more than ten minutes old. The
+ * Asks the viewer to prove who they are, with any sign-in method of the account, if the last proof is more than ten minutes old. The
  * fields of a form are kept and submitted with the proof. Undefined if the handler may run.
  */
 export async function askAgain(
