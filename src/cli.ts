@@ -16,6 +16,7 @@ import { addServeCommands } from './cli/serve.ts'
 import { InterruptedError, say, UsageError } from './cli/terminal.ts'
 import { addKeyCommands } from './cli/keys.ts'
 import { addUploadCommand } from './cli/upload.ts'
+import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { PullLockedError } from './pull/round.ts'
@@ -45,6 +46,7 @@ Settings are environment variables; the most common are ${settings.databaseUrl.e
 Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted.`,
   )
 
+addVersionOptions(program)
 addServeCommands(program)
 addDemoCommand(program)
 addPullCommands(program)
@@ -72,7 +74,8 @@ if (import.meta.main) {
 /** Runs a command, and sets the exit code of the process. Resolves when it has ended; `serve` and `demo` go on. */
 export async function runCommand(words: readonly string[]): Promise<void> {
   try {
-    await program.parseAsync(words, { from: 'user' })
+    if (asksForVersion(words)) await printVersion(words)
+    else await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
     // The channel to the supervisor would keep a worker alive.

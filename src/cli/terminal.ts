@@ -59,6 +59,16 @@ export async function withStore<Result>(
   }
 }
 
+/** Runs work on a store that is only read, and of which nothing is changed or removed. */
+export async function withInspected<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await open(url, { busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS, create: false, schema: 'any', inspect: true })
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
 /** Erases what a killed command has deleted but not erased. If that is not possible now, says so. */
 async function eraseLeft(store: Store) {
   try {

@@ -2,12 +2,12 @@ import cluster from 'node:cluster'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
-import packageJson from '../../package.json' with { type: 'json' }
 import type { ErrorCode } from '../contract/errors.ts'
 import { SECURITY_HEADERS } from '../contract/responses.ts'
 import type { Store } from '../store/index.ts'
 import type { LimitName } from './limits.ts'
 import type { Config } from '../config.ts'
+import { version } from '../version.ts'
 import { isLoopbackName, withoutMapping } from './addresses.ts'
 import type { RequestSummary } from './request.ts'
 
@@ -104,12 +104,12 @@ function registerMetrics(registry: Registry) {
     registers,
   })
   new Gauge({
-    name: 'lockstep_build_info',
+    name: 'lockstep_info',
     help: 'Always 1; the labels say what runs.',
     labelNames: ['version', 'node'],
     aggregator: 'first',
     registers,
-  }).set({ version: packageJson.version, node: process.version }, 1)
+  }).set({ version, node: process.version }, 1)
   return { durations, authentications, limited, reads }
 }
 

@@ -1,6 +1,7 @@
 import { BodyTooLargeError, checkJsonSize, readBody, type ReceivedBody } from '../contract/received-json.ts'
 import type { Clock } from './clock.ts'
 import { isObject } from '../archive/values.ts'
+import { USER_AGENT } from '../version.ts'
 
 /** The source refused a request or is unavailable; the message is one line. */
 export class SourceError extends Error {
@@ -116,7 +117,7 @@ export class Source {
     let body: string
     try {
       response = await send(this.#urlOf(path, query), {
-        headers: { Authorization: `Bearer ${key}`, Accept: 'application/json' },
+        headers: { Authorization: `Bearer ${key}`, Accept: 'application/json', 'User-Agent': USER_AGENT },
         redirect: 'manual',
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       })

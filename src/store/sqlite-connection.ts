@@ -9,6 +9,7 @@ import { type OpenOptions, StoreError } from './store.ts'
 export function openWriter(path: string, options: OpenOptions): DatabaseSync {
   const { busyTimeoutMs, create = true, bulk = false, exclusive = false, readOnly = false } = options
   if (readOnly) return openFinished(path)
+  if (options.inspect === true) return openToInspect(path)
   const writer = connect(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
   try {
     configure(writer, path, { exclusive, bulk })
@@ -41,6 +42,20 @@ function openFinished(path: string): DatabaseSync {
   const address = pathToFileURL(path)
   address.searchParams.set('immutable', '1')
   return new DatabaseSync(address, { readOnly: true })
+}
+
+/** Without a log nobody has the file open. With one, the engine finds it and its index there, and creates neither. */
+function openToInspect(path: string): DatabaseSync {
+  if (!existsSync(path)) throw new StoreError(`there is no database at ${path}`)
+  refuseEmptied(path)
+  refuseForeignLog(path)
+  try {
+    const database = existsSync(`${path}-wal`) ? new DatabaseSync(path, { readOnly: true }) : openFinished(path)
+    database.prepare('select count(*) from sqlite_schema').get()
+    return database
+  } catch (error) {
+    throw cannotOpen(path, error)
+  }
 }
 
 /** Locks the file, and uses a rollback journal meanwhile: with a write-ahead log, many rows at once would be written twice. */

@@ -37,7 +37,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
   const writer = refreshing(makeWriter(path, options), () => reader.refresh())
   const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
   const reader = makeReader(db, path)
-  const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true
+  const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true || options.inspect === true
   const reads = isAlone
     ? db
     : new Kysely<Tables>({ dialect: dialectOf(lazyExecutor(reader.connection), options.busyTimeoutMs) })

@@ -12,6 +12,7 @@ const layers = [
   'client.ts',
   'config.ts',
   'turns.ts',
+  'version.ts',
   'store',
   'archive',
   'openapi',
@@ -34,6 +35,7 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   contract: ['vendor'],
   'config.ts': ['contract'],
   'turns.ts': [],
+  'version.ts': [],
   // The store knows no records and no tokens.
   store: ['vendor'],
   demo: ['contract'],

@@ -131,7 +131,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   const families = parse(await answer.text())
   assert.deepEqual(Object.fromEntries([...families].map(([name, { type }]) => [name, type])), {
     lockstep_authentications_total: 'counter',
-    lockstep_build_info: 'gauge',
+    lockstep_info: 'gauge',
     lockstep_limited_requests_total: 'counter',
     lockstep_request_duration_seconds: 'histogram',
     lockstep_store_read_duration_seconds: 'histogram',
@@ -165,7 +165,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
   })
   const reads = families.get('lockstep_store_read_duration_seconds')
   assert.ok(sum(reads, 'lockstep_store_read_duration_seconds_count', {}) >= 8)
-  const [build] = families.get('lockstep_build_info')?.samples ?? []
+  const [build] = families.get('lockstep_info')?.samples ?? []
   assert.deepEqual(
     [build?.value, Object.keys(build?.labels ?? {}), build?.labels['node']],
     [1, ['version', 'node'], process.version],
@@ -222,7 +222,7 @@ test('metrics are served on their port and nowhere else, until the service stops
   const ask = (at: number, path: string) => fetch(`http://127.0.0.1:${at}${path}`)
   assert.equal((await ask(own, '/metrics')).status, 404)
   assert.equal((await ask(port, '/api/v1/me')).status, 404)
-  assert.ok(parse(await (await ask(port, '/metrics')).text()).has('lockstep_build_info'))
+  assert.ok(parse(await (await ask(port, '/metrics')).text()).has('lockstep_info'))
   served.process.kill('SIGTERM')
   assert.equal((await served.ended).code, 0)
   await assert.rejects(ask(port, '/metrics'))

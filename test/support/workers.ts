@@ -149,5 +149,5 @@ async function countOf(url: string) {
       (total, [, count]) => total + Number(count),
       0,
     )
-  return { requests: sum('lockstep_request_duration_seconds_count'), builds: sum('lockstep_build_info') }
+  return { requests: sum('lockstep_request_duration_seconds_count'), builds: sum('lockstep_info') }
 }

@@ -7,6 +7,7 @@ import { type PageSection, sections, type View, type Viewer } from '../page.ts'
 import { primaryDownBanner } from './primary-down.ts'
 import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
+import { version } from '../../version.ts'
 
 interface Place {
   /** The section in which the page is; null for errors. */
@@ -202,7 +203,7 @@ function footer(viewer: Viewer, isOwn: boolean): Html {
     <footer>
       <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="between"> · </span><a href="/settings">Change</a></p>
       ${asOf === null ? nothing : html`<p>Records as of ${isOwn ? html`<a href="/source">${dateTime(viewer, asOf)}</a>` : dateTime(viewer, asOf)}</p>`}
-      <p><a href="/docs">API reference</a></p>
+      <p>Lockstep ${version}<span class="between"> · </span><a href="/docs">API reference</a></p>
     </footer>
   `
 }

@@ -1,0 +1,41 @@
+import { type Command, Option } from 'commander'
+import { StoreError, StoreUnavailableError } from '../store/index.ts'
+import { currentVersion, SchemaError, schemaVersion } from '../store/migrations.ts'
+import { findCommit, version } from '../version.ts'
+import { databaseUrlOf, print, withInspected, withOptions } from './terminal.ts'
+
+const FLAGS = ['--version', '--verbose']
+
+/** Adds the options to the help; `runCommand` asks here for the words of the command line first. */
+export function addVersionOptions(program: Command) {
+  withOptions(
+    program,
+    new Option('--version', 'print the version, the commit if it is known, and the version of Node.js'),
+    new Option('--verbose', 'with --version: also the engine and the schema of the database'),
+  )
+}
+
+export function asksForVersion(words: readonly string[]): boolean {
+  return words.includes('--version') && words.every(word => FLAGS.includes(word))
+}
+
+export async function printVersion(words: readonly string[]) {
+  const commit = findCommit()
+  print(
+    `lockstep ${version} (${commit === undefined ? '' : `commit ${commit.slice(0, 12)}, `}Node.js ${process.version})`,
+  )
+  if (words.includes('--verbose')) print(`database: ${await databaseText()}`)
+}
+
+async function databaseText(): Promise<string> {
+  try {
+    return await withInspected(databaseUrlOf({}), async store => {
+      const name = store.engine === 'sqlite' ? 'SQLite' : 'PostgreSQL'
+      return `${name}, schema ${await schemaVersion(store)} of ${currentVersion}`
+    })
+  } catch (error) {
+    if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError)
+      return error.message
+    throw error
+  }
+}

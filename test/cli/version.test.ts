@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { currentVersion } from '../../src/store/migrations.ts'
+import { version } from '../../src/version.ts'
+import { makeFolder, run } from '../support/command.ts'
+import { sampleService, visitor } from '../support/dashboard.ts'
+import { postgresUrl } from '../support/databases.ts'
+import { makeSource } from '../support/sources/pulls.ts'
+
+test('the program says its version, and with --verbose the engine and the schema of its database', async () => {
+  await using folder = await makeFolder()
+  const short = await folder.run(['--version'])
+  assert.equal(short.code, 0)
+  assert.match(short.stdout, /^lockstep \d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?Node\.js v26\.\d+\.\d+\)\n$/)
+  assert.ok(short.stdout.includes(` ${version} `))
+
+  const missing = await folder.run(['--verbose', '--version'])
+  if (postgresUrl === undefined) assert.match(missing.stdout, /\ndatabase: there is no database at /)
+  assert.equal((await folder.run(['migrate'])).code, 0)
+  const { stdout } = await folder.run(['--version', '--verbose'])
+  const engine = postgresUrl === undefined ? 'SQLite' : 'PostgreSQL'
+  assert.equal(stdout, `${short.stdout}database: ${engine}, schema ${currentVersion} of ${currentVersion}\n`)
+  assert.equal((await run(['--verbose'])).code, 2)
+})
+
+test('pages tell the version to people who are signed in, and to nobody else', async () => {
+  await using service = await sampleService()
+  const stranger = visitor(service.url)
+  const paths = ['/', '/signin', '/docs', '/nothing', '/healthz', '/readyz', '/api/v1/me', '/assets/nothing.js']
+  for (const path of paths) {
+    const { text, headers } = await stranger.get(path)
+    assert.ok(!JSON.stringify([text, ...headers]).includes(version), path)
+  }
+  await stranger.signIn('alex')
+  assert.ok((await stranger.get('/')).text.includes(`Lockstep ${version}`))
+})
+
+test('a pull tells the server that it reads from which program and version it is', async () => {
+  const agents: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    agents.push(request.headers['user-agent'])
+    response.end('{"ok":true,"data":{"id":1}}')
+  }).listen(0, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    await makeSource(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).get('/me')
+    assert.deepEqual(agents, [`Lockstep/${version}`])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
