@@ -40,15 +40,12 @@ export interface OwnerAccess {
   readonly start: number
 }
 
-/** Access to the rows of one account in a table: the one named, or the caller. Throws owner_not_accessible. */
-export function accessToOne(holder: AccessHolder, table: RecordName, ownerId?: number): Access {
-  const { owner, start } = sessionsOf(holder, RULES[table].area, ownerId)
-  return { owners: [owner], starts: RULES[table].isDated && start !== ALL ? [start] : undefined }
-}
-
 /** Access to the rows that a list of a table shows: of the account named, or of all the caller may read. Throws owner_not_accessible. */
 export function accessTo(holder: AccessHolder, table: RecordName, ownerId?: number): Access {
-  if (ownerId !== undefined) return accessToOne(holder, table, ownerId)
+  if (ownerId !== undefined) {
+    const { owner, start } = sessionsOf(holder, RULES[table].area, ownerId)
+    return { owners: [owner], starts: RULES[table].isDated && start !== ALL ? [start] : undefined }
+  }
   const { accountId, shared } = holder.grant
   if (shared.length === 0) return { owners: [accountId] }
   const readable = shared.filter(access => allows(access, RULES[table].area, holder.now))
@@ -152,16 +149,13 @@ function startsByOwner({ owners, starts }: Access): (readonly [number, number])[
   return owners.map((owner, index) => [owner, starts?.[index] ?? ALL])
 }
 
-/** The condition that a session of one account, which the caller may read, may be shown. */
-export function isReadableOf(param: Params<OwnerAccess>): RawBuilder<boolean> {
-  return sql`(owner_id = ${param('owner')} and at >= ${param('start')})`
-}
-
 /**
- * The same for sessions that are found by their identifiers. The unary plus keeps the engine from an index by time or owner, along
- * which SQLite would read all sessions of the account. PostgreSQL finds the owner's part of a table by the plain column.
+ * The condition that a session of one account, which the caller may read, may be shown. Sessions that are found by their identifiers
+ * must not be searched along an index by time or owner: the unary plus keeps SQLite from it. PostgreSQL finds the owner's part of a
+ * table by the plain column.
  */
-export function isReadableById(param: Params<OwnerAccess>): RawBuilder<boolean> {
+export function isReadableOf(param: Params<OwnerAccess>, found: 'by time' | 'by id' = 'by time'): RawBuilder<boolean> {
+  if (found === 'by time') return sql`(owner_id = ${param('owner')} and at >= ${param('start')})`
   const owner = param.engine === 'sqlite' ? sql`+owner_id` : sql`owner_id`
   return sql`(${owner} = ${param('owner')} and +at >= ${param('start')})`
 }

@@ -6,6 +6,7 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import type { Kysely, Selectable } from 'kysely'
+import { isObject } from '../archive/values.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
@@ -245,8 +246,8 @@ function parseAnswer(text: string): { readonly id: string } | undefined {
   } catch {
     return undefined
   }
-  const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined
-  return typeof id === 'string' && BASE64URL.test(id) ? { ...(value as object), id } : undefined
+  const id = isObject(value) ? value['id'] : undefined
+  return isObject(value) && typeof id === 'string' && BASE64URL.test(id) ? { ...value, id } : undefined
 }
 
 const BASE64URL = /^[\w-]+$/

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
+import { isLoopbackAddress } from '../contract/loopback.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
 import type { RequestContext, Host } from '../http/request.ts'
 import { FormError } from './layout/form-errors.ts'
@@ -28,7 +29,7 @@ export function siteOriginOf({ request, target }: RequestContext, config: Config
   const { origin, hostname } = publicUrl === '' ? sent : new URL(publicUrl)
   const secure = origin.startsWith('https:')
   // A peer on this machine may be a proxy for remote clients, so the host name must be local too.
-  const local = isLoopback(clientAddress(request, trustedProxies)) && isLoopbackName(hostname)
+  const local = isLoopbackAddress(clientAddress(request, trustedProxies)) && isLoopbackName(hostname)
   const trustworthy = secure || local
   const isAddress = isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
   return {
@@ -60,10 +61,6 @@ export function checkDownloadOrigin(request: IncomingMessage) {
 /** Whether a page of another site made the request. Typed addresses come from nowhere; without TLS browsers do not say where from. */
 export function isFromAnotherSite({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return !['same-origin', 'none'].includes(headers['sec-fetch-site'] ?? 'none')
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || address.startsWith('127.')
 }
 
 /** A path of this service to redirect to; the overview for anything that could lead to another site. */

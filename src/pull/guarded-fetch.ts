@@ -7,7 +7,7 @@ import { pipeline, type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { type Config, settings } from '../config.ts'
-import { isLoopbackHost } from '../contract/loopback.ts'
+import { isLoopbackAddress, isLoopbackHost } from '../contract/loopback.ts'
 import { isOwn, isPublic } from './public-addresses.ts'
 import { CERTIFICATE_ERROR, type Send, SourceError, UnreachableError } from './source.ts'
 
@@ -41,7 +41,7 @@ export function makeGuardedFetch(
     if (problem !== undefined) throw new SourceError(`${url.origin} ${problem}`)
     const isPlain = url.protocol === 'http:'
     const guard: Guard = {
-      isAllowed: isPlain ? isLoopback : isListed ? () => true : isAllowed,
+      isAllowed: isPlain ? isLoopbackAddress : isListed ? () => true : isAllowed,
       resolve,
       connectMs,
     }
@@ -85,10 +85,6 @@ function literalOf(hostname: string): string | undefined {
 
 function isForeign(address: string): boolean {
   return isPublic(address) && !isOwn(address)
-}
-
-function isLoopback(address: string): boolean {
-  return address === '::1' || address.startsWith('127.')
 }
 
 function resolveAll(name: string): Promise<LookupAddress[]> {

@@ -1,5 +1,5 @@
 import { devices } from '../contract/devices.ts'
-import { accessToOne } from '../accounts/access.ts'
+import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists/pages.ts'
 import { recordById } from './record-queries.ts'
@@ -9,7 +9,7 @@ const trainingDevices = { table: 'training_device', order: 'id' } as const
 
 export const handlers: Handlers<typeof devices> = {
   listLockDevices(caller, params) {
-    const access = accessToOne(caller, lockDevices.table, params.ownerId)
+    const access = accessTo(caller, lockDevices.table, params.ownerId ?? caller.grant.accountId)
     return recordPage(caller, lockDevices, access, params, devices.listLockDevices)
   },
 
@@ -18,7 +18,7 @@ export const handlers: Handlers<typeof devices> = {
   },
 
   listTrainingDevices(caller, params) {
-    const access = accessToOne(caller, trainingDevices.table, params.ownerId)
+    const access = accessTo(caller, trainingDevices.table, params.ownerId ?? caller.grant.accountId)
     return recordPage(caller, trainingDevices, access, params, devices.listTrainingDevices)
   },
 

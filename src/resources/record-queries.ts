@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from '../vendor/kysely.js'
-import { type Access, accessTo, accessToOne, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
+import { type Access, accessTo, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
 import { type CheckedQuery, type OwnedRow, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Caller, JsonResult, Result } from './handler.ts'
 import type { RecordName } from '../store/tables.ts'
@@ -58,7 +58,7 @@ interface Newest extends RecordView {
 
 /** The newest record of one account, the one named or the caller; `null` if there is none. */
 export async function newestRecord(caller: Caller, view: Newest, ownerId: number | undefined): Promise<Result> {
-  const access = accessToOne(caller, view.table, ownerId)
+  const access = accessTo(caller, view.table, ownerId ?? caller.grant.accountId)
   const form = formOf(access)
   const name = `newest ${nameOf(view)} ${view.isActive} ${formName(form)}`
   const query = newest.getOrInsertComputed(name, () =>

@@ -1,12 +1,5 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
-import {
-  type Access,
-  ANY_SESSIONS,
-  isReadable,
-  isReadableById,
-  isReadableOf,
-  type OwnerAccess,
-} from '../accounts/access.ts'
+import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
@@ -240,8 +233,8 @@ const practiceTemplatesById = checkedQuery<{ owner: number; ids: readonly number
 const locksById = recordQuery<OwnerAccess & { ids: readonly number[] }, LockRow>(
   'lock sessions by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableById(param))}
-    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param, 'by id'))}
+    where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )
 
 const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>(
@@ -279,5 +272,5 @@ const sessionRecords = recordQuery<OwnerAccess & { ids: readonly number[] }, { i
   'records of lock sessions',
   (param, owned) => sql`
     select ${owned}, id, document from lock_session
-    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
+    where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )

@@ -1,4 +1,5 @@
 import { addBuckets, bucketStart, type Unit } from '../contract/calendar.ts'
+import { parseDay } from '../contract/time.ts'
 import { zoneClock } from './zone-clock.ts'
 
 /** Days, weeks and months in the calendar of a time zone. */
@@ -102,13 +103,9 @@ export function dayAt(at: number, zone: string): string {
 
 /** The instants at which a day begins and ends; undefined when the text is no date. */
 export function dayFrom(text: string, zone: string): readonly [start: number, end: number] | undefined {
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined
-  try {
-    const date = Temporal.PlainDate.from(text)
-    return [date.toZonedDateTime(zone).epochMilliseconds, date.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds]
-  } catch {
-    return undefined
-  }
+  if (parseDay(text) === undefined) return undefined
+  const date = Temporal.PlainDate.from(text)
+  return [date.toZonedDateTime(zone).epochMilliseconds, date.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds]
 }
 
 function dateAt(at: number, zone: string): Temporal.PlainDate {

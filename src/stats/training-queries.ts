@@ -1,12 +1,5 @@
 import { sql } from '../vendor/kysely.js'
-import {
-  type Access,
-  ANY_SESSIONS,
-  isReadable,
-  isReadableById,
-  isReadableOf,
-  type OwnerAccess,
-} from '../accounts/access.ts'
+import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import { turnOf } from '../turns.ts'
@@ -96,5 +89,5 @@ const sessionRecords = recordQuery<OwnerAccess & { ids: readonly number[] }, { i
   'records of training sessions',
   (param, owned) => sql`
     select ${owned}, id, document from training_session
-    where ${isReadableById(param)} and id in ${param.rows(values => values.ids)}`,
+    where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )
