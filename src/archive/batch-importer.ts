@@ -35,7 +35,7 @@ export interface BatchImporterOptions {
   /** The name of the source in the list of rejected rows. */
   readonly source: string
   /** If given, only rows of these accounts are stored. Rejected rows without a known owner belong to the first. */
-  readonly accounts?: readonly number[]
+  readonly accounts?: readonly number[] | undefined
   /** What to do with a record that is stored with other content; it is replaced by default. */
   readonly onConflict?: OnConflict
   /** Runs at the start of each transaction, which it ends if it throws. */
@@ -207,8 +207,11 @@ const NOT_PULLED = 'is not of an account that is read here'
 /** The owner has the id of another account here, which must not get the row. */
 export const OWNER_REFUSED = 'the id of its owner is another account here'
 
-/** Only a pull knows which accounts a source may change. */
-export const NOT_RETRIED: readonly string[] = [NOT_PULLED, OWNER_REFUSED]
+export const OWNER_UNKNOWN = 'the source does not say who owns it'
+export const UNANSWERED = 'the source does not return the record'
+
+/** Only a pull knows which accounts a source may change, and has what these rows lack. */
+export const NOT_RETRIED: readonly string[] = [NOT_PULLED, OWNER_REFUSED, OWNER_UNKNOWN, UNANSWERED]
 
 function envelopeOf(record: IncomingRecord | undefined): unknown {
   return { kind: record?.kind, data: record?.data, ...record?.envelope }

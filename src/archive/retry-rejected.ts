@@ -1,17 +1,23 @@
 import type { Store } from '../store/index.ts'
 import { isObject } from './values.ts'
-import { type IncomingRecord, NOT_RETRIED, openBatchImporter } from './batch-importer.ts'
+import { type BatchImporterOptions, type IncomingRecord, NOT_RETRIED, openBatchImporter } from './batch-importer.ts'
 
 export interface RetryReport {
   readonly tried: number
   readonly stored: number
 }
 
+/** Which rejected rows: those of an account from a source, which are stored only if the account owns them. */
+export interface RejectedOf {
+  readonly accountId: number
+  readonly origin: string
+}
+
 /**
- * Tries again to store rejected rows. A row stays rejected if its record was stored with other content meanwhile:
+ * Tries again to store rejected rows: all, or some. A row stays rejected if its record was stored with other content meanwhile:
  * the stored one is newer.
  */
-export async function retryRejected(store: Store): Promise<RetryReport> {
+export async function retryRejected(store: Store, whose?: RejectedOf): Promise<RetryReport> {
   let tried = 0
   let stored = 0
   let after = 0
@@ -22,6 +28,9 @@ export async function retryRejected(store: Store): Promise<RetryReport> {
       .where('id', '>', after)
       .where('encoding', '=', 'utf-8')
       .where('reason', 'not in', NOT_RETRIED)
+      .$if(whose !== undefined, found =>
+        found.where('account_id', '=', whose?.accountId ?? 0).where('source', '=', whose?.origin ?? ''),
+      )
       .orderBy('id')
       .limit(ROWS_AT_ONCE)
       .execute()
@@ -29,7 +38,7 @@ export async function retryRejected(store: Store): Promise<RetryReport> {
     if (last === undefined) return { tried, stored }
     for (const [source, group] of Map.groupBy(rows, row => row.source)) {
       tried += group.length
-      stored += await retry(store, source, group)
+      stored += await retry(store, { source, accounts: whose && [whose.accountId] }, group)
     }
     after = last.id
   }
@@ -39,13 +48,17 @@ export async function retryRejected(store: Store): Promise<RetryReport> {
 const ROWS_AT_ONCE = 50
 
 /** Returns how many rows are stored now. */
-async function retry(store: Store, source: string, rows: readonly { readonly id: number; readonly raw: string }[]) {
+async function retry(
+  store: Store,
+  from: Pick<BatchImporterOptions, 'source' | 'accounts'>,
+  rows: readonly { readonly id: number; readonly raw: string }[],
+) {
   const known = rows.flatMap(({ id, raw }) => {
     const record = parseRejected(raw)
     return record === undefined ? [] : [{ id, record }]
   })
   if (known.length === 0) return 0
-  const importer = openBatchImporter(store, { source, onConflict: 'fail' })
+  const importer = openBatchImporter(store, { ...from, onConflict: 'fail' })
   const done: number[] = []
   await importer.storeBatch(
     known.map(({ record }) => record),

@@ -5,15 +5,15 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
+import { OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { exportArchive } from '../archive/export.ts'
 import { withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { AddressError, parseAddress, parseKey } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
-import { findPrunable, prune } from '../pull/prune.ts'
+import { findGone, removeGone } from '../pull/gone.ts'
 import { MAX_NUMBERS, parseNumbers } from '../pull/numbers.ts'
 import type { PullReport, RejectedReason } from '../pull/report.ts'
-import { OWNER_UNKNOWN } from '../pull/storing.ts'
 import { pullRepeatedly } from '../pull/repeat.ts'
 import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
@@ -318,7 +318,7 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
 
 async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonly many?: boolean }) {
   await withStore(flags, async store => {
-    const kinds = await findPrunable(store)
+    const kinds = await findGone(store)
     if (kinds.length === 0) return say('nothing is gone at its source')
     const list = kinds.map(({ count, kind, username }) => `${count} ${kind} of ${username}`).join(', ')
     say(`gone: ${list}`)
@@ -329,7 +329,7 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
       )
     }
     if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
-    say(`removed ${await prune(store, kinds)} records`)
+    say(`removed ${await removeGone(store, kinds)} records`)
     await eraseDeleted(store)
   })
 }

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import { sql } from '../vendor/kysely.js'
+import { RefusedError } from '../accounts/errors.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
 import { DAY_MS } from '../contract/time.ts'
@@ -7,6 +8,7 @@ import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { parseAddress, parseKey } from './address.ts'
 import { noteConnectionChange } from './connection-changes.ts'
+import { MAX_NUMBERS, parseNumbers } from './numbers.ts'
 import { openSecret, sealKey } from './stored-key.ts'
 
 /**
@@ -77,9 +79,15 @@ export async function whyNotOffered(
   if (store.engine === 'sqlite') return undefined
   if (config.secretFile === '') return { reason: 'secret', setting: settings.secretFile.env }
   if (config.pullDatabaseUrl !== '') return undefined
-  const { rows } = await sql<{ writes: boolean }>`
-    select has_table_privilege('training_session', 'insert') as writes`.execute(store.reads)
-  return rows[0]?.writes === true ? undefined : { reason: 'role', setting: settings.pullDatabaseUrl.env }
+  return (await mayWriteRecords(store)) ? undefined : { reason: 'role', setting: settings.pullDatabaseUrl.env }
+}
+
+/** On PostgreSQL, the role of this process may be one that cannot write records. */
+async function mayWriteRecords({ engine, reads }: Store): Promise<boolean> {
+  if (engine === 'sqlite') return true
+  const { rows } = await sql<{ writes: boolean }>`select has_table_privilege('training_session', 'insert')
+    and has_table_privilege('training_session', 'delete') as writes`.execute(reads)
+  return rows[0]?.writes === true
 }
 
 export interface NewConnection {
@@ -107,10 +115,21 @@ export async function connect(
     key_until: everyMinutes === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
     username: username ?? null,
   }
+  const told = sql<number>`coalesce(
+    (select mine from pull_source where account_id = ${accountId} and origin = ${address}), 0)`
+  const isSame = sql`source_connection.origin = ${address}`
   await store.db
     .insertInto('source_connection')
-    .values({ ...values, account_id: accountId, known_locks: '', mine: 0, revision: 1 })
-    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ ...values, revision: raised }))
+    .values({ ...values, account_id: accountId, known_locks: '', mine: told, revision: 1 })
+    .onConflict(conflict =>
+      conflict.column('account_id').doUpdateSet({
+        ...values,
+        // What was said of another source does not hold for this one.
+        known_locks: sql<string>`case when ${isSame} then source_connection.known_locks else '' end`,
+        mine: sql<number>`case when ${isSame} then source_connection.mine else ${told} end`,
+        revision: raised,
+      }),
+    )
     .execute()
   noteConnectionChange()
 }
@@ -158,6 +177,22 @@ export async function changeInterval(store: Store, accountId: number, everyMinut
     key_until: null,
     next_at: sql<number | null>`case when next_at > ${latest} then ${latest} else next_at end`,
   })
+}
+
+/** Whether records whose owner the source does not tell belong to the account. Those rejected before are stored by the next round. */
+export function setMine(store: Store, accountId: number, mine: boolean): Promise<boolean> {
+  return change(store, accountId, { mine: mine ? 1 : 0 })
+}
+
+/**
+ * Numbers of lock sessions that no list of the source has, as `parseNumbers` reads them, or none. The next complete round asks for
+ * them, once. Throws RefusedError if they are no such numbers.
+ */
+export async function setKnownLocks(store: Store, accountId: number, text: string): Promise<boolean> {
+  const numbers = text.trim()
+  if (numbers !== '' && parseNumbers(numbers) === undefined)
+    throw new RefusedError(`these are not 1 to ${MAX_NUMBERS} numbers, such as 12,15-40`)
+  return change(store, accountId, { known_locks: numbers })
 }
 
 /**

@@ -1,7 +1,10 @@
 import { sql } from '../vendor/kysely.js'
+import { RefusedError } from '../accounts/errors.ts'
+import { noteDeleted } from '../accounts/removal.ts'
+import { noteChangedRecords } from '../archive/revisions.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import type { SourceList } from './lists.ts'
+import { type SourceList, sourceLists } from './lists.ts'
 import type { SourceReader } from './reader.ts'
 import type { SourceData } from './rows.ts'
 import { type PullRow, type PullSource, rowsOfOwners } from './state.ts'
@@ -79,4 +82,75 @@ async function isStored({ store, list }: WalkedList, { id, owner_id }: PullRow):
   const { rows } = await sql`
     select 1 from ${sql.table(list.table)} where id = ${id} and owner_id = ${owner_id}`.execute(store.db)
   return rows.length > 0
+}
+
+/** Records of one kind that are gone at their source, or whose owner ended access as a pull has found. */
+export interface GoneRecords {
+  readonly accountId: number
+  readonly username: string
+  readonly kind: string
+  readonly count: number
+  /** How many records of this kind the account has. */
+  readonly total: number
+}
+
+/** What `removeGone` would remove, by owner and kind: of all accounts, or of one and its own sources. */
+export async function findGone({ db }: Pick<Store, 'db'>, account?: number): Promise<GoneRecords[]> {
+  const found: GoneRecords[] = []
+  for (const { kind, table } of sourceLists) {
+    const { rows } = await sql<Omit<GoneRecords, 'kind'>>`
+      select account.id as "accountId", account.username, count(*) as count,
+        (select count(*) from ${sql.table(table)} as stored where stored.owner_id = account.id) as total
+      from ${sql.table(table)} as record join account on account.id = record.owner_id
+      where ${isRemovable(kind, account)}
+      group by account.id, account.username order by account.id`.execute(db)
+    for (const row of rows) found.push({ ...row, kind })
+  }
+  return found
+}
+
+/**
+ * Removes what `findGone` found for the same account, and returns how many records it removed; their bytes are in the file until
+ * `eraseDeleted`. Throws RefusedError, and removes nothing, if their number has changed since.
+ */
+export async function removeGone(
+  store: Pick<Store, 'db'>,
+  found: readonly GoneRecords[],
+  account?: number,
+): Promise<number> {
+  return store.db.transaction().execute(async db => {
+    let removed = 0
+    for (const { kind, table } of sourceLists) {
+      const expected = found.filter(one => one.kind === kind).reduce((sum, { count }) => sum + count, 0)
+      const gone = sql`from ${sql.table(table)} as record where ${isRemovable(kind, account)}`
+      await noteChangedRecords(db, table, sql`select owner_id ${gone}`)
+      const { numAffectedRows } = await sql`delete ${gone}`.execute(db)
+      if (Number(numAffectedRows ?? 0) !== expected) {
+        throw new RefusedError('the records to remove have changed meanwhile, so nothing was removed: try again')
+      }
+      removed += expected
+      // Keeps the rows of records that stay: they can be removed later.
+      await sql`delete from pull_row where kind = ${kind} and not exists (
+          select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
+        and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
+          and pull_access.owner_id = pull_row.owner_id and pull_access.ended_at is not null))`.execute(db)
+    }
+    if (removed > 0) await noteDeleted(db)
+    return removed
+  })
+}
+
+/**
+ * Whether a record may be removed: it is gone at its source, or a pull ended access to its owner. Only marks of complete
+ * rounds count. Records of a source that does not say whom the API key belongs to are never removed, because such a source may
+ * just not list them.
+ */
+function isRemovable(kind: string, account: number | undefined) {
+  return sql`${account === undefined ? sql`true` : sql`record.owner_id = ${account}`}
+    and exists (select 1 from pull_row join pull_source on pull_source.id = pull_row.source_id
+    left join pull_access on pull_access.source_id = pull_row.source_id and pull_access.owner_id = pull_row.owner_id
+    where pull_row.kind = ${kind} and pull_row.id = record.id and pull_row.owner_id = record.owner_id
+      and ${account === undefined ? sql`true` : sql`pull_source.account_id = ${account}`}
+      and pull_source.knows_me = 1
+      and (pull_row.gone_at <= pull_source.completed_at or pull_access.ended_at <= pull_source.completed_at))`
 }

@@ -155,8 +155,8 @@ export async function checkLease(store: Pick<Store, 'engine'>, db: Kysely<Tables
   if (held === undefined) throw new LeaseLostError('the lease of this pull has ended')
 }
 
-/** Ends a lease after a complete round. A connection for a single round forgets its key. */
-export async function completeRound(store: Store, lease: Lease, report: PullReport): Promise<void> {
+/** Ends a lease after a complete round, which has asked for these locks. A connection for a single round forgets its key. */
+export async function completeRound(store: Store, lease: Lease, report: PullReport, askedLocks: string): Promise<void> {
   const sum = (count: (kind: PullReport['kinds'][number]) => number) =>
     report.kinds.reduce((total, kind) => total + count(kind), 0)
   const round = { added: sum(kind => kind.added), replaced: sum(kind => kind.replaced), gone: report.gone }
@@ -176,6 +176,8 @@ export async function completeRound(store: Store, lease: Lease, report: PullRepo
       failing_since: null,
       refused_since: null,
       failure: null,
+      // Those that the source does not have are not asked for again in each round.
+      ...(connection.known_locks === askedLocks ? { known_locks: '' } : {}),
       revision: raised,
     })
     if (every === 0 && store.erase !== undefined) await noteDeleted(db)

@@ -1,3 +1,4 @@
+import { UNANSWERED } from '../archive/batch-importer.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
@@ -9,7 +10,7 @@ import { MissingListError, type SourceReader } from './reader.ts'
 import type { PullProgress, ReportBuilder } from './report.ts'
 import { idOf, sourceRow, type SourceRow } from './rows.ts'
 import { activeLocks, countRows, findRows, openRows } from './state.ts'
-import { type OfferedRow, type RowStore, UNANSWERED } from './storing.ts'
+import type { OfferedRow, RowStore } from './storing.ts'
 import { type PageResult, walkList } from './walk.ts'
 
 /** What the steps of a round share. */

@@ -1,12 +1,7 @@
+import type { RejectedOf } from '../archive/retry-rejected.ts'
 import type { Store } from '../store/index.ts'
 
 /** Rows of a source that could not be stored, for the owner of the account. */
-
-/** Which rejected rows: those of an account from a source. */
-interface RejectedOf {
-  readonly accountId: number
-  readonly origin: string
-}
 
 /** Rows that were rejected for the same reason. */
 export interface RejectedReason {

@@ -29,7 +29,7 @@ export interface RoundOptions {
   readonly partners?: boolean
   /** Whether all lists are read to their end, and every record is read again. */
   readonly full?: boolean
-  /** Whether training sessions without an owner belong to the account; remembered for the source. */
+  /** Whether training sessions without an owner belong to the account, which is remembered for the source. */
   readonly mine?: boolean | undefined
   /** Numbers of lock sessions to read by id, where the source has no list of them. */
   readonly lockSessions?: readonly number[] | undefined
@@ -135,11 +135,11 @@ class Round {
   }
 
   async run(): Promise<PullReport> {
-    const { store, source, partners = false, lockSessions: numbers = [] } = this.#options
+    const { store, source, partners = false, lockSessions: numbers = [], check } = this.#options
     const { target } = this.#facts
     try {
       const { known } = this.#facts
-      if (this.#mine && known !== undefined) this.#report.claimed = await claimRejected(store, known)
+      if (this.#mine && known !== undefined) this.#report.claimed = await claimRejected(store, known, check)
       if (partners) await this.#pullPeople()
       for (const list of sourceLists) {
         await this.#lists.pullList(list)
@@ -200,7 +200,7 @@ class Round {
     const name = usernameOf(identity?.user)
     await this.#accounts.complete(this.#options.source.clock.now(), {
       capabilities: JSON.stringify({ ...this.#reader.capabilities, ...path }),
-      ...(this.#mine ? { mine: 1 } : {}),
+      mine: this.#mine ? 1 : 0,
       knows_me: identity === undefined ? 0 : 1,
       ...(name === undefined ? {} : { username: name }),
       ...(this.#isFull ? { full_at: this.#startedAt } : {}),

@@ -18,6 +18,7 @@ import {
   renewLease,
   takeDue,
 } from './leases.ts'
+import { parseNumbers } from './numbers.ts'
 import type { PullProgress } from './report.ts'
 import { PullLockedError, pullOnce } from './round.ts'
 import { type Send, Source, SourceError, SourceRefusedError, SourceUnavailableError, StoppedError } from './source.ts'
@@ -113,7 +114,7 @@ class ConnectedPull {
 
   async #pull() {
     const { store, secret, send, rate, clock, stop, quota, onProblem } = this.#options
-    const { account_id: accountId, origin, sealed_key: sealed, every_minutes: every } = this.#connection
+    const { account_id: accountId, origin, sealed_key: sealed, every_minutes: every, known_locks } = this.#connection
     const key = sealed === null ? undefined : openKey(secret, { accountId, origin }, sealed)
     if (key === undefined) throw new KeyError('the stored key cannot be read')
     const source = new Source({
@@ -130,6 +131,8 @@ class ConnectedPull {
       source,
       quota,
       account: String(accountId),
+      mine: this.#connection.mine === 1,
+      lockSessions: parseNumbers(known_locks),
       progress: progress => this.#note(progress),
       check: db => checkLease(store, db, this.#lease),
       onRenumber: async (db, id) => {
@@ -138,7 +141,7 @@ class ConnectedPull {
         this.#lease.accountId = id
       },
     })
-    await completeRound(store, this.#lease, report)
+    await completeRound(store, this.#lease, report, known_locks)
     if (every === 0) await eraseDeleted(store).catch(onProblem)
   }
 

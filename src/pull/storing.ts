@@ -1,4 +1,10 @@
-import { type BatchReport, type IncomingRecord, OWNER_REFUSED } from '../archive/batch-importer.ts'
+import {
+  type BatchReport,
+  type IncomingRecord,
+  OWNER_REFUSED,
+  OWNER_UNKNOWN,
+  UNANSWERED,
+} from '../archive/batch-importer.ts'
 import type { Quota } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
@@ -38,9 +44,6 @@ export interface StoredRows {
   readonly prepared: readonly PreparedRow[]
   readonly isChanged: boolean
 }
-
-export const UNANSWERED = 'the source does not return the record'
-export const OWNER_UNKNOWN = 'the source does not say who owns it'
 
 export interface RowStoreOptions {
   readonly store: Store

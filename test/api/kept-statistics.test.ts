@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addAccount } from '../../src/accounts/accounts.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
-import { findPrunable, prune } from '../../src/pull/prune.ts'
+import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -50,7 +50,7 @@ test('records that are pruned count no more', async () => {
     .insertInto('pull_row')
     .values({ ...row, gone_at: 1 })
     .execute()
-  assert.equal(await prune(service.store, await findPrunable(service.store)), 1)
+  assert.equal(await removeGone(service.store, await findGone(service.store)), 1)
   assert.deepEqual(await seenBy(service, 'ann'), [1, newest(3)])
 })
 

@@ -1,7 +1,7 @@
 // engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findPrunable, prune } from '../../src/pull/prune.ts'
+import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
@@ -62,9 +62,9 @@ test('nothing is removed if a pull has found more that is gone since the number 
   await using folder = await makeFolder()
   await pulledInto(folder, 3)
   await using store = await folder.store()
-  const named = await findPrunable(store)
+  const named = await findGone(store)
   await store.db.updateTable('pull_row').set({ gone_at: 1 }).where('id', '=', 9).execute()
-  await assert.rejects(prune(store, named), /have changed meanwhile, so nothing was removed: run prune again/)
+  await assert.rejects(removeGone(store, named), /have changed meanwhile, so nothing was removed: try again/)
   assert.equal(await count(folder), SESSIONS)
-  assert.equal((await findPrunable(store))[0]?.count, 4)
+  assert.equal((await findGone(store))[0]?.count, 4)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/vendor/kysely.js'
-import { findPrunable, prune } from '../../src/pull/prune.ts'
+import { findGone, removeGone } from '../../src/pull/gone.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openStore } from '../support/archives.ts'
 import {
@@ -143,18 +143,18 @@ test('a row that is gone is kept until it is pruned, and one that comes back is 
   world.remove('training-session', 7)
   world.remove('training-session', 8)
   for (let walk = 0; walk < 2; walk += 1) {
-    assert.deepEqual(await findPrunable(here.store), [])
+    assert.deepEqual(await findGone(here.store), [])
     clock.time += DAY + 1
     await pull(here.store, source.url, { clock, full: true })
   }
   const prunable = { accountId: 1, username: 'ann', kind: 'training-session', total: 30 }
-  assert.deepEqual(await findPrunable(here.store), [{ ...prunable, count: 2 }])
+  assert.deepEqual(await findGone(here.store), [{ ...prunable, count: 2 }])
   world.add(trainingSession(8, 1, { created_at: at(22) }))
   await pull(here.store, source.url, { clock, full: true })
-  assert.deepEqual(await findPrunable(here.store), [{ ...prunable, count: 1 }])
-  assert.equal(await prune(here.store, await findPrunable(here.store)), 1)
+  assert.deepEqual(await findGone(here.store), [{ ...prunable, count: 1 }])
+  assert.equal(await removeGone(here.store, await findGone(here.store)), 1)
   assert.equal(linesOf(await here.export()).filter(({ kind }) => kind === 'training-session').length, 29)
-  assert.deepEqual(await findPrunable(here.store), [])
+  assert.deepEqual(await findGone(here.store), [])
 })
 
 test('if the source does not say whose token it is, nothing can be pruned', async () => {
@@ -168,7 +168,7 @@ test('if the source does not say whose token it is, nothing can be pruned', asyn
     clock.time += DAY + 1
     await pull(here.store, source.url, { clock, full: true, account: '1' })
   }
-  assert.deepEqual(await findPrunable(here.store), [])
+  assert.deepEqual(await findGone(here.store), [])
 })
 
 test('the records of others are stored only with --partners, with access that ends when the source ends it', async () => {
@@ -211,7 +211,7 @@ test('the records of others are stored only with --partners, with access that en
   await pull(here.store, service.url, { token: again, clock, partners: true })
   const partnerships = async () => linesOf(await here.export()).filter(({ kind }) => kind === 'partnership')
   assert.equal(typeof (await partnerships())[0]?.data.endedAt, 'string')
-  const prunable = await findPrunable(here.store)
+  const prunable = await findGone(here.store)
   assert.deepEqual(
     prunable.map(({ username, kind, count }) => `${username} ${kind} ${count}`),
     ['ben lock-device 1', 'ben lock-template 1', 'ben training-session 1'],
@@ -222,9 +222,9 @@ test('the records of others are stored only with --partners, with access that en
     .select('completed_at')
     .executeTakeFirstOrThrow()
   await here.store.db.updateTable('pull_source').set({ completed_at: 0 }).execute()
-  assert.equal(await prune(here.store, await findPrunable(here.store)), 0)
+  assert.equal(await removeGone(here.store, await findGone(here.store)), 0)
   await here.store.db.updateTable('pull_source').set({ completed_at }).execute()
-  assert.deepEqual(await findPrunable(here.store), prunable, 'what was not removed can be removed later')
+  assert.deepEqual(await findGone(here.store), prunable, 'what was not removed can be removed later')
   await service.import([partnership(2, 1)])
   await pull(here.store, service.url, { token: await service.token('ann'), clock, partners: true })
   assert.deepEqual(
@@ -453,11 +453,11 @@ test('rows that a failed round found gone cannot be pruned before a round has su
   clock.time += DAY + HOUR
   source.fault = path => (path === '/dtt/sessions' ? { status: 503 } : undefined)
   await assert.rejects(pull(here.store, source.url, { clock, full: true }))
-  assert.deepEqual(await findPrunable(here.store), [])
+  assert.deepEqual(await findGone(here.store), [])
   source.fault = undefined
   await pull(here.store, source.url, { clock, full: true })
   assert.deepEqual(
-    (await findPrunable(here.store)).map(({ kind, count }) => [kind, count]),
+    (await findGone(here.store)).map(({ kind, count }) => [kind, count]),
     [['lock-template', 1]],
   )
 })

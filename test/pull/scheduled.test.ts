@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { sql } from '../../src/vendor/kysely.js'
 import { readConfig } from '../../src/config.ts'
+import { retryRejectedOf } from '../../src/pull/claims.ts'
 import {
   changeInterval,
   changeKey,
@@ -11,18 +13,27 @@ import {
   pullNow,
   readConnection,
   resume,
+  setKnownLocks,
+  setMine,
   stop,
   whyNotOffered,
 } from '../../src/pull/connections.ts'
+import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { checkLease, LeaseLostError, nextRound, renewLease, takeDue } from '../../src/pull/leases.ts'
 import { pullDue } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
-import { account, lockTemplate, trainingSession } from '../support/records.ts'
+import { account, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { makeFolder } from '../support/command.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
 import { makeClock } from '../support/sources/pulls.ts'
-import { SOURCE_TOKEN, type SourceServer, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import {
+  bareOptions,
+  SOURCE_TOKEN,
+  type SourceServer,
+  SourceWorld,
+  startSource,
+} from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
 
 const makeWorld = (owner = 1) =>
@@ -237,6 +248,131 @@ test('a pull whose process always dies waits longer each time', async () => {
   assert.equal(await takeDue(store, { holder: randomUUID(), secretId, running: [] }), undefined)
   const connection = await readConnection(store, 1)
   assert.deepEqual([connection?.state, connection?.failure], ['waiting', 'interrupted'])
+})
+
+/** A source that is only the specification: it has lock session 12 in no list, and four sessions whose owner nothing tells. */
+async function setUpBare(): Promise<Setup> {
+  const world = new SourceWorld().add(
+    account(1, 'ann'),
+    account(2, 'ben'),
+    lockTemplate(1, 1),
+    lockTemplate(2, 2),
+    lockSession(12, 1),
+    ...[1, 2, 3, 4].map(id => trainingSession(id, 1, { settings_id: null })),
+  )
+  const here = await setUp()
+  const source = await startSource({ ...bareOptions(world), identity: '/users/me', others: [2] })
+  return {
+    ...here,
+    source,
+    async [Symbol.asyncDispose]() {
+      await source[Symbol.asyncDispose]()
+      await here[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('records without an owner are stored once the person has said that they are theirs, and set aside again if not', async () => {
+  await using here = await setUpBare()
+  const { store } = here.service
+  await connected(here)
+  await here.pull()
+  assert.deepEqual([(await listRounds(store, 1))[0]?.rejected, await countSessions(here.service)], [4, 0])
+  assert.ok(await setMine(store, 1, true))
+  await pullNow(store, 1)
+  assert.deepEqual(await here.pull(), [])
+  assert.equal(await countSessions(here.service), 4)
+  const remembered = async () =>
+    (await store.db.selectFrom('pull_source').select('mine').execute()).map(row => row.mine)
+  assert.deepEqual(await remembered(), [1])
+  await connected(here)
+  assert.equal((await readConnection(store, 1))?.mine, 1, 'another key of the same source changes nothing of this')
+  assert.ok(await setMine(store, 1, false))
+  await here.pull()
+  assert.deepEqual(await remembered(), [0])
+  assert.equal(await setMine(store, 2, true), false)
+})
+
+test('what was said of one source does not hold for another', async () => {
+  await using here = await setUpBare()
+  const { store } = here.service
+  await connected(here)
+  await setMine(store, 1, true)
+  await setKnownLocks(store, 1, '12')
+  await connect({ store, config: here.config }, 1, { origin: 'https://other.example', key: 'key', everyMinutes: 5 })
+  const connection = await readConnection(store, 1)
+  assert.deepEqual([connection?.mine, connection?.known_locks], [0, ''])
+})
+
+test('lock sessions that no list has are asked for by number, in one complete round', async () => {
+  await using here = await setUpBare()
+  const { store } = here.service
+  await connected(here)
+  await assert.rejects(setKnownLocks(store, 1, '12;13'), /not 1 to 1000 numbers/)
+  assert.ok(await setKnownLocks(store, 1, ' 12, 15-16 '))
+  await here.pull()
+  const asked = () => here.source.requests.filter(path => /sessions.(12|15|16)$/.test(path) && path.startsWith('/lkbx'))
+  assert.equal(asked().length, 3, here.source.requests.join())
+  const stored = await store.db.selectFrom('lock_session').select('id').execute()
+  assert.deepEqual(
+    stored.map(({ id }) => id),
+    [12],
+  )
+  await pullNow(store, 1)
+  await here.pull()
+  assert.ok(asked().length <= 4, 'only the active one is asked for again')
+})
+
+test('rejected rows are tried again for one account, as records of nobody else', async () => {
+  await using here = await setUpBare()
+  const { store } = here.service
+  await connected(here)
+  await here.pull()
+  assert.deepEqual(await retryRejectedOf(store, 1), { tried: 0, stored: 0 }, 'nothing tells whose they are')
+  await setMine(store, 1, true)
+  // One of them says now that it is somebody else's.
+  const first = await store.db.selectFrom('set_aside').select(['id', 'raw']).orderBy('id').executeTakeFirstOrThrow()
+  await store.db
+    .updateTable('set_aside')
+    .set({ raw: JSON.stringify({ ...JSON.parse(first.raw), ownerId: 2 }), reason: 'made by the test' })
+    .where('id', '=', first.id)
+    .execute()
+  assert.deepEqual(await retryRejectedOf(store, 1), { tried: 4, stored: 3 })
+  assert.deepEqual(
+    (await store.db.selectFrom('training_session').select('owner_id').execute()).map(row => row.owner_id),
+    [1, 1, 1],
+  )
+  assert.equal(await retryRejectedOf(store, 2), undefined)
+})
+
+test('a person removes what is gone at their own source, and nothing of others', async () => {
+  await using here = await setUp({ lines: [account(1, 'ann'), account(2, 'ben'), trainingSession(500, 2)] })
+  const { store } = here.service
+  await connected(here)
+  await here.pull()
+  const { id } = await store.db.selectFrom('pull_source').select('id').executeTakeFirstOrThrow()
+  const gone = { gone_at: 1, missing_at: 1 }
+  await store.db.updateTable('pull_row').set(gone).where('id', '<=', 3).where('kind', '=', 'training-session').execute()
+  // Another account pulled this one's records, and its source no longer lists them.
+  const other = { account_id: 2, origin: 'https://other.example', username: 'ben', knows_me: 1, capabilities: '{}' }
+  await store.db
+    .insertInto('pull_source')
+    .values({ ...other, completed_at: 5 })
+    .execute()
+  await sql`insert into pull_row (source_id, kind, id, owner_id, form, gone_at)
+    select id, 'training-session', 9, 1, '', 1 from pull_source where id <> ${id}`.execute(store.db)
+  await sql`insert into pull_row (source_id, kind, id, owner_id, form, gone_at)
+    values (${id}, 'training-session', 500, 2, '', 1)`.execute(store.db)
+  const found = await findGone(store, 1)
+  assert.deepEqual(
+    found.map(({ accountId, kind, count, total }) => ({ accountId, kind, count, total })),
+    [{ accountId: 1, kind: 'training-session', count: 3, total: 120 }],
+  )
+  await assert.rejects(removeGone(store, [], 1), /nothing was removed/)
+  assert.equal(await removeGone(store, found, 1), 3)
+  assert.equal(await countSessions(here.service), 118)
+  assert.deepEqual(await findGone(store, 1), [])
+  assert.equal((await findGone(store)).length, 2)
 })
 
 test('a new interval applies to the round that is due next', async () => {
