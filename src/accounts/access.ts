@@ -103,12 +103,12 @@ export interface AccessForm {
   readonly isLimited: boolean
 }
 
-export function formOf({ owners: { length }, starts }: Access): AccessForm {
+export function accessForm({ owners: { length }, starts }: Access): AccessForm {
   return { owners: length <= MAX_MERGED_OWNERS ? length : 'many', isLimited: starts !== undefined }
 }
 
 /** Names a form, for caching queries. */
-export function formName({ owners, isLimited }: AccessForm): string {
+export function accessFormName({ owners, isLimited }: AccessForm): string {
   return isLimited ? `${owners} limited` : String(owners)
 }
 

@@ -210,22 +210,26 @@ export function signOutOthers(
 }
 
 /**
- * Ends the sessions of an account except `keep`, and forgets its known browsers, within a transaction. Returns how many
+ * Ends the sessions of an account except `keepSession`, and forgets its known browsers, within a transaction. Returns how many
  * sessions were ended.
  */
-export async function endSessions(db: Kysely<Tables>, accountId: number, keep?: number): Promise<number> {
+export async function endSessions(db: Kysely<Tables>, accountId: number, keepSession?: number): Promise<number> {
   await forgetBrowsers(db, accountId)
   const { numDeletedRows } = await db
     .deleteFrom('browser_session')
     .where('account_id', '=', accountId)
-    .$if(keep !== undefined, sessions => sessions.where('id', '!=', keep ?? 0))
+    .$if(keepSession !== undefined, sessions => sessions.where('id', '!=', keepSession ?? 0))
     .executeTakeFirstOrThrow()
   return Number(numDeletedRows)
 }
 
-/** Ends the sessions of an account except `keep`, and its invitation: nobody who used a way that was changed must stay. */
-export async function endSessionsAndInvitation(db: Kysely<Tables>, accountId: number, keep?: number): Promise<void> {
-  await endSessions(db, accountId, keep)
+/** Ends the sessions of an account except `keepSession`, and its invitation: nobody who signed in by a method that was changed stays. */
+export async function endSessionsAndInvitation(
+  db: Kysely<Tables>,
+  accountId: number,
+  keepSession?: number,
+): Promise<void> {
+  await endSessions(db, accountId, keepSession)
   await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
 }
 

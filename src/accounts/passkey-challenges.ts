@@ -11,7 +11,7 @@ export type PasskeyPurpose = (typeof passkeyPurposes)[number]
 export interface PasskeyChallenge {
   readonly challenge: string
   /** The passkey that is to be made; undefined where one is used. */
-  readonly made?: PasskeyToMake
+  readonly newPasskey?: PasskeyToMake
 }
 
 /** Checked and fixed before a browser makes a passkey, because a passkey stays on the device even if it is refused here. */

@@ -63,7 +63,7 @@ export async function creationOptions(
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   })
-  return [options, { challenge: options.challenge, made: { userHandle, name } }]
+  return [options, { challenge: options.challenge, newPasskey: { userHandle, name } }]
 }
 
 /** A passkey that a browser has made, and that is not stored yet. */
@@ -76,13 +76,13 @@ export type NewPasskey = Pick<
 export async function verifyNewPasskey(
   store: Store,
   answer: string,
-  { challenge, made }: PasskeyChallenge,
+  { challenge, newPasskey }: PasskeyChallenge,
   { rpId, origin }: PasskeySite,
   now: number,
 ): Promise<NewPasskey | undefined> {
   // The library checks the rest of the shape.
   const response = parseAnswer(answer) as RegistrationResponseJSON | undefined
-  if (response === undefined || made === undefined) return undefined
+  if (response === undefined || newPasskey === undefined) return undefined
   const { verifyRegistrationResponse } = await loadServer()
   const verification = await verifyRegistrationResponse({
     response,
@@ -101,8 +101,8 @@ export async function verifyNewPasskey(
     counter: credential.counter,
     transports: knownTransports(credential.transports).join(' '),
     rp_id: rpId,
-    user_handle: made.userHandle,
-    name: made.name,
+    user_handle: newPasskey.userHandle,
+    name: newPasskey.name,
   }
 }
 

@@ -13,14 +13,14 @@ export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 1024
 
 /**
- * Sets the password of an account, and ends its browser sessions except `keep` and its invitation. Throws RefusedError if
+ * Sets the password of an account, and ends its browser sessions except `keepSession` and its invitation. Throws RefusedError if
  * the password may not be used, or there is no such account.
  */
 export async function setPassword(
   store: Store,
   accountId: number,
   password: string,
-  { keep, now = Date.now(), actor = OPERATOR }: PasswordChange = {},
+  { keepSession, now = Date.now(), actor = OPERATOR }: PasswordChange = {},
 ): Promise<void> {
   const account = await store.reads
     .selectFrom('account')
@@ -29,14 +29,14 @@ export async function setPassword(
     .executeTakeFirst()
   const passwordHash = await hashNewPassword(password, account?.username ?? '')
   await store.db.transaction().execute(async db => {
-    await storePassword(db, accountId, passwordHash, keep)
+    await storePassword(db, accountId, passwordHash, keepSession)
     await recordEvent(db, { accountId, kind: 'password-set', now, actor })
   })
 }
 
 interface PasswordChange {
   /** The session that stays open. */
-  readonly keep?: number
+  readonly keepSession?: number
   readonly now?: number
   readonly actor?: Actor
 }
@@ -46,10 +46,10 @@ export async function storePassword(
   db: Kysely<Tables>,
   accountId: number,
   passwordHash: string,
-  keep?: number,
+  keepSession?: number,
 ): Promise<void> {
   if (!(await writeHash(db, accountId, passwordHash))) throw new RefusedError('there is no such account')
-  await endSessionsAndInvitation(db, accountId, keep)
+  await endSessionsAndInvitation(db, accountId, keepSession)
 }
 
 /** Removes the password within a transaction. */

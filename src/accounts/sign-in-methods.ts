@@ -42,7 +42,7 @@ interface RemovedMethod {
   readonly accountId: number
   readonly address: SignInAddress
   /** The session that stays open. */
-  readonly keep: number
+  readonly keepSession: number
   readonly now: number
   readonly actor: Actor
 }
@@ -83,7 +83,7 @@ export function removeIdentity(store: Store, method: RemovedMethod): Promise<voi
 /** Ends the other sessions, too: whoever signed in that way must not stay. Throws RefusedError if no way would be left. */
 async function removeMethod(
   store: Store,
-  { accountId, address, keep, now, actor }: RemovedMethod,
+  { accountId, address, keepSession, now, actor }: RemovedMethod,
   kind: EventKind,
   /** Returns the name of what it removed, if it has one. */
   remove: (db: Kysely<Tables>) => Promise<string | void>,
@@ -93,7 +93,7 @@ async function removeMethod(
     const subject = (await remove(db)) ?? ''
     const { hasPassword, passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
     if (!hasPassword && passkeys === 0 && !isLinked) throw new RefusedError(LAST)
-    await endSessionsAndInvitation(db, accountId, keep)
+    await endSessionsAndInvitation(db, accountId, keepSession)
     await recordEvent(db, { accountId, kind, now, actor, subject })
   })
 }

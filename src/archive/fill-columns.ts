@@ -53,11 +53,11 @@ async function update(
     const cells = names.map(name => typed(name, columns[index]?.[name] ?? null))
     return sql`(${sql.join([typed('id', owner_id), typed('id', id), ...cells])})`
   })
-  const changes = names.map(name => sql`${sql.ref(name)} = ${sql.ref(`made.${name}`)}`)
+  const changes = names.map(name => sql`${sql.ref(name)} = ${sql.ref(`filled.${name}`)}`)
   await sql`
-    with made (owner_id, id, ${sql.join(names.map(name => sql.ref(name)))}) as (values ${sql.join(values)})
-    update ${sql.table(table)} set ${sql.join(changes)} from made
-    where ${sql.ref(`${table}.owner_id`)} = made.owner_id and ${sql.ref(`${table}.id`)} = made.id`.execute(db)
+    with filled (owner_id, id, ${sql.join(names.map(name => sql.ref(name)))}) as (values ${sql.join(values)})
+    update ${sql.table(table)} set ${sql.join(changes)} from filled
+    where ${sql.ref(`${table}.owner_id`)} = filled.owner_id and ${sql.ref(`${table}.id`)} = filled.id`.execute(db)
 }
 
 /** PostgreSQL treats parameters as text unless they are cast. */

@@ -70,14 +70,14 @@ async function* readReusing(path: string, overlap: number, signal?: AbortSignal)
   const file = await openFile(path)
   try {
     const buffer = Buffer.alloc(overlap + CHUNK_BYTES)
-    for (let kept = 0; ;) {
+    for (let carried = 0; ;) {
       signal?.throwIfAborted()
-      const { bytesRead } = await file.read(buffer, kept, CHUNK_BYTES)
+      const { bytesRead } = await file.read(buffer, carried, CHUNK_BYTES)
       if (bytesRead === 0) return
-      const end = kept + bytesRead
+      const end = carried + bytesRead
       yield buffer.subarray(0, end)
-      kept = Math.min(overlap, end)
-      buffer.copyWithin(0, end - kept, end)
+      carried = Math.min(overlap, end)
+      buffer.copyWithin(0, end - carried, end)
     }
   } finally {
     await file.close()

@@ -47,7 +47,7 @@ export const LockSessionWithTemplate = record('One period under lock, with its h
 
 const include = choice('`template` adds `templateId` as the last field of each session.', 'template')
 
-const oneOrNull = Type.Union([LockSessionWithTemplate, Type.Null()])
+const sessionOrNull = Type.Union([LockSessionWithTemplate, Type.Null()])
 
 export const lockSessions = {
   listLockSessions: listEndpoint('/api/v1/lkbx/sessions', {
@@ -63,7 +63,7 @@ export const lockSessions = {
     description: 'The lock session of the caller, or of `ownerId`, that started last; null when there is none.',
     scope: 'lkbx:read',
     query: { ...ownerOrCaller, include },
-    data: oneOrNull,
+    data: sessionOrNull,
   }),
   getLockSession: get('/api/v1/lkbx/sessions/:id', {
     summary: 'Get one lock session',
@@ -77,6 +77,6 @@ export const lockSessions = {
     description: 'The active lock session of the caller, or of `ownerId`; null when none is active.',
     scope: 'lkbx:read',
     query: { ...ownerOrCaller, include },
-    data: oneOrNull,
+    data: sessionOrNull,
   }),
 }

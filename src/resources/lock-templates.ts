@@ -6,8 +6,8 @@ import {
   type AccessForm,
   accessTo,
   areaOf,
-  formName,
-  formOf,
+  accessFormName,
+  accessForm,
   isReadable,
   isReadableOf,
   type OwnerAccess,
@@ -29,8 +29,8 @@ export const handlers: Handlers<typeof lockTemplates> = {
     const area = areaOf(templates.table)
     const sessions = sessionsOf(caller, area, ownerId)
     const access = accessTo(caller, templates.table)
-    const form = formOf(access)
-    const query = templatesInUse.getOrInsertComputed(formName(form), () => templateInUse(form))
+    const form = accessForm(access)
+    const query = templatesInUse.getOrInsertComputed(accessFormName(form), () => templateInUse(form))
     const [template] = await readChecked(caller.store, query, { ...access, ...sessions })
     // The template may belong to another account than the session.
     const owners = new Set([sessions.owner, template?.owner_id ?? sessions.owner])
@@ -50,7 +50,7 @@ const templatesInUse = new Map<string, CheckedQuery<InUse, RecordRow>>()
 /** The template of the active lock session of an account; of several such sessions the newest counts. */
 function templateInUse(form: AccessForm): CheckedQuery<InUse, RecordRow> {
   return recordQuery(
-    `lock template in use ${formName(form)}`,
+    `lock template in use ${accessFormName(form)}`,
     (param, owned) => sql`
       select ${owned}, document, etag from lock_template
       where ${isReadable(param, form)} and id = (

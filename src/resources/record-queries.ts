@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from '../vendor/kysely.js'
-import { type Access, accessTo, areaOf, formName, formOf, isReadable } from '../accounts/access.ts'
+import { type Access, accessTo, areaOf, accessFormName, accessForm, isReadable } from '../accounts/access.ts'
 import { type CheckedQuery, type OwnedRow, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Caller, JsonResult, Result } from './handler.ts'
 import type { RecordName } from '../store/tables.ts'
@@ -30,8 +30,8 @@ interface ById extends RecordView {
 /** The record with an identifier; undefined if there is none that the caller may read. */
 export async function recordById(caller: Caller, view: ById, id: number): Promise<Result | undefined> {
   const access = accessTo(caller, view.table)
-  const form = formOf(access)
-  const name = `${nameOf(view)} by id ${view.orPublic} ${formName(form)}`
+  const form = accessForm(access)
+  const name = `${viewName(view)} by id ${view.orPublic} ${accessFormName(form)}`
   const query = byId.getOrInsertComputed(name, () =>
     recordQuery<Access & { id: number }, StoredRecord>(
       name,
@@ -59,8 +59,8 @@ interface Newest extends RecordView {
 /** The newest record of one account, the one named or the caller; `null` if there is none. */
 export async function newestRecord(caller: Caller, view: Newest, ownerId: number | undefined): Promise<Result> {
   const access = accessTo(caller, view.table, ownerId ?? caller.grant.accountId)
-  const form = formOf(access)
-  const name = `newest ${nameOf(view)} ${view.isActive} ${formName(form)}`
+  const form = accessForm(access)
+  const name = `newest ${viewName(view)} ${view.isActive} ${accessFormName(form)}`
   const query = newest.getOrInsertComputed(name, () =>
     recordQuery<Access, StoredRecord>(
       name,
@@ -113,7 +113,7 @@ export function recordColumns({ text = 'document', added = [] }: RecordView) {
 }
 
 /** A name of a view, for caching its queries. */
-export function nameOf({ table, text = 'document', added = [] }: RecordView): string {
+export function viewName({ table, text = 'document', added = [] }: RecordView): string {
   return `${table} ${text} ${added.join()}`
 }
 

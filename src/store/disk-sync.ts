@@ -7,7 +7,8 @@ import { dirname, resolve } from 'node:path'
 export function makeFolders(path: string) {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
-  for (let made = resolve(path); made.length >= resolve(first).length; made = dirname(made)) syncFolder(dirname(made))
+  for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder))
+    syncFolder(dirname(folder))
 }
 
 /** Until the folder is synced, a power failure can undo that a file in it was created, renamed or removed. */

@@ -3,14 +3,14 @@ import { StoreBusyError, StoreError, StoreUnavailableError } from './store.ts'
 /** What errors of PostgreSQL and of its driver mean to the rest of the program. */
 
 export function translate(error: unknown): unknown {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (CONFLICT.test(code))
     return new StoreUnavailableError('another change came in between: try again', { cause: error })
   if (code === LOCK_TIMEOUT)
     return new StoreBusyError('another transaction has locked what this one writes', { cause: error })
   if (code === FORBIDDEN) {
     return new StoreError(
-      `the database role lacks a privilege: ${messageOf(error)} (docs/postgresql.md lists what to grant)`,
+      `the database role lacks a privilege: ${errorMessage(error)} (docs/postgresql.md lists what to grant)`,
     )
   }
   return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) || POOLER_ERROR.test(code)
@@ -20,8 +20,8 @@ export function translate(error: unknown): unknown {
 
 export function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
-  const hint = POOLER_ERROR.test(codeOf(error)) || STARTUP_PARAMETER.test(messageOf(error)) ? POOLER_HINT : ''
-  return new StoreUnavailableError(`the database is unavailable: ${messageOf(error)}${hint}`, { cause: error })
+  const hint = POOLER_ERROR.test(errorCode(error)) || STARTUP_PARAMETER.test(errorMessage(error)) ? POOLER_HINT : ''
+  return new StoreUnavailableError(`the database is unavailable: ${errorMessage(error)}${hint}`, { cause: error })
 }
 
 /**
@@ -29,14 +29,14 @@ export function unavailable(error: unknown): StoreUnavailableError {
  * another client in between.
  */
 export function isStatementLost(error: unknown): boolean {
-  if (POOLER_ERROR.test(codeOf(error))) return true
-  return codeOf(error) === '08P01' && error instanceof Error && 'routine' in error && error.routine === BINDING
+  if (POOLER_ERROR.test(errorCode(error))) return true
+  return errorCode(error) === '08P01' && error instanceof Error && 'routine' in error && error.routine === BINDING
 }
 
 /** Whether the connection was lost. The statement may not have run, so a read can be retried on another one. */
 export function isConnectionLost(error: unknown): boolean {
   return (
-    CONNECTION_LOST.test(codeOf(error)) ||
+    CONNECTION_LOST.test(errorCode(error)) ||
     (error instanceof Error && ('syscall' in error || CLOSED_MESSAGE.test(error.message)))
   )
 }
@@ -48,12 +48,12 @@ export function isInDoubt(error: unknown): boolean {
 
 /** Whether the server has no room for another connection, of anybody or of this role. */
 export function isOutOfRoom(error: unknown): boolean {
-  return codeOf(error) === '53300'
+  return errorCode(error) === '53300'
 }
 
 /** Whether the server cancelled the statement because it took too long. */
 export function isCancelled(error: unknown): boolean {
-  return error instanceof StoreUnavailableError && codeOf(error.cause) === '57014'
+  return error instanceof StoreUnavailableError && errorCode(error.cause) === '57014'
 }
 
 // Connection errors; shut down by an administrator, crashed, starting up, idle for too long.
@@ -86,10 +86,10 @@ const FORBIDDEN = '42501'
 const LOCK_TIMEOUT = '55P03'
 
 /** If a host has several addresses and all fail, the error has a code and no message. */
-function messageOf(error: unknown): string {
-  return error instanceof Error && error.message !== '' ? error.message : codeOf(error)
+function errorMessage(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : errorCode(error)
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

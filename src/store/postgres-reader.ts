@@ -45,7 +45,7 @@ export function makeReader(db: Kysely<Tables>, pool: pg.Pool, servers: KnownServ
     const prepared = statements.get(query)
     if (prepared !== undefined) return run(prepared, values)
     return prepare(query).then(
-      made => run(made, values),
+      statement => run(statement, values),
       (error: unknown) => {
         throw translate(error)
       },

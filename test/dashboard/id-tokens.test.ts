@@ -27,19 +27,19 @@ const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 const signedBy = (key: typeof privateKey) => (text: string) =>
   sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
 
-async function startIssuer(told: { metadata?: object; token: (issuer: string) => string; redirects?: string }) {
+async function startIssuer(answers: { metadata?: object; token: (issuer: string) => string; redirects?: string }) {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://issuer')
     const json = (value: object) => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(value))
     const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    if (told.redirects !== undefined && pathname === '/token') {
-      return response.writeHead(307, { Location: told.redirects }).end()
+    if (answers.redirects !== undefined && pathname === '/token') {
+      return response.writeHead(307, { Location: answers.redirects }).end()
     }
     if (pathname === '/jwks') {
       return json({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256', use: 'sig' }] })
     }
     if (pathname === '/token') {
-      return json({ access_token: 'unused', token_type: 'Bearer', id_token: told.token(issuer) })
+      return json({ access_token: 'unused', token_type: 'Bearer', id_token: answers.token(issuer) })
     }
     return json({
       issuer,
@@ -50,7 +50,7 @@ async function startIssuer(told: { metadata?: object; token: (issuer: string) =>
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256'],
       authorization_response_iss_parameter_supported: true,
-      ...told.metadata,
+      ...answers.metadata,
     })
   })
   server.listen(0, '127.0.0.1')
@@ -129,9 +129,9 @@ test('an ID token signs in only if it is signed by the issuer, for this service,
     'no subject': { claims: { sub: undefined } },
     'a subject that is no text': { claims: { sub: 1 } },
   }
-  for (const [what, told] of Object.entries(cases)) {
+  for (const [what, answers] of Object.entries(cases)) {
     await t.test(what, async () => {
-      const { status, hasSession } = await signInWith(told)
+      const { status, hasSession } = await signInWith(answers)
       assert.ok(status === 403 || status === 503, `${status}`)
       assert.equal(hasSession, false)
     })

@@ -38,7 +38,7 @@ before(async () => {
   token = await service.token('ann')
 })
 /** Notes the token as used, so that /me answers the same for a minute. */
-const settle = () => service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
+const noteKeyUse = () => service.store.db.updateTable('token').set({ last_used_at: Date.now() }).execute()
 after(() => service[Symbol.asyncDispose]())
 
 const ask = (target: string, ...headers: readonly string[]) => send('GET', target, ...headers)
@@ -138,7 +138,7 @@ test('no header takes long to parse', async () => {
 
 test('a current validator gets 304 without a body, in every form of If-None-Match', async () => {
   for (const path of [ONE, '/api/v1/dtt/sessions?cursor=', '/api/v1/lkbx/session/current', '/api/v1/me']) {
-    await settle()
+    await noteKeyUse()
     const etag = header(await ask(path), 'ETag') ?? ''
     assert.match(etag, /^"[A-Za-z0-9_-]+"$/)
     for (const form of [
@@ -273,7 +273,7 @@ test('HEAD gets the headers of GET everywhere, Content-Length included, and no b
     '/api/v1/dtt/sessions?limit=0',
     '/api/v1/me/',
   ]) {
-    await settle()
+    await noteKeyUse()
     const get = lasting(await ask(path))
     const head = lasting(await send('HEAD', path))
     assert.deepEqual(head, { ...get, body: '' }, path)

@@ -557,7 +557,7 @@ async function useEveryWay(store: Store, now: number) {
     await db.updateTable('passkey').set({ counter: 1, last_used_at: now }).execute()
   })
   assert.equal((await useIdentity(store, identity, now))?.accountId, 1)
-  const own = { accountId: 1, address, keep: 0, now, actor: inBrowser }
+  const own = { accountId: 1, address, keepSession: 0, now, actor: inBrowser }
   await removePassword(store, own)
   await removePasskey(store, 1, own)
   await removeIdentity(store, own)

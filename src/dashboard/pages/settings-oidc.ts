@@ -6,9 +6,9 @@ import { card, facts } from '../layout/components.ts'
 import {
   CONFIRM_PATH,
   isFresh,
-  keptFields,
-  noKeptForm,
-  readKeptForm,
+  hiddenFields,
+  noPendingForm,
+  readPendingForm,
   othersSignedOut,
   signInAddress,
 } from '../sign-in/reauthentication.ts'
@@ -34,7 +34,7 @@ export const oidcPages: readonly DashboardPage[] = [
         async () => {
           const { accountId, id } = visit.viewer.session
           const { store, now, actor } = visit
-          await removeIdentity(store, { accountId, address: signInAddress(visit), keep: id, now, actor })
+          await removeIdentity(store, { accountId, address: signInAddress(visit), keepSession: id, now, actor })
           return othersSignedOut(visit, 'oidc')
         },
         refusal => showRemoving(visit, refusal),
@@ -44,11 +44,11 @@ export const oidcPages: readonly DashboardPage[] = [
     ...OF_SETTINGS,
     path: '/confirm/continue',
     async handler(visit) {
-      const kept = await readKeptForm(visit)
+      const form = await readPendingForm(visit)
       const isConfirmed = isFresh(visit.viewer.session, visit.now)
-      const cookies = isConfirmed ? [noKeptForm(visit)] : []
-      if (kept === undefined) return redirect('/', { cookies })
-      const { action, fields, confirms = 'Continue', back } = kept
+      const cookies = isConfirmed ? [noPendingForm(visit)] : []
+      if (form === undefined) return redirect('/', { cookies })
+      const { action, fields, confirms = 'Continue', back } = form
       const [field] = fields
       // If there is no form to continue, this field has the path of the page that asked.
       if (action === CONFIRM_PATH && field?.[0] === 'next') return redirect(field[1], { cookies })
@@ -57,8 +57,8 @@ export const oidcPages: readonly DashboardPage[] = [
         cookies,
         body: html`
           <form class="card narrow stack" method="post" action="${action}">
-            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${confirms}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
-            ${keptFields(kept)}
+            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${confirms}</strong>.${fields.length === 0 ? nothing : ' What you entered was form.'}</p>
+            ${hiddenFields(form)}
             <div class="buttons"><button class="primary" autofocus>${confirms}</button><a class="button" href="${back}">Cancel</a></div>
           </form>
         `,

@@ -62,7 +62,13 @@ export const passkeyPages: readonly DashboardPage[] = [
       return submit(
         async () => {
           const { accountId, id } = viewer.session
-          await removePasskey(store, passkey.id, { accountId, address: signInAddress(visit), keep: id, now, actor })
+          await removePasskey(store, passkey.id, {
+            accountId,
+            address: signInAddress(visit),
+            keepSession: id,
+            now,
+            actor,
+          })
           return othersSignedOut(visit, 'passkeys')
         },
         refusal => showRemoving(visit, passkey, refusal),

@@ -30,7 +30,7 @@ export const passwordPages: readonly DashboardPage[] = [
       if (next === undefined) return showNew(visit, PASSWORDS_DIFFER)
       return submit(
         async () => {
-          await setPassword(store, accountId, next, { keep: id, now, actor })
+          await setPassword(store, accountId, next, { keepSession: id, now, actor })
           return othersSignedOut(visit, 'password&added')
         },
         problem => showNew(visit, problem),
@@ -48,7 +48,7 @@ export const passwordPages: readonly DashboardPage[] = [
         async () => {
           const { accountId, id } = visit.viewer.session
           const { store, now, actor } = visit
-          await removePassword(store, { accountId, address: signInAddress(visit), keep: id, now, actor })
+          await removePassword(store, { accountId, address: signInAddress(visit), keepSession: id, now, actor })
           return othersSignedOut(visit, 'password')
         },
         problem => showRemoving(visit, problem),

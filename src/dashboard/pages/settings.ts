@@ -65,7 +65,7 @@ export const settingsPages: readonly DashboardPage[] = [
       if (typeof proof === 'string') return showSettings(visit, { password: proof })
       return submit(
         async () => {
-          await setPassword(store, accountId, next, { keep: id, now, actor })
+          await setPassword(store, accountId, next, { keepSession: id, now, actor })
           return othersSignedOut(visit, 'password')
         },
         problem => showSettings(visit, { password: problem }),

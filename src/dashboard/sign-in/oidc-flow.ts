@@ -16,7 +16,7 @@ export interface OidcFlow {
   readonly next: string
 }
 
-interface KeptFlow extends OidcFlow {
+interface PendingFlow extends OidcFlow {
   readonly request: OidcRequest
 }
 
@@ -30,23 +30,28 @@ export async function sendToIssuer(
   flow: OidcFlow,
 ) {
   const { url, request } = await oidc.begin(site.baseUrl + CALLBACK_PATH, { asksAgain: flow.purpose === 'confirm' })
-  const kept: KeptFlow = { ...flow, request }
-  const cookie = await sealedCookie(store, { site, name: COOKIE, now }, kept, FLOW_MS)
+  const pending: PendingFlow = { ...flow, request }
+  const cookie = await sealedCookie(store, { site, name: COOKIE, now }, pending, FLOW_MS)
   return reply.header('Set-Cookie', cookie).redirect(url, 303)
 }
 
 /** What the browser was sent to the issuer for; undefined if that was too long ago, or in another browser. */
-export async function openFlow({ store, site }: OidcContext, request: FastifyRequest): Promise<KeptFlow | undefined> {
+export async function openFlow(
+  { store, site }: OidcContext,
+  request: FastifyRequest,
+): Promise<PendingFlow | undefined> {
   const cookies = parseCookies(request.headers.cookie)
   // Only `sendToIssuer` seals for this name.
-  return (await openedCookie(store, cookies, { site, name: COOKIE, now: request.context.now })) as KeptFlow | undefined
+  return (await openedCookie(store, cookies, { site, name: COOKIE, now: request.context.now })) as
+    | PendingFlow
+    | undefined
 }
 
 /** The identity that the issuer confirmed. Throws OidcError. */
 export async function identify(
   { oidc, site }: OidcContext,
   { context }: FastifyRequest,
-  flow: KeptFlow,
+  flow: PendingFlow,
 ): Promise<OidcIdentity> {
   return oidc.finish(new URL(`${site.baseUrl}${CALLBACK_PATH}?${context.target.query}`), flow.request)
 }

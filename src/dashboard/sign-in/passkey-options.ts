@@ -20,12 +20,12 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     const { rpId } = site
     if (rpId === undefined) throw notFound('Passkey')
     const name = (form.get('name') ?? '').trim()
-    if (purpose === 'signin') return { site, subject: '', made: await requestOptions({ rpId }) }
+    if (purpose === 'signin') return { site, subject: '', created: await requestOptions({ rpId }) }
     if (purpose === 'invitation') {
       const secret = form.get('invitation') ?? ''
       const invited = await findInvitation(store, secret, now)
       if (invited === undefined) throw notFound('Invitation')
-      return { site, subject: hashSecret(secret), made: await creationOptions(store, invited, { rpId }, name) }
+      return { site, subject: hashSecret(secret), created: await creationOptions(store, invited, { rpId }, name) }
     }
     const session = await sessionOf(store, request, site)
     if (session === undefined) throw notFound('Session')
@@ -34,12 +34,12 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     if (purpose === 'register') {
       // A passkey is created only after a recent proof of identity.
       if (!isFresh(session, now)) throw notFound('Session')
-      return { site, subject, made: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
+      return { site, subject, created: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
     }
     const passkeys = await listPasskeys(store, accountId)
     const usable = passkeys.filter(({ rp_id }) => rp_id === rpId)
     if (usable.length === 0) throw notFound('Passkey')
-    return { site, subject, made: await requestOptions({ rpId }, usable) }
+    return { site, subject, created: await requestOptions({ rpId }, usable) }
   }
 
   scope.post('/passkeys/options', async (request, reply) => {
@@ -54,8 +54,8 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     if (found instanceof RefusedError) {
       return reply.code(422).send(JSON.stringify({ problem: `That did not work: ${found.message}.` }))
     }
-    const { site, subject, made } = found
-    const [options, challenge] = made
+    const { site, subject, created } = found
+    const [options, challenge] = created
     const cookie = await challengeCookie(store, { site, purpose, subject, now: request.context.now }, challenge)
     if (cookie !== undefined) reply.header('Set-Cookie', cookie)
     return reply.send(JSON.stringify(options))

@@ -82,15 +82,15 @@ async function confirm(visit: Visit): Promise<string | undefined> {
   return undefined
 }
 
-interface AskedForm extends Omit<KeptForm, 'back'> {
+interface AskedForm extends Omit<PendingForm, 'back'> {
   readonly problem?: string | undefined
 }
 
-async function ask(visit: Visit, kept: AskedForm): Promise<PageResult> {
+async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
   const { store, viewer, site, oidc, home } = visit
   const methods = await readSignInMethods(store, viewer.session.accountId, signInAddress(visit))
-  // On the way to the issuer and back, the form is kept in a cookie.
-  const cookie = methods.isLinked ? ((await keepForm(visit, kept)) ?? noKeptForm(visit)) : undefined
+  // On the way to the issuer and back, the form is in a cookie.
+  const cookie = methods.isLinked ? ((await pendingFormCookie(visit, form)) ?? noPendingForm(visit)) : undefined
   return view({
     title: 'Confirm',
     back: home,
@@ -99,10 +99,10 @@ async function ask(visit: Visit, kept: AskedForm): Promise<PageResult> {
     body: html`
       <div class="card narrow stack" data-dialog-body>
         <h2 class="dialog-title" id="dialog-title">Confirm</h2>
-        <p>You signed in more than ten minutes ago. ${methods.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${kept.confirms === undefined ? nothing : html` with: ${kept.confirms}`}.</p>
-        ${kept.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${kept.problem}</p>`}
-        ${methods.hasPassword ? passwordForm(visit, kept) : nothing}
-        ${methods.passkeys > 0 ? passkeyForm(methods, kept) : nothing}
+        <p>You signed in more than ten minutes ago. ${methods.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${form.confirms === undefined ? nothing : html` with: ${form.confirms}`}.</p>
+        ${form.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${form.problem}</p>`}
+        ${methods.hasPassword ? passwordForm(visit, form) : nothing}
+        ${methods.passkeys > 0 ? passkeyForm(methods, form) : nothing}
         ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
         ${isStuck(methods) ? html`<p>No way to sign in to this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.`}</p>` : nothing}
         ${methods.hasPassword ? nothing : html`<p><a class="button" href="${home.path}" data-close>Cancel</a></p>`}
@@ -115,12 +115,12 @@ function isStuck({ hasPassword, passkeys, isLinked }: SignInMethods): boolean {
   return !hasPassword && passkeys === 0 && !isLinked
 }
 
-function passwordForm({ viewer, home }: Visit, kept: AskedForm): Html {
+function passwordForm({ viewer, home }: Visit, form: AskedForm): Html {
   const { discreet, session } = viewer
-  const { action, problem } = kept
+  const { action, problem } = form
   return html`
     <form class="stack" method="post" action="${action}">
-      ${keptFields(kept)}
+      ${hiddenFields(form)}
       ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
       <label>Password
         <input type="password" name="${PASSWORD_FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
@@ -132,10 +132,10 @@ function passwordForm({ viewer, home }: Visit, kept: AskedForm): Html {
   `
 }
 
-function passkeyForm({ hasPassword }: SignInMethods, kept: AskedForm): Html {
+function passkeyForm({ hasPassword }: SignInMethods, form: AskedForm): Html {
   return html`
-    <form class="stack needs-script" method="post" action="${kept.action}">
-      ${keptFields(kept)}
+    <form class="stack needs-script" method="post" action="${form.action}">
+      ${hiddenFields(form)}
       ${passkeyField('confirm', PASSKEY_FIELD)}
       <div class="buttons"><button${hasPassword ? nothing : html` class="primary" autofocus`}>Use a passkey</button></div>
     </form>
@@ -201,7 +201,7 @@ function guessesAt(store: Store): Attempts {
 }
 
 /** A form that is kept in a cookie while its sender confirms their identity at the issuer. */
-export interface KeptForm {
+export interface PendingForm {
   /** The path that it is sent to. */
   readonly action: string
   readonly fields: readonly (readonly [name: string, value: string])[]
@@ -211,32 +211,32 @@ export interface KeptForm {
   readonly confirms?: string | undefined
 }
 
-export function keptFields({ fields }: Pick<KeptForm, 'fields'>): readonly Html[] {
+export function hiddenFields({ fields }: Pick<PendingForm, 'fields'>): readonly Html[] {
   return fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${fieldText(value)}">`)
 }
 
 /** A cookie that keeps the form for this session; undefined for a form that is too long for one. */
-function keepForm(visit: Visit, { action, fields, confirms }: AskedForm): Promise<string | undefined> {
-  const kept: KeptForm = { action, fields, confirms, back: visit.home.path }
-  return sealedCookie(visit.store, keptFormCookie(visit), kept, KEPT_MS)
+function pendingFormCookie(visit: Visit, { action, fields, confirms }: AskedForm): Promise<string | undefined> {
+  const form: PendingForm = { action, fields, confirms, back: visit.home.path }
+  return sealedCookie(visit.store, pendingFormPlace(visit), form, PENDING_FORM_MS)
 }
 
 /** The form that this session keeps, if there is one. */
-export async function readKeptForm(visit: Visit): Promise<KeptForm | undefined> {
-  // Only `keepForm` seals for this name.
-  return (await openedCookie(visit.store, visit.cookies, keptFormCookie(visit))) as KeptForm | undefined
+export async function readPendingForm(visit: Visit): Promise<PendingForm | undefined> {
+  // Only `pendingFormCookie` seals for this name.
+  return (await openedCookie(visit.store, visit.cookies, pendingFormPlace(visit))) as PendingForm | undefined
 }
 
-export function noKeptForm({ site }: Visit): string {
-  return noCookie({ site, name: KEPT_FORM })
+export function noPendingForm({ site }: Visit): string {
+  return noCookie({ site, name: PENDING_FORM })
 }
 
-function keptFormCookie({ site, viewer, now }: Visit) {
-  return { site, now, name: KEPT_FORM, subject: String(viewer.session.id) }
+function pendingFormPlace({ site, viewer, now }: Visit) {
+  return { site, now, name: PENDING_FORM, subject: String(viewer.session.id) }
 }
 
-const KEPT_FORM = 'kept-form'
-const KEPT_MS = 10 * 60_000
+const PENDING_FORM = 'pending-form'
+const PENDING_FORM_MS = 10 * 60_000
 
 /** Where sign-in methods have to work to count. */
 export function signInAddress({ site, oidc }: Pick<Visit, 'site' | 'oidc'>): SignInAddress {

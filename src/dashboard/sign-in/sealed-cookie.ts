@@ -6,7 +6,7 @@ import type { SiteOrigin } from '../origin.ts'
 
 /** Cookies in which a browser keeps the state of a sign-in, sealed, until it is completed. */
 
-interface Kept {
+interface CookiePlace {
   readonly site: Pick<SiteOrigin, 'secure'>
   readonly name: string
   /** The cookie can be opened only for the same subject, such as a session; undefined if its name is enough. */
@@ -17,30 +17,34 @@ interface Kept {
 /** A cookie with a value that only this service can read. Undefined if browsers would not keep it, because it is too long. */
 export async function sealedCookie(
   store: Store,
-  kept: Kept,
+  place: CookiePlace,
   value: object,
   lifeMs: number,
 ): Promise<string | undefined> {
-  const { site, name, now } = kept
-  const sealed = await seal(store, purposeOf(kept), value, now + lifeMs)
+  const { site, name, now } = place
+  const sealed = await seal(store, purposeOf(place), value, now + lifeMs)
   if (sealed.length > MAX_COOKIE_LENGTH) return undefined
   return cookie(name, sealed, { maxAge: Math.ceil(lifeMs / 1000), secure: site.secure })
 }
 
 /** The value of such a cookie; undefined if there is none, or it has expired. */
-export async function openedCookie(store: Store, cookies: ReadonlyMap<string, string>, kept: Kept): Promise<unknown> {
-  const sealed = cookieValue(cookies, kept.name, kept.site)
-  return sealed === undefined ? undefined : unseal(store, purposeOf(kept), sealed, kept.now)
+export async function openedCookie(
+  store: Store,
+  cookies: ReadonlyMap<string, string>,
+  place: CookiePlace,
+): Promise<unknown> {
+  const sealed = cookieValue(cookies, place.name, place.site)
+  return sealed === undefined ? undefined : unseal(store, purposeOf(place), sealed, place.now)
 }
 
 /** Removes such a cookie. */
-export function noCookie({ site, name }: Pick<Kept, 'site' | 'name'>): string {
+export function noCookie({ site, name }: Pick<CookiePlace, 'site' | 'name'>): string {
   return cookie(name, '', { maxAge: 0, secure: site.secure })
 }
 
 const MAX_COOKIE_LENGTH = 3800
 
-function purposeOf({ name, subject = '' }: Kept): string {
+function purposeOf({ name, subject = '' }: CookiePlace): string {
   return `${name} ${subject}`
 }
 
@@ -54,15 +58,15 @@ interface ChallengeFor {
 
 /** A cookie with the challenge that a passkey is to answer. */
 export function challengeCookie(store: Store, whose: ChallengeFor, challenge: PasskeyChallenge) {
-  return sealedCookie(store, keptChallenge(whose), challenge, MAX_CHALLENGE_MS)
+  return sealedCookie(store, challengePlace(whose), challenge, MAX_CHALLENGE_MS)
 }
 
 /** The challenge that the browser was given for this, unless it has expired. */
 export async function challengeOf(store: Store, cookies: ReadonlyMap<string, string>, whose: ChallengeFor) {
   // Only `challengeCookie` seals for this name.
-  return (await openedCookie(store, cookies, keptChallenge(whose))) as PasskeyChallenge | undefined
+  return (await openedCookie(store, cookies, challengePlace(whose))) as PasskeyChallenge | undefined
 }
 
-function keptChallenge({ purpose, ...kept }: ChallengeFor): Kept {
-  return { name: `passkey-${purpose}`, ...kept }
+function challengePlace({ purpose, ...place }: ChallengeFor): CookiePlace {
+  return { name: `passkey-${purpose}`, ...place }
 }

@@ -2,8 +2,8 @@ import { type RawBuilder, sql } from '../../vendor/kysely.js'
 import {
   type Access,
   type AccessForm,
-  formName,
-  formOf,
+  accessFormName,
+  accessForm,
   isOfOwners,
   isReadable,
   isReadableByOwner,
@@ -11,7 +11,7 @@ import {
 import type { Params } from '../../store/query.ts'
 import type { RecordName, Tables } from '../../store/tables.ts'
 import { type PageQueries, pageQueries, type RowSource } from './page-queries.ts'
-import { nameOf, recordColumns, type RecordView } from '../record-queries.ts'
+import { viewName, recordColumns, type RecordView } from '../record-queries.ts'
 
 /** A list of the records of a table. */
 export interface RecordList<Table extends RecordName = RecordName> extends RecordView {
@@ -68,9 +68,9 @@ export function pageOfRecords(list: RecordList, access: Access, range: ListRange
     order: list.order,
     filtered: filters.map(([column]) => column),
     isBounded: from !== UNBOUNDED.from || beforeAt !== UNBOUNDED.beforeAt,
-    access: formOf(access),
+    access: accessForm(access),
   }
-  const name = `${nameOf(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${formName(form.access)}`
+  const name = `${viewName(list)} ${form.order} ${form.filtered.join()} ${form.isBounded} ${accessFormName(form.access)}`
   const bounds = { from, beforeAt, beforeId, after, limit, offset }
   const values: ListValues = { ...access, ...bounds, filters: filters.map(([, value]) => value) }
   return { name, queries: recordLists.getOrInsertComputed(name, () => pageQueries(recordsOf(name, form))), values }
@@ -139,7 +139,7 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
   const { view, order, access } = form
   const table = sql.table(view.table)
   const keys = order === 'newest' ? sql`at, id, owner_id` : sql`id, owner_id`
-  const isSame =
+  const isPositioned =
     param.engine === 'sqlite'
       ? sql`record.id = position.id`
       : sql`record.owner_id = position.owner_id and record.id = position.id`
@@ -157,7 +157,7 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
     select ${shownColumns(view)}, ${order === 'newest' ? sql`position.at` : sql`'0'`} || '.' || position.id as position
     from (${sql.join(branches, sql` union all `)}
       order by ${ordering(order)} limit ${param.count('limit')} offset ${param.count('offset')}) as position
-    join ${table} as record on ${isSame} ${onServersOf(access.owners, param)}
+    join ${table} as record on ${isPositioned} ${onServersOf(access.owners, param)}
     order by ${ordering(order, 'position.')} ${end}`
 }
 
