@@ -3,12 +3,13 @@ import { DAY_MS, parseDay } from './time.ts'
 /** Days, weeks and months of the calendar. A day is a number: days since 1970-01-01. */
 
 export type Unit = 'day' | 'week' | 'month'
+export type BucketUnit = 'hour' | Unit
 export const weekStarts = ['monday', 'sunday'] as const
 export type WeekStart = (typeof weekStarts)[number]
 
 /** Days, both included, and how they are divided. */
 export interface BucketRange {
-  readonly unit: Unit
+  readonly unit: BucketUnit
   readonly weekStart: WeekStart
   readonly from: number
   readonly to: number
@@ -27,25 +28,27 @@ export function formatDate(day: number): string {
 
 /**
  * Completes a range: without an end it ends today, and without a start it has twelve buckets, the one that contains its end
- * included.
+ * included; those of hours are a day.
  */
 export function rangeBetween(
-  { unit, weekStart, from, to }: { unit: Unit; weekStart: WeekStart; from: number | undefined; to: number | undefined },
+  {
+    unit,
+    weekStart,
+    from,
+    to,
+  }: Pick<BucketRange, 'unit' | 'weekStart'> & Partial<Record<'from' | 'to', number | undefined>>,
   today: number,
 ): BucketRange {
   const end = to ?? today
-  return {
-    unit,
-    weekStart,
-    from: from ?? addBuckets(unit, bucketStart(unit, weekStart, end), 1 - DEFAULT_BUCKETS),
-    to: end,
-  }
+  const start = unit === 'hour' ? end : addBuckets(unit, bucketStart(unit, weekStart, end), 1 - DEFAULT_BUCKETS)
+  return { unit, weekStart, from: from ?? start, to: end }
 }
 
 const DEFAULT_BUCKETS = 12
 
-/** How many days, weeks or months a range touches. */
+/** How many days, weeks or months a range touches; how many hours it has where no clock changes. */
 export function countBuckets({ unit, weekStart, from, to }: BucketRange): number {
+  if (unit === 'hour') return (to - from + 1) * 24
   const [first, last] = [bucketStart(unit, weekStart, from), bucketStart(unit, weekStart, to)]
   if (unit === 'month') return monthOf(last) - monthOf(first) + 1
   return (last - first) / (unit === 'week' ? 7 : 1) + 1

@@ -1,6 +1,13 @@
 import type { Static } from 'typebox'
 import * as Type from '../vendor/typebox.js'
-import { type BucketRange, countBuckets, rangeBetween, type Unit, type WeekStart, weekStarts } from './calendar.ts'
+import {
+  type BucketRange,
+  type BucketUnit,
+  countBuckets,
+  rangeBetween,
+  type WeekStart,
+  weekStarts,
+} from './calendar.ts'
 import { type Check, get } from './endpoint.ts'
 import type { FieldError } from './errors.ts'
 import {
@@ -39,6 +46,8 @@ export const GradeStatistics = record('The grades of the graded segments of one 
   mean: Decimal('Mean grade, with one decimal.'),
   median: Integer('Median grade, by nearest rank.'),
   p90: Integer('90th percentile of the grades, by nearest rank.'),
+  min: Integer('Lowest grade.'),
+  max: Integer('Highest grade.'),
 })
 
 const trainingTotals = {
@@ -75,7 +84,7 @@ const lockTotals = {
 
 /** The fields of a bucket before its counts. */
 const bucketFields = {
-  date: Day('First day of the day, week or month, even if the range begins later.'),
+  date: Day('Its day, or the first day of the week or month, even if the range begins later.'),
   start: Timestamp('When it starts, within the range.'),
   end: Timestamp('When it ends, within the range.'),
   partial: Flag('Whether it is not over yet.'),
@@ -103,22 +112,27 @@ const statisticsFields = {
   sources: StatisticsSources,
 }
 
-export const TrainingStatistics = record('Training by days, weeks or months.', {
+export const TrainingStatistics = record('Training by hours, days, weeks or months.', {
   ...statisticsFields,
   total: TrainingTotals,
   buckets: list('The buckets of the range, without gaps, the oldest first.', TrainingBucket),
   streak: Streak,
 })
 
-export const LockStatistics = record('Locks by days, weeks or months.', {
+export const LockStatistics = record('Locks by hours, days, weeks or months.', {
   ...statisticsFields,
   total: LockTotals,
   buckets: list('The buckets of the range, without gaps, the oldest first.', LockBucket),
 })
 
 const rangeParameters = {
-  bucket: option('How the range is divided.', ['week', 'day', 'month'] as const satisfies Unit[]),
-  from: day('First day of the range, in `tz`; by default twelve buckets before its end.'),
+  bucket: option('How the range is divided. Hours are those of the local time in `tz`.', [
+    'week',
+    'hour',
+    'day',
+    'month',
+  ] as const satisfies BucketUnit[]),
+  from: day('First day of the range, in `tz`; by default twelve buckets before its end, with hours its last day.'),
   to: day('Last day of the range (inclusive), in `tz`; today by default.'),
   tz: zoneParameter,
   weekStart: option('The day that weeks begin with.', ['monday', 'sunday'] as const satisfies WeekStart[]),
@@ -127,7 +141,7 @@ const rangeParameters = {
 
 /** The parameters of a range. */
 export interface RangeParams {
-  readonly bucket: Unit
+  readonly bucket: BucketUnit
   readonly from: number | undefined
   readonly to: number | undefined
   readonly weekStart: WeekStart
@@ -161,9 +175,9 @@ const checkRange: Check = (values, isWrong, now) => {
 
 export const statistics = {
   getTrainingStatistics: get('/api/v1/dtt/stats', {
-    summary: 'Get training by days, weeks or months',
+    summary: 'Get training by hours, days, weeks or months',
     description:
-      'Sessions, repetitions, distances, durations, points and grades of the caller, or of `ownerId`, in the buckets of a range and in total, and the streak of days. At most 400 buckets; empty ones are zero.',
+      'Sessions, repetitions, distances, durations, points and grades of the caller, or of `ownerId`, in the buckets of a range and in total, and the streak of days. At most 400 buckets, which are 16 days of hours; empty ones are zero.',
     scope: ['dtt:read', 'status:read'],
     reads: 'statistics',
     query: {
@@ -175,9 +189,9 @@ export const statistics = {
     check: checkRange,
   }),
   getLockStatistics: get('/api/v1/lkbx/stats', {
-    summary: 'Get locks by days, weeks or months',
+    summary: 'Get locks by hours, days, weeks or months',
     description:
-      'Time locked, in breaks and open of the caller, or of `ownerId`, in the buckets of a range and in total. At most 400 buckets; empty ones are zero. Practice locks do not count.',
+      'Time locked, in breaks and open of the caller, or of `ownerId`, in the buckets of a range and in total. At most 400 buckets, which are 16 days of hours; empty ones are zero. Practice locks do not count.',
     scope: ['lkbx:read', 'status:read'],
     reads: 'statistics',
     query: rangeParameters,

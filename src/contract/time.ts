@@ -37,6 +37,7 @@ export function formatOptionalTimestamp(instant: number | null): string | null {
   return instant === null ? null : formatTimestamp(instant)
 }
 
+export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
 /** The last instant that can be written with a year of four digits. */

@@ -461,7 +461,7 @@ export interface Status {
     /** Seconds since the exact time of `asOf`. Present with `relative=seconds`. */
     asOfSeconds?: number | null;
 }
-/** Training by days, weeks or months. */
+/** Training by hours, days, weeks or months. */
 export interface TrainingStatistics {
     /** The time zone of days and weeks: as it was sent, else that of the caller. */
     timeZone: string;
@@ -523,7 +523,7 @@ export interface TrainingStatistics {
 }
 /** Training of one bucket. */
 export interface TrainingBucket {
-    /** First day of the day, week or month, even if the range begins later. */
+    /** Its day, or the first day of the week or month, even if the range begins later. */
     date: string;
     /** When it starts, within the range. */
     start: string;
@@ -552,7 +552,7 @@ export interface TrainingBucket {
     /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
     grades: (GradeStatistics)[];
 }
-/** Locks by days, weeks or months. */
+/** Locks by hours, days, weeks or months. */
 export interface LockStatistics {
     /** The time zone of days and weeks: as it was sent, else that of the caller. */
     timeZone: string;
@@ -597,7 +597,7 @@ export interface LockStatistics {
 }
 /** Locks of one bucket. */
 export interface LockBucket {
-    /** First day of the day, week or month, even if the range begins later. */
+    /** Its day, or the first day of the week or month, even if the range begins later. */
     date: string;
     /** When it starts, within the range. */
     start: string;
@@ -634,6 +634,10 @@ export interface GradeStatistics {
     median: number;
     /** 90th percentile of the grades, by nearest rank. */
     p90: number;
+    /** Lowest grade. */
+    min: number;
+    /** Highest grade. */
+    max: number;
 }
 export interface OffsetPagination {
     /** The limit that was applied. */
@@ -939,10 +943,10 @@ export interface Endpoints {
         data: Status;
         item: never;
     };
-    /** Get training by days, weeks or months */
+    /** Get training by hours, days, weeks or months */
     '/api/v1/dtt/stats': {
         params: {
-            bucket?: "week" | "day" | "month";
+            bucket?: "week" | "hour" | "day" | "month";
             from?: string;
             to?: string;
             tz?: string;
@@ -955,10 +959,10 @@ export interface Endpoints {
         data: TrainingStatistics;
         item: never;
     };
-    /** Get locks by days, weeks or months */
+    /** Get locks by hours, days, weeks or months */
     '/api/v1/lkbx/stats': {
         params: {
-            bucket?: "week" | "day" | "month";
+            bucket?: "week" | "hour" | "day" | "month";
             from?: string;
             to?: string;
             tz?: string;

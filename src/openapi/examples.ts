@@ -252,8 +252,8 @@ const trainingTotals: Static<typeof TrainingTotals> = {
   durationMeasured: 291,
   points: 66,
   grades: [
-    { type: 'repetition', segments: 1, passed: 1, mean: 92, median: 92, p90: 92 },
-    { type: 'warmup', segments: 1, passed: 1, mean: 100, median: 100, p90: 100 },
+    { type: 'repetition', segments: 1, passed: 1, mean: 92, median: 92, p90: 92, min: 92, max: 92 },
+    { type: 'warmup', segments: 1, passed: 1, mean: 100, median: 100, p90: 100, min: 100, max: 100 },
   ],
 }
 

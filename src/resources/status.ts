@@ -1,7 +1,7 @@
 import { readableAreas, sessionsOf } from '../accounts/access.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Status, status } from '../contract/status.ts'
-import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp, formatTimestamp, HOUR_MS } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import { runningLock } from '../stats/lock-queries.ts'
 import { type LockStatus, lockStatus, type TrainingStatus } from '../stats/status.ts'
@@ -79,8 +79,6 @@ function secondsOf(lock: LockStatus | undefined, asOf: number | null, now: numbe
 export function hourOf(asOf: number | null): string | null {
   return asOf === null ? null : formatTimestamp(Math.floor(asOf / HOUR_MS) * HOUR_MS)
 }
-
-const HOUR_MS = 3_600_000
 
 function metresOrNull(micrometres: number | null): number | null {
   return micrometres === null ? null : micrometres / 1_000_000

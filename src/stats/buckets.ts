@@ -2,9 +2,9 @@ import { addBuckets, type BucketRange, bucketStart } from '../contract/calendar.
 import type { Periods } from './periods.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** A day, a week or a month, as far as it lies in the range. */
+/** An hour, a day, a week or a month, as far as it lies in the range. */
 export interface Bucket {
-  /** The first day of the whole week or month. */
+  /** The day of the hour, or the first day of the whole week or month. */
   readonly day: number
   readonly start: number
   readonly end: number
@@ -15,6 +15,16 @@ export interface Bucket {
 /** The buckets of a range, without gaps. A day that the zone skipped has none. */
 export function bucketsOf({ unit, weekStart, from, to }: BucketRange, clock: ZoneClock, now: number): Bucket[] {
   const buckets: Bucket[] = []
+  if (unit === 'hour') {
+    for (const { day, start, end } of bucketsOf({ unit: 'day', weekStart, from, to }, clock, now)) {
+      for (let at = start; at < end;) {
+        const next = Math.min(clock.nextHour(at), end)
+        buckets.push({ day, start: at, end: next, partial: at <= now && now < next })
+        at = next
+      }
+    }
+    return buckets
+  }
   let day = bucketStart(unit, weekStart, from)
   while (day <= to) {
     const next = addBuckets(unit, day, 1)

@@ -30,10 +30,10 @@ export class GradeCounts {
     return roundedRatio(this.#sum * 10, this.count, 10)
   }
 
-  /** A percentile of the grades, by nearest rank; null without grades. */
+  /** A percentile of the grades, by nearest rank, the lowest one for 0; null without grades. */
   percentile(share: number): number | null {
     if (this.count === 0) return null
-    let left = Math.ceil((share * this.count) / 100)
+    let left = Math.max(1, Math.ceil((share * this.count) / 100))
     const unusual = [...this.#unusual].toSorted(([a], [b]) => a - b)
     for (const [grade, times] of unusual) if (grade < 0 && (left -= times) <= 0) return grade
     for (let grade = 0; grade <= MAX_USUAL; grade += 1) if ((left -= this.#usual[grade] ?? 0) <= 0) return grade

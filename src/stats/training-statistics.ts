@@ -32,6 +32,8 @@ interface GradeStatistics {
   readonly mean: number
   readonly median: number
   readonly p90: number
+  readonly min: number
+  readonly max: number
 }
 
 /** The statistics of sessions, the oldest first, by bucket and in total. Others have their turns while there are many. */
@@ -59,11 +61,13 @@ class TrainingSums {
   #points = 0
   #ungraded = 0
   #days = 0
+  #firstDay = NaN
   #lastDay = NaN
   readonly #grades = new Map<string, { readonly counts: GradeCounts; passed: number }>()
 
   add(session: SessionStats, day: number) {
     this.#sums.add(session)
+    if (this.#days === 0) this.#firstDay = day
     if (day !== this.#lastDay) this.#days += 1
     this.#lastDay = day
     for (const stats of session.kinds) {
@@ -77,10 +81,14 @@ class TrainingSums {
     }
   }
 
+  /** Adds the sums of a later bucket. */
   merge(other: TrainingSums) {
     this.#sums.merge(other.#sums)
-    // A day lies in one bucket.
-    this.#days += other.#days
+    if (other.#days > 0) {
+      // A day may lie in several buckets, which are hours then.
+      this.#days += other.#days - (other.#firstDay === this.#lastDay ? 1 : 0)
+      this.#lastDay = other.#lastDay
+    }
     this.#duration += other.#duration
     this.#points += other.#points
     this.#ungraded += other.#ungraded
@@ -114,6 +122,6 @@ class TrainingSums {
 
 function gradeStatistics([kind, { counts, passed }]: [string, { counts: GradeCounts; passed: number }]) {
   // Only kinds with a graded segment get here.
-  const [mean = 0, median = 0, p90 = 0] = [counts.mean(), counts.percentile(50), counts.percentile(90)].map(Number)
-  return { kind, segments: counts.count, passed, mean, median, p90 }
+  const [median = 0, p90 = 0, min = 0, max = 0] = [50, 90, 0, 100].map(share => counts.percentile(share) ?? 0)
+  return { kind, segments: counts.count, passed, mean: counts.mean() ?? 0, median, p90, min, max }
 }

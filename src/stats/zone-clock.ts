@@ -1,4 +1,4 @@
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS, HOUR_MS } from '../contract/time.ts'
 
 /**
  * The days of a time zone. A day is a number, days since 1970-01-01; it lasts from its first instant to the first instant
@@ -9,6 +9,8 @@ export interface ZoneClock {
   dayOf(at: number): number
   /** The first instant of a day. A day that the zone skipped starts, and ends, where the next one starts. */
   startOf(day: number): number
+  /** When the next hour begins: at a full hour of the local time, and where clocks change by part of an hour. */
+  nextHour(at: number): number
 }
 
 /** The clock of a zone. Clocks are cached, because finding transitions is slow. */
@@ -61,12 +63,16 @@ function makeClock(zone: string): ZoneClock {
     return periods
   }
 
+  const indexAt = (periods: readonly OffsetPeriod[], at: number) => {
+    let index = periods.length - 1
+    while (index > 0 && (periods[index]?.start ?? 0) > at) index -= 1
+    return index
+  }
+
   return {
     dayOf(at) {
       const periods = periodsAt(at)
-      let index = periods.length - 1
-      while (index > 0 && (periods[index]?.start ?? 0) > at) index -= 1
-      const { offset, latestDayShown } = periods[index] ?? UTC
+      const { offset, latestDayShown } = periods[indexAt(periods, at)] ?? UTC
       return Math.max(latestDayShown, Math.floor((at + offset) / DAY_MS))
     },
     startOf(day) {
@@ -77,6 +83,15 @@ function makeClock(zone: string): ZoneClock {
         if (at < (periods[index + 1]?.start ?? Infinity)) return at
       }
       return midnight
+    },
+    nextHour(at) {
+      const periods = periodsAt(at)
+      const index = indexAt(periods, at)
+      const { offset } = periods[index] ?? UTC
+      const full = (Math.floor((at + offset) / HOUR_MS) + 1) * HOUR_MS - offset
+      const next = periods[index + 1]
+      const changesPart = next !== undefined && (next.offset - offset) % HOUR_MS !== 0
+      return changesPart ? Math.min(full, next.start) : full
     },
   }
 }

@@ -77,8 +77,8 @@ test('training statistics have every field, in order, and sum to their total', a
         durationMeasured: 244,
         points: 48,
         grades: [
-          { type: 'repetition', segments: 3, passed: 2, mean: 80.3, median: 80, p90: 81 },
-          { type: 'warmup', segments: 1, passed: 1, mean: 100, median: 100, p90: 100 },
+          { type: 'repetition', segments: 3, passed: 2, mean: 80.3, median: 80, p90: 81, min: 80, max: 81 },
+          { type: 'warmup', segments: 1, passed: 1, mean: 100, median: 100, p90: 100, min: 100, max: 100 },
         ],
       },
       buckets: undefined,
@@ -211,12 +211,34 @@ const field = (field: string, message: string) => ({ field, message })
 const BUCKETS = field('from', 'must not make more than 400 buckets')
 const ORDER = field('from', 'must not be after to')
 
+test('hours of the local time are counted, 16 days at most, and sum to their days', async () => {
+  await using service = await startService(lines, unlimited)
+  const zone = 'tz=Asia/Kathmandu&from=2026-02-26&to=2026-03-13'
+  for (const path of [TRAINING, LOCKS]) {
+    const hours = await dataOf(service, `${path}?bucket=hour&${zone}`)
+    const days = await dataOf(service, `${path}?bucket=day&${zone}`)
+    assert.equal(hours.buckets.length, 16 * 24)
+    assert.deepEqual(hours.total, days.total)
+    assert.ok(hours.buckets.every(({ start }: Bucket) => start.endsWith(':15:00Z')))
+    assert.deepEqual(
+      [hours.buckets[0].date, hours.buckets[0].start, hours.buckets.at(-1).date, hours.buckets.at(-1).end],
+      ['2026-02-26', '2026-02-25T18:15:00Z', '2026-03-13', '2026-03-13T18:15:00Z'],
+    )
+  }
+  const { buckets } = await dataOf(service, `${TRAINING}?bucket=hour&${zone}`)
+  assert.deepEqual(
+    buckets.filter(({ sessions }: Bucket) => sessions > 0).map(({ start }: Bucket) => start),
+    ['2026-03-02T09:15:00Z', '2026-03-03T23:15:00Z', '2026-03-09T09:15:00Z'],
+  )
+})
+
 test('a range out of bounds is refused together with all other errors', async () => {
   await using service = await startService(world, unlimited)
   const token = await service.token('ann')
   const zone = field('tz', api.getLockStatistics.query.tz.rule)
   for (const [query, errors] of [
     ['bucket=day&from=2025-01-01&to=2026-02-05', [BUCKETS]],
+    ['bucket=hour&from=2026-02-01&to=2026-02-17', [BUCKETS]],
     ['from=2026-02-05&to=2026-02-04', [ORDER]],
     ['from=1990-01-01', [BUCKETS]],
     ['from=9000-01-01', [ORDER]],

@@ -11,6 +11,7 @@ import { matching } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 import {
+  checkHours,
   checkLocksByMinute,
   checkPartition,
   checkTraining,
@@ -62,6 +63,10 @@ for (const zone of HARD_ZONES) {
       checkPartition(range, zone)
       await checkTraining(range, zone, random)
     }
+    for (const transition of transitionsOf(zone, years)) {
+      const day = zoneClock(zone).dayOf(transition)
+      checkHours(day - 8, day + 7, zone)
+    }
     for (const transition of transitionsOf(zone, years).slice(0, 6)) checkLocksByMinute(transition, zone, random)
     checkLocksByMinute(at('2020-02-29T12:00:00Z'), zone, random)
   })
@@ -89,6 +94,52 @@ test('days have the hours that their zone gives them, and a day that it skipped 
   assert.deepEqual(hours('America/Sao_Paulo', '2017-10-15', '2017-10-15'), [['2017-10-15', 23]])
 })
 
+test('hours are those of the local time, and a change of clocks by half an hour makes two of half an hour', () => {
+  const starts = (zone: string, date: string) => {
+    const range = { ...days(date, date), unit: 'hour' } as const
+    return bucketsOf(range, zoneClock(zone), 0).map(({ start, end }) => {
+      const local = Temporal.Instant.fromEpochMilliseconds(start).toZonedDateTimeISO(zone)
+      return `${local.toPlainTime().toString({ smallestUnit: 'minute' })}${local.offset} ${(end - start) / 60_000}`
+    })
+  }
+  assert.deepEqual(starts('Asia/Kathmandu', '2026-03-02').slice(0, 2), ['00:00+05:45 60', '01:00+05:45 60'])
+  assert.equal(starts('Europe/Berlin', '2026-03-29').length, 23)
+  assert.deepEqual(starts('Europe/Berlin', '2026-10-25').slice(1, 5), [
+    '01:00+02:00 60',
+    '02:00+02:00 60',
+    '02:00+01:00 60',
+    '03:00+01:00 60',
+  ])
+  assert.deepEqual(starts('Australia/Lord_Howe', '2026-10-04').slice(1, 4), [
+    '01:00+10:30 60',
+    '02:30+11:00 30',
+    '03:00+11:00 60',
+  ])
+  assert.deepEqual(starts('Australia/Lord_Howe', '2026-04-05').slice(1, 4), [
+    '01:00+11:00 60',
+    '01:30+10:30 30',
+    '02:00+10:30 60',
+  ])
+  assert.deepEqual(starts('America/Sao_Paulo', '2017-10-15').slice(0, 1), ['01:00-02:00 60'])
+  assert.deepEqual(starts('America/Caracas', '2016-05-01').slice(1, 4), [
+    '01:00-04:30 60',
+    '02:00-04:30 30',
+    '03:00-04:00 60',
+  ])
+})
+
+test('a day with sessions in several hours counts as one day', async () => {
+  const random = seeded(11)
+  const clock = zoneClock('Asia/Kathmandu')
+  const [from, to] = [at('2026-03-02T00:00:00Z'), at('2026-03-06T00:00:00Z')]
+  const sessions = trainingSessionsWithin(from, to, 40, random)
+  const range = days('2026-03-01', '2026-03-07')
+  const byDay = await trainingStatistics(1, sessions, bucketsOf(range, clock, 0), clock)
+  const byHour = await trainingStatistics(1, sessions, bucketsOf({ ...range, unit: 'hour' }, clock, 0), clock)
+  assert.deepEqual(byHour.total, byDay.total)
+  assert.ok(byHour.total.days < sum(byHour.buckets.map(({ days }) => days)))
+})
+
 test('a week or month that is cut by the range is named by its first day, and starts and ends with the range', () => {
   const range = { unit: 'week', weekStart: 'monday', from: dayOf('2026-03-18'), to: dayOf('2026-03-24') } as const
   const now = at('2026-03-24T12:00:00Z')
@@ -110,7 +161,7 @@ test('a week or month that is cut by the range is named by its first day, and st
 
 test('the number of buckets is computed without creating them', () => {
   const day = fc.integer({ min: dayOf('1990-01-01'), max: dayOf('2040-01-01') })
-  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
+  const unit = fc.constantFrom<'hour' | 'day' | 'week' | 'month'>('hour', 'day', 'week', 'month')
   const weekStart = fc.constantFrom<'monday' | 'sunday'>('monday', 'sunday')
   fc.assert(
     fc.property(day, fc.integer({ min: 0, max: 300 }), unit, weekStart, (from, length, unit, weekStart) => {
@@ -122,13 +173,14 @@ test('the number of buckets is computed without creating them', () => {
 
 test('a range without a start has twelve buckets, and one without an end runs to today', () => {
   const today = dayOf('2026-03-18')
-  const dates = (unit: 'day' | 'week' | 'month', from: string | undefined, to: string | undefined) => {
+  const dates = (unit: 'hour' | 'day' | 'week' | 'month', from: string | undefined, to: string | undefined) => {
     const day = (date: string | undefined) => (date === undefined ? undefined : dayOf(date))
     const range = rangeBetween({ unit, weekStart: 'monday', from: day(from), to: day(to) }, today)
     return [formatDate(range.from), formatDate(range.to), countBuckets(range)]
   }
   assert.deepEqual(dates('week', undefined, undefined), ['2025-12-29', '2026-03-18', 12])
   assert.deepEqual(dates('day', undefined, undefined), ['2026-03-07', '2026-03-18', 12])
+  assert.deepEqual(dates('hour', undefined, undefined), ['2026-03-18', '2026-03-18', 24])
   assert.deepEqual(dates('month', undefined, '2026-02-10'), ['2025-03-01', '2026-02-10', 12])
   assert.deepEqual(dates('month', '2026-02-10', undefined), ['2026-02-10', '2026-03-18', 2])
 })
@@ -141,6 +193,7 @@ test('percentiles are actual grades, by nearest rank', () => {
       const ascending = grades.toSorted((a, b) => a - b)
       assert.equal(counts.percentile(50), ascending[Math.ceil(grades.length / 2) - 1])
       assert.equal(counts.percentile(90), ascending[Math.ceil((grades.length * 9) / 10) - 1])
+      assert.deepEqual([counts.percentile(0), counts.percentile(100)], [ascending[0], ascending.at(-1)])
       assert.equal(counts.mean(), Math.floor((sum(grades) * 20 + grades.length) / (2 * grades.length)) / 10)
     }),
   )
@@ -189,7 +242,9 @@ test('a kind without graded segments has no grades, and its segments are counted
   }
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
   const { total } = await trainingStatistics(1, [session], buckets, clock)
-  assert.deepEqual(total.grades, [{ kind: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70 }])
+  assert.deepEqual(total.grades, [
+    { kind: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70, min: 70, max: 70 },
+  ])
   assert.equal(total.ungradedSegments, 3)
   assert.equal(total.unknownDistances, 1)
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { zoneClock } from '../../src/stats/zone-clock.ts'
 import {
+  checkHours,
   checkLocksByMinute,
   checkPartition,
   checkTraining,
@@ -24,7 +26,11 @@ test('in every zone buckets cover ten years without a gap, and count what a coun
       if (isNew) await checkTraining(range, zone, random)
     }
     if (!isNew) continue
-    for (const at of transitionsOf(zone, YEARS)) checkLocksByMinute(at, zone, random)
+    for (const at of transitionsOf(zone, YEARS)) {
+      checkLocksByMinute(at, zone, random)
+      const day = zoneClock(zone).dayOf(at)
+      checkHours(day - 8, day + 7, zone)
+    }
     checkLocksByMinute(Date.parse('2020-02-29T12:00:00Z'), zone, random)
   }
   assert.ok(counted.size > 50)

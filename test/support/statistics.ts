@@ -85,6 +85,28 @@ export function checkPartition(range: BucketRange, zone: string) {
   }
 }
 
+/**
+ * Checks that the hours of some days follow each other and fill them, that each lies in one hour of the local time, and that it starts at
+ * its beginning unless the clock jumped there.
+ */
+export function checkHours(from: number, to: number, zone: string) {
+  const hours = bucketsOf({ unit: 'hour', weekStart: 'monday', from, to }, zoneClock(zone), Date.now())
+  assert.equal(hours[0]?.start, temporalStart(from, zone))
+  assert.equal(hours.at(-1)?.end, temporalStart(to + 1, zone))
+  const local = (at: number) => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone)
+  for (const [index, { day, start, end }] of hours.entries()) {
+    const name = `${zone} ${new Date(start).toISOString()}`
+    assert.ok(start < end && end - start <= HOUR, name)
+    assert.equal(end, hours[index + 1]?.start ?? end, name)
+    assert.equal(day, zoneClock(zone).dayOf(start), name)
+    const jumped = local(start).offset !== local(start - 1).offset
+    // A row of statistics elsewhere starts at a full hour of the offset that holds, or that held until then.
+    const minutes = [local(start).minute, jumped ? (local(start - 1).minute + 1) % 60 : local(start).minute]
+    assert.ok(minutes.includes(0), name)
+    if (local(start).offset === local(end - 1).offset) assert.equal(local(start).hour, local(end - 1).hour, name)
+  }
+}
+
 /** The transitions of a zone within some years. */
 export function transitionsOf(zone: string, years: readonly [first: number, last: number]): number[] {
   const found: number[] = []
@@ -103,6 +125,7 @@ function minutesAround(at: number, days: number, zone: string) {
   const middle = clock.dayOf(at)
   const range = { unit: 'day', weekStart: 'monday', from: middle - days, to: middle + days } as const
   const buckets = bucketsOf(range, clock, 0)
+  const hours = bucketsOf({ ...range, unit: 'hour' }, clock, 0)
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' })
   const minutes: { readonly at: number; readonly day: number }[] = []
   let latest = -Infinity
@@ -112,7 +135,7 @@ function minutesAround(at: number, days: number, zone: string) {
     latest = Math.max(latest, dayOf(format.format(minute)))
     minutes.push({ at: minute, day: latest })
   }
-  return { clock, buckets, minutes }
+  return { clock, buckets, hours, minutes }
 }
 
 /** A source of numbers below 1. */
@@ -134,7 +157,7 @@ function lockSessionsAround(at: number, span: number, random: Random, now: numbe
 
 /** Checks the statistics of lock sessions around an instant against counting every minute. */
 export function checkLocksByMinute(at: number, zone: string, random: Random) {
-  const { clock, buckets, minutes } = minutesAround(at, 1, zone)
+  const { clock, buckets, hours, minutes } = minutesAround(at, 1, zone)
   const now = at + Math.floor(random() * 48) * HOUR
   const sessions = lockSessionsAround(at, 2 * DAY, random, now)
   const counted = buckets.map(() => ({ locked: 0, break: 0, open: 0, elapsed: 0 }))
@@ -155,8 +178,14 @@ export function checkLocksByMinute(at: number, zone: string, random: Random) {
       elapsed === 0 ? null : Math.floor((locked * 2000 + elapsed) / (2 * elapsed)) / 10,
     )
   }
+  const byHour = lockStatistics(sessions, hours, now).buckets
   for (const name of ['started', 'ended', 'lockedSeconds', 'breakSeconds', 'openSeconds'] as const) {
     assert.equal(total[name], sum(statistics.map(bucket => bucket[name])), name)
+    // The hours of a day have what the day has.
+    for (const [index, bucket] of statistics.entries()) {
+      const ofDay = byHour.filter((_, hour) => hours[hour]?.day === buckets[index]?.day)
+      assert.equal(sum(ofDay.map(each => each[name])), bucket[name], `${zone} ${name}`)
+    }
   }
 }
 
