@@ -62,6 +62,9 @@ export interface LongVisit {
   readonly before: number
   readonly peak: number
   readonly others: readonly Outcome[]
+  /** The medians of how long the other account waited for a response: before, and while it was answered. In milliseconds. */
+  readonly idleWait: number
+  readonly wait: number
 }
 
 /** A service on such a database, on which requests of the other account are running smoothly. Needs /proc. */
@@ -79,8 +82,9 @@ export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys
   return {
     async visit(path) {
       let before = memory()
+      const idle: Outcome[] = []
       for (let round = 0; round < REQUESTS_BEFORE; round += 1) {
-        await askOther()
+        idle.push(await askOther())
         before = Math.max(before, memory())
       }
       let peak = before
@@ -98,7 +102,7 @@ export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys
         status = await read(service.url + path, own, ann)
       done.abort()
       await asking
-      return { status, before, peak, others: outcomes }
+      return { status, before, peak, others: outcomes, idleWait: medianWait(idle), wait: medianWait(outcomes) }
     },
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   }
@@ -125,6 +129,11 @@ async function read(url: string, token: string, { cookies }: Visitor): Promise<n
     })
     request.on('error', reject)
   })
+}
+
+function medianWait(outcomes: readonly Outcome[]): number {
+  const waits = outcomes.map(({ took }) => took).toSorted((a, b) => a - b)
+  return waits[Math.floor(waits.length / 2)] ?? 0
 }
 
 async function* archive(): AsyncGenerator<Buffer> {
