@@ -43,19 +43,24 @@ export const eventKinds = {
   'access-ended': ['access', 'Access ended'],
   exported: ['exports', 'Everything exported'],
   'file-stored': ['imports', 'Records stored from a file'],
+  'source-connected': ['imports', 'Source connected'],
+  'source-key-changed': ['imports', 'API key of the source changed'],
+  'source-refused': ['imports', 'Source refused its API key'],
+  'source-forgotten': ['imports', 'Source and its API key forgotten'],
 } as const satisfies Readonly<Record<string, readonly [EventGroup, string]>>
 export type EventKind = keyof typeof eventKinds
 
-/** Who did something: the account itself, in a browser, or the operator with a command. */
+/** Who did something: the account itself, in a browser, the operator with a command, or the service without being asked. */
 export interface Actor {
-  readonly by: 'self' | 'operator'
-  /** As `networkPart` writes it; empty for the operator. */
+  readonly by: 'self' | 'operator' | 'service'
+  /** As `networkPart` writes it; empty unless it was the account. */
   readonly network: string
-  /** As `browserName` writes it; empty for the operator. */
+  /** As `browserName` writes it; empty unless it was the account. */
   readonly browser: string
 }
 
 export const OPERATOR: Actor = { by: 'operator', network: '', browser: '' }
+export const SERVICE: Actor = { ...OPERATOR, by: 'service' }
 
 interface NewEvent {
   readonly accountId: number

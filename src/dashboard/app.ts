@@ -35,6 +35,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the handler reads the body, which may take long. */
     readonly receivesFiles?: boolean
+    /** Whether the response may take longer than others. */
+    readonly takesLong?: boolean
   }
 }
 
@@ -122,7 +124,7 @@ function limitTimes(app: FastifyInstance, requestTimeout: number) {
     route.handlerTimeout ??= RESPONSE_TIMEOUT_MS + (route.method === 'POST' ? requestTimeout : 0)
   })
   app.addHook('preValidation', async (request, reply) => {
-    if (request.method !== 'POST' || request.routeOptions.config.receivesFiles === true) return
+    if (request.method !== 'POST' || request.routeOptions.config.takesLong === true) return
     const timer = setTimeout(() => {
       if (!reply.raw.headersSent) reply.send(new LimitError('responseTimeout', 'unavailable'))
     }, RESPONSE_TIMEOUT_MS)

@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import type { Store } from '../store/index.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { PasswordRule } from '../accounts/password-rules.ts'
@@ -91,6 +92,7 @@ export interface Visit {
   /** The viewer, as the log of events names who did something. */
   readonly actor: Actor
   readonly events: Pick<EventCounter, 'count'>
+  readonly config: Config
   readonly uploads: Uploads
   /** Reads the files of the form into an upload of the account that signed in. */
   readonly receiveFiles: () => Promise<void>
@@ -114,6 +116,8 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
   readonly confirms?: string
   /** Whether its form has files, which the handler reads with `receiveFiles`, after it has decided that they may come. */
   readonly receivesFiles?: boolean
+  /** Whether it asks another server, so that its response may take as long as that one. */
+  readonly asksElsewhere?: boolean
   /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
   readonly changesCookiesOnly?: boolean
   /** Whether its result is a file: it does not replace the page with its link, and there is no limit to how long sending it may take. */

@@ -168,14 +168,15 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
 function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
   const { store, reads } = options
   const { path, method = 'GET', isDownload = false, isExport = false, changesCookiesOnly = false } = page
-  const { receivesFiles = false } = page
+  const { receivesFiles = false, asksElsewhere = false } = page
+  const takesLong = receivesFiles || asksElsewhere
   const isRead = method === 'GET' || changesCookiesOnly
   scope.route({
     method,
     url: path,
     // Statements have a time limit of their own.
-    ...(isDownload || receivesFiles ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
-    config: { receivesFiles },
+    ...(isDownload || takesLong ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
+    config: { receivesFiles, takesLong },
     handler: async (request, reply) => {
       if (!isRead) await requirePrimary(options)
       const run = (source: PageSource) => runPage(options, reply, page, source)
@@ -287,6 +288,7 @@ async function visitOf(
     setCookie: cookie => void reply.header('Set-Cookie', cookie),
     actor: actorOf(request, config),
     events,
+    config,
     uploads,
     receiveFiles: () => uploads.receive(request.context, session.accountId),
     inBackground: work => inBackground(work.catch((error: unknown) => log.failure(error, request.context.requestId))),

@@ -4,6 +4,7 @@ import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
 import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
+import { MAX_CHECKS_PER_HOUR } from '../pull/check-connection.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {
@@ -70,6 +71,7 @@ export const limits = {
     'One event with a count (not counted)',
   ),
   pendingEvents: limit(MAX_PENDING_EVENTS, 'such events that wait to be written', 'Dropped; the log says how many'),
+  sourceChecks: limit(MAX_CHECKS_PER_HOUR, 'checks of a source in an hour, by account', '429'),
   accountRecords: limit(
     'maxRecords',
     'records of an account, by the page Source',

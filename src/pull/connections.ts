@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { sql } from '../vendor/kysely.js'
 import { RefusedError } from '../accounts/errors.ts'
+import { type Actor, type EventKind, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
 import { DAY_MS } from '../contract/time.ts'
@@ -100,11 +101,18 @@ export interface NewConnection {
   readonly username?: string | undefined
 }
 
+/** Who changes a connection, and when, for the log of events of the account. */
+export interface ChangedBy {
+  readonly actor: Actor
+  readonly now: number
+}
+
 /** Stores a connection in place of any other of the account. Throws AddressError, and RefusedError if keys cannot be stored. */
 export async function connect(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   { origin, key, everyMinutes, username }: NewConnection,
+  by?: ChangedBy,
 ): Promise<void> {
   const address = parseAddress(origin)
   const values = {
@@ -118,19 +126,22 @@ export async function connect(
   const told = sql<number>`coalesce(
     (select mine from pull_source where account_id = ${accountId} and origin = ${address}), 0)`
   const isSame = sql`source_connection.origin = ${address}`
-  await store.db
-    .insertInto('source_connection')
-    .values({ ...values, account_id: accountId, known_locks: '', mine: told, revision: 1 })
-    .onConflict(conflict =>
-      conflict.column('account_id').doUpdateSet({
-        ...values,
-        // What was said of another source does not hold for this one.
-        known_locks: sql<string>`case when ${isSame} then source_connection.known_locks else '' end`,
-        mine: sql<number>`case when ${isSame} then source_connection.mine else ${told} end`,
-        revision: raised,
-      }),
-    )
-    .execute()
+  await store.db.transaction().execute(async db => {
+    await db
+      .insertInto('source_connection')
+      .values({ ...values, account_id: accountId, known_locks: '', mine: told, revision: 1 })
+      .onConflict(conflict =>
+        conflict.column('account_id').doUpdateSet({
+          ...values,
+          // What was said of another source does not hold for this one.
+          known_locks: sql<string>`case when ${isSame} then source_connection.known_locks else '' end`,
+          mine: sql<number>`case when ${isSame} then source_connection.mine else ${told} end`,
+          revision: raised,
+        }),
+      )
+      .execute()
+    await noteEvent(db, accountId, { kind: 'source-connected', subject: address }, by)
+  })
   noteConnectionChange()
 }
 
@@ -139,19 +150,25 @@ export async function changeKey(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   key: string,
+  by?: ChangedBy,
 ): Promise<boolean> {
-  const connection = await store.db
-    .selectFrom('source_connection')
-    .select(['origin', 'every_minutes'])
-    .where('account_id', '=', accountId)
-    .executeTakeFirst()
-  if (connection === undefined) return false
-  const { origin, every_minutes: every } = connection
-  return change(store, accountId, {
-    ...freshState(store.engine),
-    ...sealed(config, { accountId, origin }, key),
-    key_until: every === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
+  const changed = await store.db.transaction().execute(async db => {
+    const connection = await db
+      .selectFrom('source_connection')
+      .select(['origin', 'every_minutes'])
+      .where('account_id', '=', accountId)
+      .executeTakeFirst()
+    if (connection === undefined) return false
+    const { origin, every_minutes: every } = connection
+    await noteEvent(db, accountId, { kind: 'source-key-changed', subject: origin }, by)
+    return changeIn(db, accountId, {
+      ...freshState(store.engine),
+      ...sealed(config, { accountId, origin }, key),
+      key_until: every === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
+    })
   })
+  noteConnectionChange()
+  return changed
 }
 
 /** Ends the round that is running, at its next page, and starts no other. */
@@ -199,9 +216,15 @@ export async function setKnownLocks(store: Store, accountId: number, text: strin
  * Removes the connection with its key and its rounds; records and what is known of their source stay. The bytes are in the file until
  * `eraseDeleted`.
  */
-export async function forgetConnection(store: Store, accountId: number): Promise<void> {
+export async function forgetConnection(store: Store, accountId: number, by?: ChangedBy): Promise<void> {
   await store.db.transaction().execute(async db => {
-    await db.deleteFrom('source_connection').where('account_id', '=', accountId).execute()
+    const forgotten = await db
+      .deleteFrom('source_connection')
+      .where('account_id', '=', accountId)
+      .returning('origin')
+      .executeTakeFirst()
+    if (forgotten !== undefined)
+      await noteEvent(db, accountId, { kind: 'source-forgotten', subject: forgotten.origin }, by)
     await db.deleteFrom('source_round').where('account_id', '=', accountId).execute()
     if (store.erase !== undefined) await noteDeleted(db)
   })
@@ -236,14 +259,27 @@ const noHolder = { holder: null, lease_until: null } as const
 
 const raised = sql<number>`source_connection.revision + 1`
 
-/** Changes a connection if it is in one of the states. Returns whether it was. */
-async function change(
-  { db }: Store,
+async function noteEvent(
+  db: Store['db'],
   accountId: number,
-  values: object,
-  states: readonly Connection['state'][] = ['due', 'running', 'waiting', 'stopped', 'done'],
-  needsKey = false,
-): Promise<boolean> {
+  event: { readonly kind: EventKind; readonly subject: string },
+  by: ChangedBy | undefined,
+) {
+  if (by !== undefined) await recordEvent(db, { accountId, ...event, ...by })
+}
+
+/** Changes a connection if it is in one of the states. Returns whether it was. */
+async function change({ db }: Store, accountId: number, values: object, ...when: When): Promise<boolean> {
+  const isChanged = await changeIn(db, accountId, values, ...when)
+  noteConnectionChange()
+  return isChanged
+}
+
+type When = [states?: readonly Connection['state'][], needsKey?: boolean]
+
+/** As `change`, within a transaction. */
+async function changeIn(db: Store['db'], accountId: number, values: object, ...when: When): Promise<boolean> {
+  const [states = ['due', 'running', 'waiting', 'stopped', 'done'], needsKey = false] = when
   const { numUpdatedRows } = await db
     .updateTable('source_connection')
     .set({ ...values, revision: raised })
@@ -251,6 +287,5 @@ async function change(
     .where('state', 'in', states)
     .$if(needsKey, update => update.where('sealed_key', 'is not', null))
     .executeTakeFirst()
-  noteConnectionChange()
   return numUpdatedRows > 0n
 }

@@ -107,8 +107,9 @@ async function connect(url: URL, options: RequestOptions, guard: Guard): Promise
       const request = send(url, { ...options, lookup: lookupOf(guard), ...VERIFIED })
       request.on('response', resolve).on('error', reject)
       request.on('socket', socket => {
+        // It is connected, and would keep a listener for each request.
         if (request.reusedSocket) connected.abort()
-        socket.once(url.protocol === 'http:' ? 'connect' : 'secureConnect', () => connected.abort())
+        else socket.once(url.protocol === 'http:' ? 'connect' : 'secureConnect', () => connected.abort())
       })
       void floor.then(isOver => {
         if (isOver) request.destroy(new Error('no connection in time'))

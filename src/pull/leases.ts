@@ -1,5 +1,6 @@
 import type { RawBuilder, Selectable, Updateable } from 'kysely'
 import { type Kysely, sql } from '../vendor/kysely.js'
+import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -199,6 +200,10 @@ export async function endRound(store: Store, lease: Lease, failure: Failure | un
     // Failures that repeat are one line of the list of rounds.
     if (connection.failure !== failure)
       await addRound(store, db, lease, { added: 0, replaced: 0, gone: 0, rejected: 0, failure })
+    if (failure === 'refused' && connection.refused_since === null) {
+      const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
+      await recordEvent(db, { accountId: lease.accountId, kind: 'source-refused', ...about })
+    }
     const next = FINAL.has(failure)
       ? ({ state: 'stopped', next_at: null } as const)
       : ({ state: 'waiting', next_at: inMs(store, pauseMs(connection.failures + 1)) } as const)

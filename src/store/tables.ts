@@ -185,7 +185,7 @@ interface AccountEventTable {
   /** A kind of `eventKinds`. */
   kind: string
   /** Empty for events that are counted, of which nobody knows who caused them. */
-  actor: 'self' | 'operator' | ''
+  actor: 'self' | 'operator' | 'service' | ''
   /** The name of the key, the passkey or the person that it is about; empty without one. */
   subject: string
   /** The identifier of the key; 0 without one. */

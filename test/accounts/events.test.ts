@@ -11,11 +11,13 @@ import { readConfig } from '../../src/config.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import type { DashboardOptions } from '../../src/dashboard/options.ts'
 import { registerDashboard } from '../../src/dashboard/routes.ts'
+import { makeFolder } from '../support/command.ts'
 import { type Authenticator, authenticator } from '../support/authenticator.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
-import { trainingSession, world } from '../support/records.ts'
+import { account, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { SOURCE_TOKEN, type SourceServer, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { decide, settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
@@ -42,8 +44,8 @@ interface Action {
   readonly act: (scene: Scene) => Promise<{ readonly status: number }>
   /** What it leaves; nothing, if it does not concern the safety of the account. */
   readonly leaves?: EventKind
-  /** The name of the key, the passkey or the person in the event. */
-  readonly about?: string
+  /** The name of the key, the passkey, the person or the source in the event. */
+  readonly about?: string | (() => string)
 }
 
 const next = 'another long password'
@@ -87,6 +89,31 @@ const actions: readonly Action[] = [
     leaves: 'file-stored',
   },
   { route: 'POST /source/upload/discard', act: ({ ann }) => ann.post('/source/upload/discard') },
+  {
+    route: 'POST /source/connect',
+    act: ({ ann }) => ann.post('/source/connect', { origin: source.url, key: SOURCE_TOKEN }),
+  },
+  {
+    route: 'POST /source/start',
+    act: ({ ann }) => ann.post('/source/start'),
+    leaves: 'source-connected',
+    about: () => source.url,
+  },
+  {
+    route: 'POST /source/key',
+    act: ({ ann }) => ann.post('/source/key', { key: SOURCE_TOKEN }),
+    leaves: 'source-key-changed',
+    about: () => source.url,
+  },
+  ...['stop', 'continue', 'pull', 'interval'].map((name): Action => {
+    return { route: `POST /source/${name}`, act: ({ ann }) => ann.post(`/source/${name}`) }
+  }),
+  {
+    route: 'POST /source/forget',
+    act: ({ ann }) => ann.post('/source/forget'),
+    leaves: 'source-forgotten',
+    about: () => source.url,
+  },
   { route: 'GET /settings/export', act: ({ ann }) => ann.get('/settings/export'), leaves: 'exported' },
   {
     route: 'POST /keys',
@@ -214,13 +241,28 @@ const actions: readonly Action[] = [
 ]
 
 let issuer: Issuer
+let source: SourceServer
+let folder: Awaited<ReturnType<typeof makeFolder>>
 before(async () => {
   issuer = await startIssuer()
+  source = await startSource({ world: new SourceWorld().add(account(1, 'ann')), identity: '/me' })
+  folder = await makeFolder()
 })
-after(() => issuer.stop())
+after(async () => {
+  await issuer.stop()
+  await source[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+const settingsOfAll = () => ({
+  ...unlimited,
+  ...issuer.settings,
+  LOCKSTEP_SOURCE_ORIGINS: source.url,
+  LOCKSTEP_SECRET_FILE: folder.file('secret'),
+})
 
 test('every form, and every return from the issuer, leaves at most one event: who did what, and from where', async () => {
-  await using service = await startService([...world, trainingSession(1, 1)], { ...unlimited, ...issuer.settings })
+  await using service = await startService([...world, trainingSession(1, 1)], settingsOfAll())
   const scene = await sceneOf(service)
   for (const { route, act, leaves, about = '' } of actions) {
     const earlier = await eventsOf(service)
@@ -229,7 +271,8 @@ test('every form, and every return from the issuer, leaves at most one event: wh
     const added = (await eventsOf(service)).filter(
       ({ id, kind }) => kind !== 'invitation-made' && !earlier.some(event => event.id === id),
     )
-    const expected = { actor: 'self', subject: about, network: '127.0.0.0/24', browser: 'Firefox on Linux', times: 1 }
+    const subject = typeof about === 'string' ? about : about()
+    const expected = { actor: 'self', subject, network: '127.0.0.0/24', browser: 'Firefox on Linux', times: 1 }
     assert.deepEqual(
       added.map(({ id: _, at, subject_id, ...event }) => event),
       leaves === undefined ? [] : [{ kind: leaves, ...expected }],
@@ -241,7 +284,7 @@ test('every form, and every return from the issuer, leaves at most one event: wh
 })
 
 test('every form has its row in these tests, and opening a page leaves no event', async () => {
-  await using service = await startService([...world, trainingSession(1, 1)], { ...unlimited, ...issuer.settings })
+  await using service = await startService([...world, trainingSession(1, 1)], settingsOfAll())
   const routes = await routesOf(service)
   const considered = new Set(actions.map(({ route }) => route))
   assert.deepEqual(

@@ -20,7 +20,7 @@ test('every page without records offers their owner to bring them in, and nobody
 })
 
 test('the page Source is in the account menu, and is about the account that signed in', async () => {
-  await using service = await startService([...world, partnership(2, 1)])
+  await using service = await startService([...world, partnership(2, 1)], { LOCKSTEP_PULL: 'off' })
   await allowSignIn(service, 'ann')
   const ann = visitor(service.url)
   await ann.signIn('ann')

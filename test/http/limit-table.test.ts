@@ -70,6 +70,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
     'accounts/events',
     'events that cannot be written are kept for later up to a number, and what is beyond is reported',
   ],
+  sourceChecks: ['dashboard/source-connect', 'a source can be checked ten times an hour, and then the form says so'],
   accountRecords: ['pull/quota', 'what a page pulls ends at the records that an account may have'],
   accountBytes: ['pull/quota', 'what a page pulls ends at the bytes that an account may have'],
   freeBytes: ['pull/quota', 'nothing is pulled by a page into SQLite while the disk is nearly full'],

@@ -97,7 +97,7 @@ function subjectOf(viewer: Viewer, { subject, subject_id: id }: AccountEvent): s
 }
 
 function actorText({ actor }: AccountEvent): string {
-  return { self: 'You', operator: 'Operator', '': '' }[actor]
+  return { self: 'You', operator: 'Operator', service: 'Lockstep', '': '' }[actor]
 }
 
 /** Of events that are counted, those beyond the rows of an hour have no network. */

@@ -1,12 +1,28 @@
-import { operatorPullCommands } from '../../accounts/first-steps.ts'
+import { eraseDeleted } from '../../accounts/removal.ts'
+import {
+  changeInterval,
+  type Connection,
+  forgetConnection,
+  listRounds,
+  pullNow,
+  readConnection,
+  resume,
+  stop,
+} from '../../pull/connections.ts'
 import { sourceLists } from '../../pull/lists.ts'
 import { rejectedByReason } from '../../pull/rejected.ts'
 import { pullStatus, type SourceStatus } from '../../pull/status.ts'
-import { html, type Html } from '../html.ts'
-import { card, code, table } from '../layout/components.ts'
-import { type DashboardPage, view, type Visit } from '../page.ts'
-import { countText, momentText, numberText } from '../text/text.ts'
+import { openSecret } from '../../pull/stored-key.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { card, table, type TableColumn } from '../layout/components.ts'
+import { formPage } from '../layout/form-page.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { recordKindLabels } from '../text/labels.ts'
+import { freeText } from '../text/names.ts'
+import { countText, dateTime, durationText, momentText, NONE, numberText } from '../text/text.ts'
+import { connectCard, connectPages, intervalOf, intervalOptions } from './source-connect.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './source-rejected.ts'
+import { hostOf, isBusy, problemOf, shortFailure } from './source-states.ts'
 import { uploadCard } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -14,60 +30,240 @@ const OF_SOURCE = { section: 'source', reads: null } as const
 /** Where the records of the account that signed in come from, whichever account's records the other pages show. */
 export const sourcePages: readonly DashboardPage[] = [
   { ...OF_SOURCE, path: '/source', handler: showSource },
+  ...connectPages,
+  changing('/source/stop', ({ store }, accountId) => stop(store, accountId)),
+  changing('/source/continue', ({ store }, accountId) => resume(store, accountId)),
+  changing('/source/pull', ({ store }, accountId) => pullNow(store, accountId)),
+  changing('/source/interval', async ({ store, form }, accountId) => {
+    const minutes = intervalOf(form)
+    return minutes > 0 && changeInterval(store, accountId, minutes)
+  }),
+  { ...OF_SOURCE, path: '/source/forget', handler: showForgetting },
+  changing('/source/forget', async visit => {
+    const { store, viewer, actor, now, inBackground } = visit
+    await forgetConnection(store, viewer.session.accountId, { actor, now })
+    inBackground(eraseDeleted(store))
+  }),
   ...rejectedPages,
 ]
+
+/** A form that changes the connection. If that has changed meanwhile, the page says what it is now. */
+function changing(path: string, work: (visit: Visit, accountId: number) => Promise<unknown>): DashboardPage {
+  const handler = async (visit: Visit) => {
+    await work(visit, visit.viewer.session.accountId)
+    return redirect('/source')
+  }
+  return { ...OF_SOURCE, method: 'POST', path, handler }
+}
 
 async function showSource(visit: Visit) {
   const { store, viewer } = visit
   const { accountId } = viewer.session
-  const sources = await pullStatus(store, accountId)
-  const pulled = await Promise.all(
-    sources.map(async source => {
-      const rejected = await rejectedByReason(store, { accountId, origin: source.origin }, MAX_REASONS)
-      return html`${statusCard(visit, source)}${rejectedCard(visit, source, rejected)}`
-    }),
-  )
+  const [sources, connection] = await Promise.all([pullStatus(store, accountId), readConnection(store, accountId)])
+  const connected = sources.find(({ origin }) => origin === connection?.origin)
+  const others = sources.filter(source => source !== connected)
   return view({
     title: 'Source',
     lead: 'Where your records come from.',
-    body: html`${pulled}<div class="columns">${card('From another server', fromServer(visit))}${await uploadCard(visit)}</div>`,
+    isBusy: connection !== undefined && isBusy(connection),
+    body: html`
+      ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
+      ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
+      <div class="columns">
+        ${connection === undefined ? await connectCard(visit) : nothing}
+        ${await uploadCard(visit)}
+      </div>
+    `,
   })
 }
 
-function statusCard({ viewer, now }: Visit, { origin, rows, gone, setAside, completedAt }: SourceStatus): Html {
+async function rejectedOf(visit: Visit, source: SourceStatus): Promise<Html> {
+  const whose = { accountId: source.accountId, origin: source.origin }
+  return rejectedCard(visit, source, await rejectedByReason(visit.store, whose, MAX_REASONS))
+}
+
+function statusCard(visit: Visit, source: SourceStatus): Html {
+  return card(source.origin, html`<p class="summary">${summaryOf(visit, source)}</p>${kindTable(source)}`)
+}
+
+function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
   const there = sum(rows) - sum(gone)
   const asOf =
     completedAt === null
       ? 'No complete copy yet.'
       : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}.`
-  return card(
-    origin,
-    html`
-      <p class="summary">${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}</p>
-      ${table(
-        `Records of ${origin} by kind`,
-        [
-          { title: 'Kind', cell: ({ title }) => title.charAt(0).toUpperCase() + title.slice(1) },
-          { title: 'There', numeric: true, cell: ({ kind }) => numberText((rows[kind] ?? 0) - (gone[kind] ?? 0)) },
-          { title: 'Gone there', numeric: true, cell: ({ kind }) => numberText(gone[kind] ?? 0) },
-        ],
-        sourceLists.filter(({ kind }) => (rows[kind] ?? 0) > 0),
-        { look: 'compact' },
-      )}
-    `,
+  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
+}
+
+function kindTable({ origin, rows, gone }: SourceStatus): Html {
+  return table(
+    `Records of ${origin} by kind`,
+    [
+      KIND,
+      { title: 'There', numeric: true, cell: ({ kind }) => numberText((rows[kind] ?? 0) - (gone[kind] ?? 0)) },
+      { title: 'Gone there', numeric: true, cell: ({ kind }) => numberText(gone[kind] ?? 0) },
+    ],
+    sourceLists.filter(({ kind }) => (rows[kind] ?? 0) > 0),
+    { look: 'compact' },
   )
+}
+
+const KIND: TableColumn<{ readonly kind: string }> = {
+  title: 'Kind',
+  cell: ({ kind }) => recordKindLabels[kind] ?? kind,
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0)
 }
 
-function fromServer({ viewer }: Visit): Html {
+/** The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays. */
+async function connectionCards(visit: Visit, connection: Connection, source: SourceStatus | undefined): Promise<Html> {
+  const busy = isBusy(connection)
+  const rounds = await listRounds(visit.store, connection.account_id)
   return html`
-    <div class="stack">
-      <p>Lockstep copies your records from a hosted service of this API, or from another Lockstep. It changes nothing there.</p>
-      <p>Whoever runs this service starts the copy with these commands:</p>
-      ${code(operatorPullCommands(viewer.session.accountId).join('\n'), 'commands of a pull')}
+    <section class="card" id="connection">
+      <div class="card-head"><h2>${hostOf(connection.origin)}</h2></div>
+      <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${stateOf(visit, connection, source)}</div>
+      <div class="buttons" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
+    </section>
+    <div class="stack" data-live="source-rounds">
+      ${source === undefined ? nothing : await rejectedOf(visit, source)}
+      ${rounds.length === 0 ? nothing : card('Last rounds', roundTable(visit, rounds))}
     </div>
   `
+}
+
+function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  if (isBusy(connection)) return progressOf(visit, connection, source)
+  const { viewer, now } = visit
+  const { state, next_at: next, every_minutes: every } = connection
+  const problem = problemNow(visit, connection, source)
+  const then =
+    state === 'done'
+      ? ' It was copied once, and the key is forgotten.'
+      : state === 'stopped' && problem === undefined
+        ? ' Stopped: what was copied is kept.'
+        : next !== null && problem === undefined
+          ? ` Next at ${momentText(viewer, next, now)}.`
+          : ''
+  return html`
+    ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
+    <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
+    ${source === undefined ? nothing : kindTable(source)}
+    ${every > 0 && state !== 'stopped' && problem === undefined ? intervalForm(every) : nothing}
+  `
+}
+
+/** Also that this process cannot read the key, of which no round tells. */
+function problemNow(visit: Visit, connection: Connection, source: SourceStatus | undefined) {
+  const completedAt = source?.completedAt == null ? null : Date.parse(source.completedAt)
+  const { secret_id: secretId } = connection
+  const isForeign = secretId !== null && secretId !== openSecret(visit.config).id
+  return problemOf(visit, isForeign ? { ...connection, failure: 'key' } : connection, completedAt)
+}
+
+interface Read {
+  readonly kind: string
+  readonly read: number
+  readonly total: number | null
+}
+
+function progressOf({ viewer, now }: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  const { origin, username, progress, started_at: startedAt, state } = connection
+  // Only the process that pulls writes it.
+  const known = new Map((JSON.parse(progress) as readonly Read[]).map(row => [row.kind, row]))
+  const read = [...known.values()].reduce((total, row) => total + row.read, 0)
+  const name = freeText(viewer, username)
+  const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
+  return html`
+    <p class="summary" role="status">${state === 'due' ? 'Connecting' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    ${table<Read>(
+      `What has arrived from ${origin}`,
+      [
+        KIND,
+        { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
+        { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
+      ],
+      sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
+      { look: 'compact' },
+    )}
+    <p class="muted">${countText(read, 'record')} so far.${left === undefined ? '' : ` About ${durationText(left)} left.`}</p>
+  `
+}
+
+/** Undefined unless it is known how many records there are. */
+function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | undefined, elapsedMs: number) {
+  const rows = [...known.values()]
+  const read = rows.reduce((sum, row) => sum + row.read, 0)
+  if (source?.completedAt == null || read === 0 || rows.some(({ total }) => total === null)) return undefined
+  const rest = sourceLists.reduce((sum, { kind }) => {
+    const row = known.get(kind)
+    return sum + (row === undefined ? (source.rows[kind] ?? 0) : Math.max(0, (row.total ?? 0) - row.read))
+  }, 0)
+  return rest === 0 ? undefined : (elapsedMs / 1000 / read) * rest
+}
+
+function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  const { state, sealed_key: key } = connection
+  const button = (path: string, text: string, look = '') =>
+    html`<form method="post" action="/source/${path}"><button${look === '' ? nothing : html` class="${look}"`}>${text}</button></form>`
+  const link = (path: string, text: string, look = '') =>
+    html`<a class="button${look}" href="/source/${path}">${text}</a>`
+  const busy = isBusy(connection)
+  const needsKey = key === null || problemNow(visit, connection, source)?.needsKey === true
+  return html`
+    ${busy || source?.completedAt == null ? nothing : html`<a class="button${needsKey ? '' : ' primary'}" href="/">Go to the overview</a>`}
+    ${state === 'stopped' && !needsKey ? button('continue', 'Continue', 'primary') : nothing}
+    ${busy ? button('stop', 'Stop') : nothing}
+    ${!busy && (state === 'waiting' || state === 'due') ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
+    ${busy ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key', needsKey && state !== 'done' ? ' primary' : '')}
+    ${busy ? nothing : link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
+  `
+}
+
+function intervalForm(every: number): Html {
+  return html`
+    <form class="filters" method="post" action="/source/interval">
+      <label>Keep it current
+        <select name="every">${intervalOptions(every, { withOnce: false })}</select>
+      </label>
+      <button>Save</button>
+    </form>
+  `
+}
+
+type Round = Awaited<ReturnType<typeof listRounds>>[number]
+
+function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
+  const count = (title: string, of: (round: Round) => number): TableColumn<Round> => ({
+    title,
+    numeric: true,
+    cell: round => (round.failure === null ? numberText(of(round)) : NONE),
+  })
+  return table<Round>(
+    'Last rounds',
+    [
+      { title: 'Ended', cell: ({ ended_at: at }) => dateTime(viewer, at) },
+      { title: 'Result', cell: ({ failure }) => (failure === null ? 'Complete' : shortFailure(failure)) },
+      count('New', ({ added }) => added),
+      count('Changed', ({ replaced }) => replaced),
+      count('Gone', ({ gone }) => gone),
+      count('Rejected', ({ rejected }) => rejected),
+    ],
+    rounds,
+    { look: 'stacks' },
+  )
+}
+
+async function showForgetting(visit: Visit) {
+  const connection = await readConnection(visit.store, visit.viewer.session.accountId)
+  if (connection === undefined) return redirect('/source')
+  return formPage(visit, {
+    title: 'Forget this source',
+    isDangerous: true,
+    body: html`
+      <p>Stop copying from ${connection.origin}, and forget its key? All records that were copied stay. To copy from there again, you enter a key again.</p>
+    `,
+  })
 }

@@ -1,0 +1,109 @@
+import type { Connection, Failure } from '../../pull/connections.ts'
+import type { Visit } from '../page.ts'
+import { momentText } from '../text/text.ts'
+
+/** What a connection is doing, and what is wrong with it, in sentences. */
+
+/** A failure in a few words, and in sentences: what it means, and what to do. */
+interface FailureText {
+  readonly short: string
+  readonly long: (about: AboutFailure) => string
+  /** Whether another key is what helps. */
+  readonly needsKey?: boolean
+}
+
+interface AboutFailure {
+  readonly host: string
+  /** Since when it lasts, as `since 14:02`. */
+  readonly since: string
+}
+
+const CANNOT_STORE: FailureText = {
+  short: 'Cannot be stored',
+  long: ({ host }) =>
+    `The records of ${host} cannot be stored in your account here. Ask whoever runs this service, whose log says why.`,
+}
+
+const failureTexts: Readonly<Record<Failure, FailureText>> = {
+  away: {
+    short: 'No answer',
+    long: ({ host, since }) =>
+      `${host} has not answered ${since}. There is nothing to do unless its address has changed.`,
+  },
+  refused: {
+    short: 'Key refused',
+    long: ({ host, since }) =>
+      `${host} has refused the key ${since}. It was revoked or has expired there, or that server asks for a subscription now. Make a new key there, and change it here.`,
+    needsKey: true,
+  },
+  'not-api': {
+    short: 'Not this API',
+    long: ({ host, since }) =>
+      `${host} has not answered as a server of this API ${since}. It may have moved, or may not be asked any more.`,
+  },
+  account: CANNOT_STORE,
+  removed: CANNOT_STORE,
+  busy: {
+    short: 'Waiting',
+    long: () => 'The operator is copying into your account with a command. This goes on after it.',
+  },
+  key: {
+    short: 'Key unreadable',
+    long: () => 'The stored key cannot be read any more, as after a restore on another machine. Enter it again.',
+    needsKey: true,
+  },
+  'key-expired': {
+    short: 'Key forgotten',
+    long: () => 'The key was forgotten after a day, before everything was copied. Enter it again to go on.',
+    needsKey: true,
+  },
+  interrupted: {
+    short: 'Ended early',
+    long: () =>
+      'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
+  },
+  full: {
+    short: 'No room',
+    long: () =>
+      'There is no room for more records: your account has as many as it may have, or the disk is full. Ask whoever runs this service.',
+  },
+  internal: {
+    short: 'Failed here',
+    long: ({ since }) =>
+      `Something has failed here ${since}, not on the other server. The log of this service says what.`,
+  },
+}
+
+function textOf(code: string): FailureText {
+  // A later version may have stored a code that this one does not know.
+  return Object.hasOwn(failureTexts, code) ? failureTexts[code as Failure] : failureTexts.internal
+}
+
+/** A failure in a few words. */
+export function shortFailure(code: string): string {
+  return textOf(code).short
+}
+
+export function hostOf(origin: string): string {
+  return origin.replace(/^https?:\/\//, '')
+}
+
+/** Whether a round is running, or is about to. */
+export function isBusy({ state, sealed_key: key, failure, failures }: Connection): boolean {
+  return key !== null && (state === 'running' || (state === 'due' && failure === null && failures === 0))
+}
+
+/** What is wrong, if something is: what it means, what to do, and when it is tried again. */
+export function problemOf({ viewer, now }: Visit, connection: Connection, completedAt: number | null) {
+  const { origin, failure, failing_since: failingSince, refused_since: refusedSince, state, next_at: next } = connection
+  if (failure === null) return undefined
+  const from = failure === 'refused' ? refusedSince : failingSince
+  const since = from === null ? 'lately' : `since ${momentText(viewer, from, now)}`
+  const { long, needsKey = false } = textOf(failure)
+  const kept =
+    completedAt === null
+      ? 'What was copied so far is kept.'
+      : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
+  const again = state === 'waiting' && next !== null ? ` It is tried again at ${momentText(viewer, next, now)}.` : ''
+  return { text: `${long({ host: hostOf(origin), since })} ${kept}${again}`, needsKey }
+}

@@ -1,0 +1,157 @@
+import type { Insertable } from 'kysely'
+import { RefusedError } from '../accounts/errors.ts'
+import type { Config } from '../config.ts'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { AddressError, parseAddress, parseKey } from './address.ts'
+import { systemClock } from './clock.ts'
+import { makeGuardedFetch } from './guarded-fetch.ts'
+import { rowsOf } from './identity.ts'
+import { sourceLists } from './lists.ts'
+import { findIdentity } from './round.ts'
+import { type Send, Source, SourceError, SourceRefusedError, StoppedError } from './source.ts'
+import { capabilitiesOf } from './state.ts'
+import { findTarget, PullUsageError, RemovedAccountError, usernameOf } from './target.ts'
+
+/** What a source is, and whose key it is there, before anything is stored. */
+export interface CheckedSource {
+  /** As `parseAddress` reads it. */
+  readonly origin: string
+  readonly key: string
+  /** The account of the key there; undefined if the source does not say. */
+  readonly id: number | undefined
+  readonly username: string | undefined
+  /** Whether the account here can have these records: it has that id, or can take it. */
+  readonly fits: boolean
+  /** The id that the account takes, if it has another one. */
+  readonly newId: number | undefined
+  /** The kinds of records of which the source has a list, and those of which it has none. */
+  readonly kinds: readonly string[]
+  readonly missing: readonly string[]
+}
+
+/** The account has asked for too many checks. */
+export class TooManyChecksError extends RefusedError {}
+
+export const MAX_CHECKS_PER_HOUR = 10
+
+const HOUR_MS = 3_600_000
+/** How long all requests of a check may take. */
+const CHECK_MS = 30_000
+
+interface CheckOptions {
+  readonly store: Store
+  readonly config: Pick<Config, 'sourceOrigins' | 'pullRate'>
+  readonly now: number
+  /** Sends requests; guarded by the setting if there is none. */
+  readonly send?: Send
+}
+
+/** Asks a source what it is. Each request is sent once. Throws RefusedError with what is wrong, also TooManyChecksError. */
+export async function checkConnection(
+  options: CheckOptions,
+  accountId: number,
+  entered: { readonly origin: string; readonly key: string },
+): Promise<CheckedSource> {
+  const { store } = options
+  const { origin, key } = parsed(entered)
+  await countCheck(options, accountId)
+  try {
+    const source = sourceOf(options, origin, key)
+    const { identityPath } = await capabilitiesOf(store, origin)
+    const identity = await findIdentity(source, identityPath)
+    const lists = await readLists(source)
+    const target = await findTarget(store, origin, identity, String(accountId)).catch((error: unknown) => {
+      // Which of them would tell who else is here.
+      if (error instanceof PullUsageError || error instanceof RemovedAccountError) return undefined
+      throw error
+    })
+    return {
+      origin,
+      key,
+      id: identity?.id,
+      username: usernameOf(identity?.user),
+      fits: target !== undefined,
+      newId: target?.presentId === undefined ? undefined : target.id,
+      ...lists,
+    }
+  } catch (error) {
+    if (error instanceof StoppedError) throw new RefusedError(`${origin} takes too long to answer: try again later`)
+    if (error instanceof SourceError) throw new RefusedError(error.message)
+    throw error
+  }
+}
+
+function parsed({ origin, key }: { readonly origin: string; readonly key: string }) {
+  const named = <Value>(name: string, parse: () => Value) => {
+    try {
+      return parse()
+    } catch (error) {
+      if (error instanceof AddressError) throw new RefusedError(`${name} ${error.message}`)
+      throw error
+    }
+  }
+  return { origin: named('the address', () => parseAddress(origin.trim())), key: named('the key', () => parseKey(key)) }
+}
+
+function sourceOf({ config, send = guarded(config) }: CheckOptions, address: string, key: string): Source {
+  const deadline = AbortSignal.timeout(CHECK_MS)
+  return new Source({
+    address,
+    key,
+    rate: config.pullRate,
+    clock: systemClock,
+    stop: deadline,
+    send: (url, init) => send(url, { ...init, signal: AbortSignal.any([init.signal, deadline]) }),
+    attempts: 1,
+  })
+}
+
+/** Once for a process, because it keeps connections. */
+function guarded(config: CheckOptions['config']): Send {
+  return senders.getOrInsertComputed(config, () => makeGuardedFetch(config))
+}
+
+const senders = new WeakMap<CheckOptions['config'], Send>()
+
+async function readLists(source: Source): Promise<Pick<CheckedSource, 'kinds' | 'missing'>> {
+  const kinds: string[] = []
+  const missing: string[] = []
+  for (const { kind, title, path } of sourceLists) {
+    const { data } = await source.get(path, { limit: 1, offset: 0 }).catch((error: unknown) => {
+      if (!(error instanceof SourceRefusedError)) throw error
+      throw new RefusedError(
+        `the key may not read ${title} there. Make one that may read both lock data and training data`,
+      )
+    })
+    ;(rowsOf(data) === undefined ? missing : kinds).push(kind)
+  }
+  return { kinds, missing }
+}
+
+/** Counts a check of the account. Throws TooManyChecksError if there were too many in the last hour. */
+async function countCheck({ store: { db }, now }: CheckOptions, accountId: number): Promise<void> {
+  const mine = db.deleteFrom('source_check').where('account_id', '=', accountId)
+  await mine.where('at', '<=', now - HOUR_MS).execute()
+  // Counted first: of checks at the same moment none finds room that another one takes.
+  let at = now
+  while (!(await addCheck(db, { account_id: accountId, at }))) at += 1
+  const { count } = await db
+    .selectFrom('source_check')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('account_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  if (count <= MAX_CHECKS_PER_HOUR) return
+  await mine.where('at', '=', at).execute()
+  throw new TooManyChecksError(`an account can be checked ${MAX_CHECKS_PER_HOUR} times an hour: try again later`)
+}
+
+/** Returns whether the account had no check at that instant yet. */
+async function addCheck(db: Store['db'], row: Insertable<Tables['source_check']>): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('source_check')
+    .values(row)
+    .onConflict(conflict => conflict.doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { systemClock } from '../../src/pull/clock.ts'
+import { readConnection } from '../../src/pull/connections.ts'
+import { MAX_CHECKS_PER_HOUR } from '../../src/pull/check-connection.ts'
+import { pullDue } from '../../src/pull/scheduled.ts'
+import { openSecret } from '../../src/pull/stored-key.ts'
+import { makeFolder } from '../support/command.ts'
+import { allowSignIn, type Seen, visitor } from '../support/dashboard.ts'
+import { account, lockTemplate, trainingSession } from '../support/records.ts'
+import { startService } from '../support/service.ts'
+import { SOURCE_TOKEN, SourceWorld, type SourceServerOptions, startSource } from '../support/sources/source-server.ts'
+
+const ME = 4711
+
+const makeWorld = () =>
+  new SourceWorld().add(
+    account(ME, 'alex'),
+    lockTemplate(1, ME),
+    ...Array.from({ length: 20 }, (_, index) => trainingSession(index + 1, ME)),
+  )
+
+/** Ann is signed in to a service that may ask one source, where she is alex. */
+async function setUp(more: Partial<SourceServerOptions> = {}, lines: readonly object[] = [account(1, 'ann')]) {
+  const folder = await makeFolder()
+  const source = await startSource({ world: makeWorld(), me: ME, identity: '/users/me', ...more })
+  const settings = { LOCKSTEP_SECRET_FILE: folder.file('secret'), LOCKSTEP_SOURCE_ORIGINS: source.url }
+  const service = await startService(lines, settings)
+  const config = { ...readConfig(settings), databaseUrl: service.databaseUrl }
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  return {
+    service,
+    source,
+    ann,
+    db: service.store.db,
+    check: (key = SOURCE_TOKEN, every = '60') => ann.post('/source/connect', { origin: source.url, key, every }),
+    /** What the process does that `serve` starts. */
+    async pull() {
+      await pullDue({
+        store: service.store,
+        secret: openSecret(config),
+        send: fetch,
+        quota: config,
+        rate: 0,
+        clock: systemClock,
+        stop: new AbortController().signal,
+        onProblem: problem => assert.fail(String(problem)),
+      })
+    },
+    /** As after ten minutes without a proof of identity. */
+    async age() {
+      await service.store.db.updateTable('browser_session').set({ confirmed_at: 1 }).execute()
+    },
+    async eventKinds() {
+      const events = await service.store.db.selectFrom('account_event').select('kind').orderBy('id').execute()
+      return events.map(({ kind }) => kind).filter(kind => kind.startsWith('source-'))
+    },
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]()
+      await source[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+type Setup = Awaited<ReturnType<typeof setUp>>
+
+async function connected(it: Setup, every = '60') {
+  assert.equal((await it.check(SOURCE_TOKEN, every)).to, '/source/start')
+  assert.equal((await it.ann.post('/source/start')).to, '/source')
+}
+
+test('an address and a key are checked, the page asks whose key it is, and then the records come', async () => {
+  await using it = await setUp({ withoutLists: ['/lkbx'] })
+  const { ann, db } = it
+  const form = await ann.get('/source')
+  for (const name of ['origin', 'key', 'every']) assert.match(form.text, new RegExp(`name="${name}"`))
+  assert.equal((await it.check()).to, '/source/start')
+  assert.equal(await readConnection(it.service.store, 1), undefined, 'nothing is stored before the answer')
+  const asked = await ann.get('/source/start')
+  assert.match(asked.text, /The key belongs to alex there\. Is that you\?/)
+  assert.match(asked.text, /<dt>It does not offer<\/dt><dd>Lock devices<\/dd>/)
+  assert.match(asked.text, /Your account here gets the number 4711/)
+  assert.equal((await ann.post('/source/start')).to, '/source')
+  const busy = await ann.get('/source')
+  assert.match(busy.text, /http-equiv="refresh"/)
+  assert.match(busy.text, /Connecting with the key of alex/)
+  await it.pull()
+  const { text } = await ann.get('/source')
+  assert.match(text, /21 of 21 records\. Complete as of \d\d:\d\d\. Next at \d\d:\d\d\./)
+  assert.doesNotMatch(text, /http-equiv="refresh"/)
+  assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 20)
+  assert.deepEqual(await it.eventKinds(), ['source-connected'])
+})
+
+test('the key is in no page, no redirect and no cookie that can be read', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  const seen: Seen[] = [await it.check(), await ann.get('/source/start')]
+  const cookies = [...ann.cookies.values()].join()
+  seen.push(await ann.post('/source/start'), await ann.get('/source'), await it.check('wrong-key-9876'))
+  await ann.post('/source/forget')
+  seen.push(await it.check('wrong-key-9876'), await ann.get('/source/key'))
+  const all = seen.map(({ text, headers }) => text + JSON.stringify([...headers])).join() + cookies
+  assert.doesNotMatch(all, new RegExp(`${SOURCE_TOKEN}|wrong-key-9876`))
+  const shown = await it.check('wrong-key-9876')
+  assert.equal(shown.status, 422)
+  assert.match(shown.text, /refuses the API key/)
+  assert.match(shown.text, new RegExp(`name="origin"[^>]*value="${it.source.url}"`))
+})
+
+test('a proof of identity comes before each form with a key, and one that came late leads to the form', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await it.age()
+  assert.doesNotMatch((await ann.get('/source')).text, /name="key"/)
+  assert.match((await ann.get('/source/connect')).text, /Enter your password to continue/)
+  assert.equal((await it.check()).to, '/source/connect')
+  assert.equal(it.source.requests.length, 0)
+  const kept = await ann.get('/source/connect')
+  assert.doesNotMatch(kept.text, new RegExp(SOURCE_TOKEN))
+  await ann.signIn('ann')
+  await it.check()
+  await it.age()
+  assert.equal((await ann.post('/source/start')).to, '/source/connect')
+  assert.equal(await readConnection(it.service.store, 1), undefined)
+})
+
+test('whoever answers no, or somebody else in the same browser, starts nothing', async () => {
+  await using it = await setUp({}, [account(1, 'ann'), account(2, 'ben')])
+  const { ann } = it
+  await it.check()
+  assert.equal((await ann.post('/source/start', { answer: 'no' })).to, '/source/connect')
+  assert.equal((await ann.get('/source/start')).to, '/source')
+  await it.check()
+  await allowSignIn(it.service, 'ben')
+  await ann.signIn('ben')
+  assert.equal((await ann.get('/source/start')).to, '/source')
+  await ann.post('/source/start')
+  assert.equal(await readConnection(it.service.store, 1), undefined)
+  assert.equal(await readConnection(it.service.store, 2), undefined)
+})
+
+test('records of a number that the account cannot take are not connected, and the page does not say why', async () => {
+  for (const others of [[lockTemplate(9, 1)], [account(ME, 'bob')]]) {
+    await using it = await setUp({}, [account(1, 'ann'), ...others])
+    await it.check()
+    const { text } = await it.ann.get('/source/start')
+    assert.match(text, /carry the number 4711, and your account here cannot take it/)
+    assert.match(text, /--account 4711/)
+    assert.doesNotMatch(text, /bob/)
+    await it.ann.post('/source/start')
+    assert.equal(await readConnection(it.service.store, 1), undefined)
+  }
+})
+
+test('a source can be checked ten times an hour, and then the form says so', async () => {
+  await using it = await setUp()
+  for (let count = 0; count < MAX_CHECKS_PER_HOUR; count += 1) assert.equal((await it.check('wrong')).status, 422)
+  const refused = await it.check()
+  assert.equal(refused.status, 429)
+  assert.match(refused.text, /10 times an hour/)
+})
+
+test('a source that refuses the key is said with its time, what is kept and what to do; another key goes on', async () => {
+  await using it = await setUp()
+  const { ann, source } = it
+  await connected(it)
+  await it.pull()
+  source.fault = () => ({ status: 403, body: '{"ok":false,"code":"subscription_required"}' })
+  await ann.post('/source/pull')
+  await it.pull()
+  const { text } = await ann.get('/source')
+  assert.match(text, /role="alert">127\.0\.0\.1:\d+ has refused the key since \d\d:\d\d\./)
+  assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again at \d\d:\d\d\./)
+  assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
+  assert.match(text, />Key refused</)
+  source.fault = undefined
+  assert.equal((await ann.post('/source/key', { key: 'wrong' })).status, 422)
+  assert.equal((await ann.post('/source/key', { key: SOURCE_TOKEN })).to, '/source')
+  await it.pull()
+  assert.doesNotMatch((await ann.get('/source')).text, /role="alert"/)
+  assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-refused', 'source-key-changed'])
+  assert.match((await ann.get('/settings')).text, /Source refused its API key: <strong>http:\/\/127/)
+})
+
+test('copying stops, continues and is asked for again; how often can be changed', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await connected(it)
+  await ann.post('/source/stop')
+  const stopped = (await ann.get('/source')).text
+  assert.match(stopped, /Nothing was copied yet\. Stopped: what was copied is kept\./)
+  assert.doesNotMatch(stopped, /http-equiv="refresh"/)
+  await it.pull()
+  assert.equal(it.source.requests.filter(path => path.startsWith('/dtt/sessions?limit=100')).length, 0)
+  await ann.post('/source/continue')
+  await it.pull()
+  assert.match((await ann.get('/source')).text, /21 of 21 records/)
+  await ann.post('/source/interval', { every: '5' })
+  assert.equal((await readConnection(it.service.store, ME))?.every_minutes, 5)
+  await ann.post('/source/pull')
+  await it.pull()
+  assert.equal((await ann.get('/source')).text.match(/>Complete</g)?.length, 2)
+})
+
+test('a source that is forgotten keeps its records, and its key is gone', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await connected(it)
+  await it.pull()
+  assert.match((await ann.get('/source/forget')).text, /All records that were copied stay/)
+  await ann.post('/source/forget')
+  assert.equal(await readConnection(it.service.store, ME), undefined)
+  assert.match((await ann.get('/source')).text, /21 of 21 records[^]*name="key"/)
+  assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-forgotten'])
+})
+
+test('a source that is copied once says that its key is forgotten', async () => {
+  await using it = await setUp()
+  await connected(it, '0')
+  await it.pull()
+  const { text } = await it.ann.get('/source')
+  assert.match(text, /Complete as of \d\d:\d\d\. It was copied once, and the key is forgotten\./)
+  assert.doesNotMatch(text, /Pull now/)
+})
+
+test('every failure has a sentence that says what to do, or who can', async () => {
+  await using it = await setUp()
+  await connected(it)
+  await it.pull()
+  const said = new Map<string, string>()
+  for (const failure of [
+    'away',
+    'refused',
+    'not-api',
+    'account',
+    'removed',
+    'busy',
+    'key',
+    'key-expired',
+    'interrupted',
+    'full',
+    'internal',
+  ]) {
+    await it.db.updateTable('source_connection').set({ failure, failing_since: 1, refused_since: 1 }).execute()
+    const [, sentence = ''] = /role="alert">([^<]*)</.exec((await it.ann.get('/source')).text) ?? []
+    said.set(failure, sentence)
+    assert.match(sentence, /^[^a-z]?[A-Z0-9].*\. Everything up to \d\d:\d\d is kept\./, failure)
+  }
+  assert.equal(said.get('removed'), said.get('account'), 'nobody is told which accounts were here')
+  assert.equal(new Set(said.values()).size, said.size - 1)
+})
+
+test('a key that was stored with another secret is asked for again', async () => {
+  await using it = await setUp()
+  await connected(it)
+  await it.pull()
+  await it.db.updateTable('source_connection').set({ secret_id: 'of another machine' }).execute()
+  const { text } = await it.ann.get('/source')
+  assert.match(text, /The stored key cannot be read any more/)
+  assert.match(text, /<a class="button primary" href="\/source\/key">/)
+})
+
+test('a service that may not copy says so, with the setting and the commands of the operator', async () => {
+  const settings = { LOCKSTEP_PULL: 'off' }
+  await using service = await startService([account(1, 'ann')], settings)
+  await allowSignIn(service, 'ann')
+  const ann = visitor(service.url)
+  await ann.signIn('ann')
+  const { text } = await ann.get('/source')
+  assert.match(text, /LOCKSTEP_PULL/)
+  assert.match(text, /--account 1\b/)
+  assert.doesNotMatch(text, /name="key"/)
+  assert.equal((await ann.get('/source/connect')).to, '/source')
+})
