@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { InvalidError } from '../src/archive/faults.ts'
 import { Notes } from '../src/archive/notes.ts'
 import { type ArchiveRecord, archiveRecord, readRow } from '../src/archive/records.ts'
+import { checks } from '../src/cli/doctor-checks.ts'
 import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
@@ -29,6 +30,7 @@ export async function generateDocs(): Promise<GeneratedFile[]> {
     { path: join(docs, 'api.md'), text: apiPage() },
     ...generateClientFiles(),
     { path: archive, text: withMissingFields(readFileSync(archive, 'utf8')) },
+    { path: troubleshooting, text: withChecks(readFileSync(troubleshooting, 'utf8')) },
     { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
 }
@@ -37,6 +39,7 @@ const root = join(import.meta.dirname, '..')
 const docs = join(root, 'docs')
 const architecture = join(docs, 'architecture.md')
 const archive = join(docs, 'archive.md')
+const troubleshooting = join(docs, 'troubleshooting.md')
 
 /** The guide to the API, and all operations. */
 function apiPage(): string {
@@ -121,6 +124,12 @@ function canRead(record: ArchiveRecord): boolean {
     if (error instanceof InvalidError) return false
     throw error
   }
+}
+
+/** The page with the table of what `doctor` checks. */
+function withChecks(page: string): string {
+  const rows = checks.map(({ name, holds, advice }) => `| ${name} | ${holds} | ${advice} |`)
+  return withRows(page, '| Check | What is right | If it is wrong |', rows)
 }
 
 /** The page with its table of routes replaced: one row for each file of the contract that has endpoints. */

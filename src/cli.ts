@@ -5,6 +5,7 @@ import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommands } from './cli/backup.ts'
 import { addDemoCommand } from './cli/demo.ts'
+import { addDoctorCommand } from './cli/doctor.ts'
 import { addHelpCommand } from './cli/help.ts'
 import { addAccessCommands } from './cli/access.ts'
 import { addMcpCommand } from './cli/mcp.ts'
@@ -49,6 +50,7 @@ Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 
 addVersionOptions(program)
 addServeCommands(program)
 addDemoCommand(program)
+addDoctorCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
 addRejectedCommands(program)

@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   serve: ['--host', '--port', '--workers', '--no-migrate', '--database'],
   migrate: ['--database'],
   demo: ['--reset', '--port', '--database'],
+  doctor: ['--database', '--json'],
   'pull status': ['--database', '--json'],
   'pull prune': ['--yes', '--many', '--database'],
   import: ['file', '--on-conflict', '--on-error', '--tiers', '--identity', '--database', '--json'],

@@ -27,6 +27,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/postgresql.md': 12_600,
   'docs/reliability.md': 6600,
   'docs/security.md': 13_300,
+  'docs/troubleshooting.md': 6500,
   'docs/settings.md': 11_000,
   'docs/your-own-history.md': 6400,
 }

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
+import { readPostgresVersions } from '../../src/store/postgres-versions.ts'
 import { MAX_BATCH } from '../../src/store/postgres-read-queue.ts'
 import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { promisedReads, tryReads } from '../support/batched-reads.ts'
@@ -124,3 +125,17 @@ async function behind(options: (typeof MODES)[number], work: (addresses: Address
 }
 
 const OPTIONS = { busyTimeoutMs: 4000 }
+
+testBehindPgBouncer('doctor tells the versions of the server and of a pooler in front of it', async () => {
+  const server = await sharedServer()
+  const { server: version, pooler } = await readPostgresVersions(server.url)
+  assert.ok(version >= 14_00_00)
+  assert.equal(pooler, undefined)
+  await using bouncer = await startPgBouncer(server, { mode: 'transaction', connections: 2 })
+  const found = await readPostgresVersions(bouncer.urlOf(server.url))
+  assert.equal(found.server, version)
+  const [, major, minor] = /^(\d+)\.(\d+)$/.exec(found.pooler?.version ?? '') ?? []
+  assert.equal(major, '1')
+  // Before 1.21 it has no such setting.
+  assert.equal(found.pooler?.preparedStatements !== undefined, Number(minor) >= 21)
+})

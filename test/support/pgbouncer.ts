@@ -49,6 +49,7 @@ auth_file = ${join(folder, 'users')}
 pool_mode = ${mode}
 default_pool_size = ${connections}
 max_client_conn = 500
+stats_users = postgres
 ignore_startup_parameters = options, statement_timeout, lock_timeout
 `,
   )

@@ -1,0 +1,337 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { readOidcSettings } from '../accounts/oidc-settings.ts'
+import { readSecretFile } from '../accounts/secret-files.ts'
+import { readBackupFacts } from '../backup/facts.ts'
+import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
+import { isLoopbackHost } from '../contract/loopback.ts'
+import { DAY_MS } from '../contract/time.ts'
+import { databaseNow } from '../pull/connections.ts'
+import { listSources } from '../pull/status.ts'
+import type { Store } from '../store/index.ts'
+import { currentVersion, schemaVersion } from '../store/migrations.ts'
+import { type PostgresVersions, readPostgresVersions } from '../store/postgres-versions.ts'
+import type { Machine } from './doctor-machine.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What checks look at. */
+export interface Patient {
+  readonly environment: Environment
+  /** The settings; defaults in place of invalid ones. */
+  readonly config: Config
+  readonly invalid: readonly string[]
+  /** Undefined if the database cannot be opened. */
+  readonly store: Store | undefined
+  readonly failure: Error | undefined
+  /** The file of an SQLite database. */
+  readonly file: string | undefined
+  readonly machine: Machine
+}
+
+/** What is checked. The table in docs/operating.md is made from these. */
+export interface Check {
+  readonly name: string
+  /** What is true if nothing is wrong. */
+  readonly holds: string
+  readonly advice: string
+  /** Says what is wrong; undefined if there is nothing to check. Whatever it throws is wrong. */
+  readonly examine: (patient: Patient) => Promise<readonly string[] | undefined> | readonly string[] | undefined
+}
+
+const MEGABYTE = 1024 * 1024
+const MAX_LOG_MB = 256
+const MIN_OPEN_FILES = 1024
+const MIN_MEMORY_MB = 256
+
+/** Everything that `doctor` checks, in this order. `npm run docs` writes the table of docs/operating.md from it. */
+export const checks: readonly Check[] = [
+  {
+    name: 'settings',
+    holds: 'Every setting is known and has a valid value.',
+    advice: 'Correct the settings that are named, and restart the service.',
+    examine({ config, invalid }) {
+      readOidcSettings(config)
+      return invalid
+    },
+  },
+  {
+    name: 'contradictions',
+    holds: 'No setting contradicts another.',
+    advice: 'Change one of the two settings, and restart the service.',
+    examine: ({ config, environment }) => contradictionsIn(config, environment),
+  },
+  {
+    name: 'database',
+    holds: 'The database can be opened and read.',
+    advice: 'Run the command as the user of the service, with its settings. Otherwise the message says what to do.',
+    examine: ({ failure }) => (failure === undefined ? [] : [failure.message]),
+  },
+  {
+    name: 'schema',
+    holds: 'The schema of the database is that of this version.',
+    advice: 'If it is older, make a backup and run `lockstep migrate`. If it is newer, upgrade, or restore a backup.',
+    examine: ({ store }) => (store === undefined ? undefined : oldSchema(store)),
+  },
+  {
+    name: 'files',
+    holds: 'The files of an SQLite database belong to the user who runs the command, and nobody else can read them.',
+    advice: 'Run `chown lockstep:` and `chmod 600` for the files that are named.',
+    examine: ({ file }) => (file === undefined ? undefined : filesOf(file).flatMap(problemsOfOwner)),
+  },
+  {
+    name: 'space',
+    holds: 'The disk of an SQLite database has room for a second copy of it, which deleting and upgrading need.',
+    advice: 'Make room on the disk, or move the database to a larger one.',
+    async examine({ file, machine }) {
+      if (file === undefined || !existsSync(file)) return undefined
+      const needed = statSync(file).size + MIN_FREE_BYTES
+      const { freeBytes } = await machine.fileSystem(dirname(resolve(file)))
+      return freeBytes >= needed ? [] : [`${megabytes(freeBytes)} are free, and ${megabytes(needed)} are needed`]
+    },
+  },
+  {
+    name: 'log',
+    holds: `The write-ahead log of an SQLite database is smaller than ${MAX_LOG_MB} MB.`,
+    advice:
+      'Restart the service. Another program that keeps the database open for long prevents that the log is emptied.',
+    examine({ file }) {
+      if (file === undefined) return undefined
+      const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+      return size <= MAX_LOG_MB * MEGABYTE ? [] : [`${file}-wal has ${megabytes(size)}`]
+    },
+  },
+  {
+    name: 'file system',
+    holds: 'An SQLite database is on a disk of this machine.',
+    advice:
+      'Move the database to a local disk, or use PostgreSQL: on a network, locks and writes of SQLite are not safe.',
+    async examine({ file, machine }) {
+      if (file === undefined || !existsSync(file)) return undefined
+      const network = NETWORK_FILE_SYSTEMS[(await machine.fileSystem(dirname(resolve(file)))).type]
+      return network === undefined ? [] : [`${file} is on ${network}`]
+    },
+  },
+  {
+    name: 'backup',
+    holds: 'The last backup is less than two days old.',
+    advice: 'Run `lockstep backup --to FOLDER`, and let it run every day.',
+    examine: ({ store, machine }) => ifFilled(store, async filled => late(await madeAt(filled), machine.now(), 2)),
+  },
+  {
+    name: 'backup check',
+    holds: 'A backup has passed its check in the last eight days.',
+    advice: 'Run `lockstep backup check --full FILE` with the newest backup.',
+    examine: ({ store, machine }) =>
+      ifFilled(store, async filled => late((await readBackupFacts(filled)).checkedAt, machine.now(), 8)),
+  },
+  {
+    name: 'pull',
+    holds: 'Every source was pulled completely in the last day.',
+    advice: 'See the page Source, or run `lockstep pull` to see what is wrong.',
+    examine: ({ store, machine }) =>
+      ifFilled(store, async filled => {
+        const sources = await listSources(filled)
+        if (sources.length === 0) return undefined
+        return sources.flatMap(({ username, origin, completedAt }) =>
+          late(completedAt ?? undefined, machine.now(), 1).map(since => `${origin} for ${username}: ${since}`),
+        )
+      }),
+  },
+  {
+    name: 'clock',
+    holds: 'The clock agrees with that of the database, and no time in the database is to come.',
+    advice: 'Set the clock of the machine, for example with `timedatectl set-ntp true`.',
+    examine: ({ store, machine }) => ifFilled(store, filled => wrongClock(filled, machine.now)),
+  },
+  {
+    name: 'secrets',
+    holds: 'Files with secrets exist, and only the user who runs the command can read them.',
+    advice: 'Run `chown lockstep:` and `chmod 600` for the files that are named.',
+    examine: ({ config, file }) => {
+      const ownSecret = config.secretFile === '' && file !== undefined ? `${file}.secret` : config.secretFile
+      const named = [config.sourceTokenFile, config.oidcClientSecretFile].filter(name => name !== '')
+      const found = existsSync(ownSecret) || config.secretFile !== '' ? [...named, ownSecret] : named
+      return found.length === 0 ? undefined : found.flatMap(problemsOfSecret)
+    },
+  },
+  {
+    name: 'address',
+    holds: `The service answers at ${settings.publicUrl.env}.`,
+    advice: 'Start the service, and see that name, certificate and proxy lead there.',
+    examine: ({ config: { publicUrl } }) => (publicUrl === '' ? undefined : unreachable(publicUrl)),
+  },
+  {
+    name: 'https',
+    holds: `${settings.publicUrl.env} begins with https, without which there are no passkeys.`,
+    advice: 'Let a proxy terminate TLS, as docs/operating.md shows.',
+    examine({ config: { publicUrl } }) {
+      const address = URL.parse(publicUrl)
+      if (address === null || isLoopbackHost(address.hostname)) return undefined
+      return address.protocol === 'https:' ? [] : [`${settings.publicUrl.env} is ${publicUrl}`]
+    },
+  },
+  {
+    name: 'proxy',
+    holds: 'The proxy in front of the service is trusted, and not everybody.',
+    advice: `Set ${settings.trustedProxies.env} to the address of the proxy: limits by address count its callers then.`,
+    examine({ config: { publicUrl, trustedProxies } }) {
+      if (trustedProxies.check('192.0.2.1')) return ['every address is trusted, so callers can say any address']
+      if (!publicUrl.startsWith('https:')) return undefined
+      return trustedProxies.rules.length > 0 ? [] : ['no proxy is trusted, so all callers count as one']
+    },
+  },
+  {
+    name: 'open files',
+    holds: `The process may open ${MIN_OPEN_FILES} files, which connections need.`,
+    advice: 'Raise `LimitNOFILE` of the unit, or `ulimit -n`.',
+    examine({ machine }) {
+      const limit = machine.openFiles()
+      if (limit === undefined) return undefined
+      return limit >= MIN_OPEN_FILES ? [] : [`the limit is ${limit}`]
+    },
+  },
+  {
+    name: 'memory',
+    holds: `There are ${MIN_MEMORY_MB} MB of memory for the service.`,
+    advice: 'Raise `MemoryMax` of the unit, or the limit of the container.',
+    examine({ machine }) {
+      const bytes = machine.memoryBytes()
+      return bytes >= MIN_MEMORY_MB * MEGABYTE ? [] : [`the limit is ${megabytes(bytes)}`]
+    },
+  },
+  {
+    name: 'versions',
+    holds: 'PostgreSQL has version 14 or later; PgBouncer has 1.21 or later, and prepares 16 statements or more.',
+    advice: 'Upgrade the program that is named, or set `max_prepared_statements`: see docs/postgresql.md.',
+    async examine({ store, config: { databaseUrl } }) {
+      return store?.engine === 'postgres' ? oldVersions(await readPostgresVersions(databaseUrl)) : undefined
+    },
+  },
+]
+
+/** What keeps versions from working; what a pooler does not tell is taken for right. */
+export function oldVersions({ server, pooler }: PostgresVersions): string[] {
+  const problems = server >= 14_00_00 ? [] : [`PostgreSQL has version ${Math.floor(server / 10_000)}`]
+  if (pooler === undefined) return problems
+  const [major = 0, minor = 0] = pooler.version?.split('.').map(Number) ?? [Infinity]
+  if (major < 1 || (major === 1 && minor < 21)) problems.push(`PgBouncer has version ${pooler.version}`)
+  const { preparedStatements = Infinity } = pooler
+  if (preparedStatements < 16) problems.push(`max_prepared_statements of PgBouncer is ${preparedStatements}`)
+  return problems
+}
+
+function contradictionsIn(config: Config, environment: Environment): string[] {
+  const isSet = (name: keyof Config) => (environment[settings[name].env] ?? '') !== ''
+  const { publicUrl, allowedHosts, host } = config
+  const hostname = URL.parse(publicUrl)?.hostname
+  const found: readonly (readonly [found: boolean, problem: string])[] = [
+    [
+      hostname !== undefined && allowedHosts.length > 0 && !allowedHosts.includes(hostname),
+      `${settings.allowedHosts.env} lacks the host of ${settings.publicUrl.env}`,
+    ],
+    [
+      isSet('databaseReadUrls') && config.databaseUrl.startsWith('sqlite:'),
+      `${settings.databaseReadUrls.env} is set, and ${settings.databaseUrl.env} is SQLite, which has no replicas`,
+    ],
+    [
+      isSet('sourceToken') && isSet('sourceTokenFile'),
+      `both ${settings.sourceToken.env} and ${settings.sourceTokenFile.env} are set`,
+    ],
+    [
+      isSet('oidcIssuer') && !config.dashboard,
+      `${settings.oidcIssuer.env} is set, and ${settings.dashboard.env} is off`,
+    ],
+    [
+      config.insecureHttp && publicUrl.startsWith('https:'),
+      `${settings.insecureHttp.env} is on, and ${settings.publicUrl.env} is https`,
+    ],
+    [
+      config.dashboard && publicUrl === '' && !config.insecureHttp && !isLoopbackHost(host) && host !== '::1',
+      `${settings.host.env} is ${host}, and ${settings.publicUrl.env} is not set: nobody can sign in from another machine`,
+    ],
+  ]
+  return found.flatMap(([isFound, problem]) => (isFound ? [problem] : []))
+}
+
+async function oldSchema(store: Store): Promise<string[]> {
+  const version = await schemaVersion({ db: store.reads, engine: store.engine })
+  return version === currentVersion ? [] : [`the database has schema ${version}, this version has ${currentVersion}`]
+}
+
+/** What is found in a database whose schema is current; undefined for any other. */
+async function ifFilled(
+  store: Store | undefined,
+  look: (store: Store) => Promise<readonly string[] | undefined>,
+): Promise<readonly string[] | undefined> {
+  const isReadable = store !== undefined && (await oldSchema(store).catch(() => ['unknown'])).length === 0
+  return isReadable ? look(store) : undefined
+}
+
+function filesOf(file: string): string[] {
+  return ['', '-wal', '-shm'].map(ending => file + ending).filter(path => existsSync(path))
+}
+
+function problemsOfOwner(path: string): string[] {
+  const { mode, uid } = statSync(path)
+  if (process.platform === 'win32') return []
+  if (uid !== process.getuid?.()) return [`${path} belongs to another user (${uid})`]
+  return (mode & 0o077) === 0 ? [] : [`others can read ${path}`]
+}
+
+function problemsOfSecret(file: string): string[] {
+  try {
+    readSecretFile(file)
+    return problemsOfOwner(file)
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)]
+  }
+}
+
+async function madeAt(store: Store): Promise<number | undefined> {
+  return (await readBackupFacts(store)).madeAt
+}
+
+function late(at: number | undefined, now: number, days: number): string[] {
+  if (at === undefined) return ['never']
+  return now - at <= days * DAY_MS ? [] : [`last ${Math.floor((now - at) / DAY_MS)} days ago`]
+}
+
+async function wrongClock({ reads, engine }: Store, now: () => number): Promise<string[]> {
+  const { newest, time } = await reads
+    .selectFrom('migration')
+    .select(({ fn }) => [fn.max('applied_at').as('newest'), databaseNow(engine).as('time')])
+    .executeTakeFirstOrThrow()
+  const seconds = Math.round((now() - time) / 1000)
+  if (Math.abs(seconds) > MAX_CLOCK_SECONDS)
+    return [`the clock differs from that of the database by ${seconds} seconds`]
+  return newest > now() + MAX_CLOCK_SECONDS * 1000 ? ['the database was upgraded at a time that is to come'] : []
+}
+
+const MAX_CLOCK_SECONDS = 5
+
+async function unreachable(publicUrl: string): Promise<string[]> {
+  try {
+    const { status } = await fetch(`${publicUrl}/healthz`, { redirect: 'manual', signal: AbortSignal.timeout(5000) })
+    return status === 200 ? [] : [`${publicUrl}/healthz answers with status ${status}`]
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    return [`${publicUrl} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`]
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / MEGABYTE)} MB`
+}
+
+/** The numbers of `statfs`. Also those of FUSE, which is a network for most. */
+const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
+  0x6969: 'NFS',
+  0x517b: 'SMB',
+  0xff534d42: 'SMB',
+  0xfe534d42: 'SMB',
+  0x00c36400: 'Ceph',
+  0x5346414f: 'AFS',
+  0x01021997: '9p',
+  0x65735546: 'FUSE',
+}

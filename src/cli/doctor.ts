@@ -1,0 +1,90 @@
+import type { Command } from 'commander'
+import { type Config, ConfigError, readConfig, settings } from '../config.ts'
+import { open, type Store } from '../store/index.ts'
+import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
+import { machine, type Machine } from './doctor-machine.ts'
+import { databaseOption, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
+
+export interface Diagnosis {
+  readonly check: string
+  readonly result: 'ok' | 'wrong' | 'skipped'
+  readonly problems: readonly string[]
+  readonly advice: string
+}
+
+export function addDoctorCommand(program: Command) {
+  withOptions(program.command('doctor'), databaseOption(), jsonOption())
+    .summary('check the installation, and say what to do')
+    .description('Checks the installation without changing anything. The exit code is 1 if something is wrong.')
+    .action(async (flags: StoreOptions & { json?: boolean }) => {
+      const { database } = flags
+      const given = database === undefined ? {} : { [settings.databaseUrl.env]: database }
+      const found = await diagnose({ ...process.env, ...given })
+      if (flags.json === true) print(JSON.stringify(found, null, 2))
+      else for (const diagnosis of found) print(textOf(diagnosis))
+      if (found.some(({ result }) => result === 'wrong')) process.exitCode = 1
+    })
+}
+
+/** Runs all checks. */
+export async function diagnose(environment: Environment, host: Machine = machine): Promise<Diagnosis[]> {
+  const { config, invalid } = readValid(environment)
+  const { databaseUrl } = config
+  const opened = await openPatient(databaseUrl)
+  const file = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
+  const patient: Patient = { environment, config, invalid, ...opened, file, machine: host }
+  try {
+    const found: Diagnosis[] = []
+    for (const check of checks) found.push(await examine(check, patient))
+    return found
+  } finally {
+    await opened.store?.close()
+  }
+}
+
+async function examine({ name, advice, examine: look }: Check, patient: Patient): Promise<Diagnosis> {
+  let problems: readonly string[] | undefined
+  try {
+    problems = await look(patient)
+  } catch (error) {
+    problems = [messageOf(error)]
+  }
+  const result = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
+  return { check: name, result, problems: problems ?? [], advice }
+}
+
+function textOf({ check, result, problems, advice }: Diagnosis): string {
+  const start = `${{ ok: 'ok', wrong: 'WRONG', skipped: '–' }[result].padEnd(7)}${check}`
+  return result === 'wrong' ? `${start}: ${problems.join('; ')}\n       ${advice}` : start
+}
+
+/** The valid settings, and what is wrong with the others. */
+function readValid(environment: Environment): { config: Config; invalid: readonly string[] } {
+  const valid = { ...environment }
+  const invalid: string[] = []
+  try {
+    return { config: readConfig(environment), invalid }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    invalid.push(...error.message.split('\n'))
+  }
+  for (const problem of invalid) delete valid[problem.split(' ')[0] ?? '']
+  return { config: readConfig(valid), invalid }
+}
+
+async function openPatient(url: string): Promise<Pick<Patient, 'store' | 'failure'>> {
+  let store: Store | undefined
+  try {
+    store = await open(url, { busyTimeoutMs: 5000, create: false, schema: 'any', inspect: true })
+    // PostgreSQL connects with the first statement.
+    await store.reads.introspection.getSchemas()
+    return { store, failure: undefined }
+  } catch (error) {
+    await store?.close()
+    return { store: undefined, failure: error instanceof Error ? error : new Error(messageOf(error)) }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,223 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { chmodSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
+import { checks, oldVersions } from '../../src/cli/doctor-checks.ts'
+import { type Diagnosis, diagnose } from '../../src/cli/doctor.ts'
+import { machine, type Machine } from '../../src/cli/doctor-machine.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
+import type { Store } from '../../src/store/index.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
+import { startService } from '../support/service.ts'
+
+/** How to break what a check looks at: settings, the database, files, or what the machine says. */
+interface Damage {
+  readonly check: string
+  readonly says: RegExp
+  readonly settings?: (folder: Folder) => Readonly<Record<string, string>>
+  readonly host?: Partial<Machine>
+  readonly store?: (store: Store) => Promise<unknown>
+  readonly files?: (folder: Folder) => void
+}
+
+const database = (folder: Folder) => folder.file('data/lockstep.db')
+
+const damages: readonly Damage[] = [
+  { check: 'settings', settings: () => ({ LOCKSTEP_PROT: '1' }), says: /LOCKSTEP_PROT is not a setting/ },
+  { check: 'settings', settings: () => ({ LOCKSTEP_KEEP_ALIVE: '0' }), says: /LOCKSTEP_KEEP_ALIVE must be seconds/ },
+  {
+    check: 'settings',
+    settings: () => ({ LOCKSTEP_OIDC_ISSUER: 'https://id.example' }),
+    says: /LOCKSTEP_OIDC_CLIENT_ID must be set/,
+  },
+  {
+    check: 'contradictions',
+    settings: () => ({ LOCKSTEP_ALLOWED_HOSTS: 'a.example', LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:1' }),
+    says: /LOCKSTEP_ALLOWED_HOSTS lacks the host of LOCKSTEP_PUBLIC_URL/,
+  },
+  { check: 'contradictions', settings: () => ({ LOCKSTEP_HOST: '0.0.0.0' }), says: /nobody can sign in from another/ },
+  {
+    check: 'database',
+    settings: folder => ({ LOCKSTEP_DATABASE_URL: `sqlite:${folder.file('nowhere.db')}` }),
+    says: /there is no database at/,
+  },
+  { check: 'database', files: folder => truncateSync(database(folder), 0), says: /is empty \(0 bytes\)/ },
+  {
+    check: 'database',
+    settings: () => ({ LOCKSTEP_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/lockstep' }),
+    says: /ECONNREFUSED|unavailable/,
+  },
+  {
+    check: 'schema',
+    store: store => store.db.deleteFrom('migration').where('version', '>', 20).execute(),
+    says: /the database has schema 20, this version has \d+/,
+  },
+  {
+    check: 'schema',
+    store: store =>
+      store.db.insertInto('migration').values({ version: 999, name: 'x', checksum: 'x', applied_at: 0 }).execute(),
+    says: /a newer version of Lockstep wrote this database/,
+  },
+  { check: 'files', files: folder => chmodSync(database(folder), 0o644), says: /others can read .*lockstep\.db/ },
+  {
+    check: 'space',
+    host: { fileSystem: async () => ({ type: 0, freeBytes: 1024 * 1024 }) },
+    says: /1 MB are free, and \d+ MB are needed/,
+  },
+  {
+    check: 'log',
+    // A file with a hole takes no space. Its size is all that counts: the database is not opened while it is there.
+    files(folder) {
+      writeFileSync(`${database(folder)}-wal`, '')
+      truncateSync(`${database(folder)}-wal`, 300 * 1024 * 1024)
+    },
+    says: /lockstep\.db-wal has 300 MB/,
+  },
+  { check: 'file system', host: { fileSystem: async () => ({ type: 0x6969, freeBytes: 1e12 }) }, says: /is on NFS/ },
+  { check: 'backup', store: store => store.db.deleteFrom('note').execute(), says: /^never$/ },
+  { check: 'backup', store: store => recordBackup(store, daysAgo(3)), says: /last 3 days ago/ },
+  { check: 'backup check', store: store => recordCheck(store, daysAgo(9).madeAt), says: /last 9 days ago/ },
+  {
+    check: 'pull',
+    store: store => addSource(store, daysAgo(2).madeAt),
+    says: /history\.example for ann: last 2 days ago/,
+  },
+  { check: 'pull', store: store => addSource(store, null), says: /history\.example for ann: never/ },
+  {
+    check: 'clock',
+    host: { now: () => Date.now() - 60_000 },
+    says: /differs from that of the database by -60 seconds/,
+  },
+  {
+    check: 'clock',
+    store: store =>
+      store.db
+        .updateTable('migration')
+        .set({ applied_at: Date.now() + DAY_MS })
+        .execute(),
+    says: /at a time that is to come/,
+  },
+  {
+    check: 'secrets',
+    settings: folder => ({ LOCKSTEP_SOURCE_TOKEN_FILE: folder.file('key') }),
+    files: folder => writeFileSync(folder.file('key'), 'lks_x', { mode: 0o644 }),
+    says: /others can read .*key/,
+  },
+  { check: 'secrets', settings: () => ({ LOCKSTEP_SECRET_FILE: '/nowhere/secret' }), says: /secret cannot be read/ },
+  { check: 'address', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:1' }), says: /cannot be reached/ },
+  { check: 'https', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'http://h.invalid' }), says: /is http:\/\/h\.invalid/ },
+  { check: 'proxy', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:1' }), says: /no proxy is trusted/ },
+  { check: 'proxy', settings: () => ({ LOCKSTEP_TRUSTED_PROXIES: '0.0.0.0/0' }), says: /every address is trusted/ },
+  { check: 'open files', host: { openFiles: () => 256 }, says: /the limit is 256/ },
+  { check: 'memory', host: { memoryBytes: () => 100 * 1024 * 1024 }, says: /the limit is 100 MB/ },
+]
+
+test('doctor finds nothing wrong with a sound installation, and each damage under the name of its check', async t => {
+  {
+    await using sound = await makeSound()
+    const found = await diagnose({ LOCKSTEP_DATABASE_URL: sound.databaseUrl })
+    assert.deepEqual(wrongOf(found), {})
+    assert.deepEqual(
+      found.map(({ check }) => check),
+      checks.map(({ name }) => name),
+    )
+  }
+  for (const damage of damages) {
+    await t.test(`${damage.check}: ${damage.says.source}`, async () => {
+      await using folder = await makeSound()
+      if (damage.store !== undefined) {
+        await using store = await folder.store()
+        await damage.store(store)
+      }
+      damage.files?.(folder)
+      const environment = { LOCKSTEP_DATABASE_URL: folder.databaseUrl, ...damage.settings?.(folder) }
+      const wrong = wrongOf(await diagnose(environment, { ...machine, ...damage.host }))
+      assert.match(wrong[damage.check] ?? 'nothing is wrong', damage.says)
+    })
+  }
+  const broken = new Set([...damages.map(({ check }) => check), 'versions'])
+  assert.deepEqual(
+    checks.map(({ name }) => name).filter(name => !broken.has(name)),
+    [],
+  )
+})
+
+test('doctor names PostgreSQL and PgBouncer if they are too old, and a pooler that prepares too few statements', () => {
+  assert.deepEqual(oldVersions({ server: 17_00_05, pooler: undefined }), [])
+  assert.deepEqual(oldVersions({ server: 17_00_05, pooler: { version: '1.24', preparedStatements: 200 } }), [])
+  assert.deepEqual(oldVersions({ server: 17_00_05, pooler: { version: undefined, preparedStatements: undefined } }), [])
+  assert.deepEqual(oldVersions({ server: 13_00_11, pooler: { version: '1.18', preparedStatements: 0 } }), [
+    'PostgreSQL has version 13',
+    'PgBouncer has version 1.18',
+    'max_prepared_statements of PgBouncer is 0',
+  ])
+})
+
+test('doctor asks the address of the service, and is content if it answers', async () => {
+  await using service = await startService()
+  const found = await diagnose({ LOCKSTEP_DATABASE_URL: service.databaseUrl, LOCKSTEP_PUBLIC_URL: service.url })
+  assert.equal(found.find(({ check }) => check === 'address')?.result, 'ok')
+})
+
+test('doctor exits with 1 and says what to do if something is wrong, as a table or as JSON, and changes nothing', async () => {
+  await using folder = await makeSound()
+  const state = () =>
+    readdirSync(folder.file('data')).map(name => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(folder.file(`data/${name}`)))
+        .digest('hex'),
+    ])
+  const before = state()
+  const sound = await folder.run(['doctor'])
+  assert.deepEqual([sound.code, sound.stderr], [0, ''])
+  assert.match(sound.stdout, /^ok {5}settings\n/)
+  assert.doesNotMatch(sound.stdout, /WRONG/)
+
+  const env = { LOCKSTEP_PROT: '5625' }
+  const wrong = await folder.run(['doctor'], { env })
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.stdout, /^WRONG {2}settings: LOCKSTEP_PROT is not a setting.*\n {7}Correct the settings/)
+  const json = await folder.run(['doctor', '--json'], { env })
+  assert.equal(json.code, 1)
+  const [first] = JSON.parse(json.stdout) as Diagnosis[]
+  assert.deepEqual([first?.check, first?.result, first?.problems.length], ['settings', 'wrong', 1])
+  assert.deepEqual(state(), before)
+})
+
+test('doctor reads a database that the service is writing', async () => {
+  await using folder = await makeSound()
+  await using store = await folder.store()
+  await recordBackup(store, daysAgo(5))
+  const found = await diagnose({ LOCKSTEP_DATABASE_URL: folder.databaseUrl })
+  assert.match(wrongOf(found)['backup'] ?? '', /last 5 days ago/)
+})
+
+/** An installation with an account and a backup, of which nothing is wrong. */
+async function makeSound(): Promise<Folder> {
+  const folder = await makeFolder()
+  await folder.run(['account', 'add', '--username', 'ann'])
+  await using store = await folder.store()
+  await recordBackup(store, daysAgo(0))
+  await recordCheck(store, Date.now())
+  return folder
+}
+
+function daysAgo(days: number) {
+  return { madeAt: Date.now() - days * DAY_MS - 60_000, bytes: 1 }
+}
+
+async function addSource(store: Store, completed_at: number | null) {
+  const source = { account_id: 1, origin: 'https://history.example', username: null, knows_me: 1, capabilities: '{}' }
+  await store.db
+    .insertInto('pull_source')
+    .values({ ...source, full_at: null, completed_at })
+    .execute()
+}
+
+function wrongOf(found: readonly Diagnosis[]): Readonly<Record<string, string>> {
+  const wrong = found.filter(({ result }) => result === 'wrong')
+  return Object.fromEntries(wrong.map(({ check, problems }) => [check, problems.join('; ')]))
+}
