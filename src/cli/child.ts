@@ -1,47 +1,46 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-interface ChildOptions {
-  /** How large its heap may be, in megabytes. */
-  readonly heapMb: number
-  /** Settings beside those of this process. */
-  readonly env?: Readonly<Record<string, string>>
-  /** What it reads first from its standard input. That stays open for as long as this process lives. */
-  readonly input?: string
-}
+import { createInterface } from 'node:readline'
 
 /** A command that runs in a process of its own, and dies before this one when memory is short. */
-export interface Child {
-  readonly process: ChildProcess
-  /** Its exit code, null if it was killed, and the end of what it said. */
-  readonly ended: Promise<{ readonly code: number | null; readonly said: string }>
+interface Child {
+  /** Its exit code; null if it was killed. */
+  readonly ended: Promise<number | null>
+  /** Asks it to end, and kills it if that takes too long. */
+  stop(): void
 }
 
-export function startChild(args: readonly string[], { heapMb, env = {}, input = '' }: ChildOptions): Child {
-  const heap = [`--max-old-space-size=${heapMb}`, '--max-semi-space-size=4', '--heap-growing-percent=30']
-  const child = spawn(process.execPath, [...heap, PROGRAM, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['pipe', 'ignore', 'pipe'],
+/**
+ * Starts a command that reads its order from its standard input, which stays open for as long as this process lives. Whoever lists
+ * processes sees arguments and the environment, so no setting is in them. What the command says goes where this process says it.
+ */
+export function startChild(args: readonly string[], order: object): Child {
+  const child = spawn(process.execPath, [...HEAP, PROGRAM, ...args], {
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('LOCKSTEP_'))),
+    stdio: ['pipe', 'ignore', 'inherit'],
   })
   dieFirst(child)
   // A child that ends early does not read its input.
-  child.stdin.on('error', () => {}).write(input)
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-MAX_SAID)
+  child.stdin.on('error', () => {}).write(`${JSON.stringify(order)}\n`)
+  let kill: NodeJS.Timeout | undefined
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', resolve)
   })
   return {
-    process: child,
-    ended: new Promise((resolve, reject) => {
-      child.once('error', reject)
-      child.once('close', code => resolve({ code, said }))
-    }),
+    ended: ended.finally(() => clearTimeout(kill)),
+    stop() {
+      child.kill()
+      kill ??= setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS).unref()
+    },
   }
 }
 
-export const PROGRAM = join(import.meta.dirname, '..', 'cli.ts')
-const MAX_SAID = 2000
+/** What a child gets is bounded, and so is what becomes of it. */
+const HEAP = ['--max-old-space-size=256', '--max-semi-space-size=4', '--heap-growing-percent=30']
+const PROGRAM = join(import.meta.dirname, '..', 'cli.ts')
+const MAX_STOP_MS = 6000
 
 /** Linux kills the process with the highest score first. */
 function dieFirst({ pid }: ChildProcess) {
@@ -53,15 +52,9 @@ function dieFirst({ pid }: ChildProcess) {
   }
 }
 
-/** The first line of the standard input. When that ends, so does this process: whoever started it is gone. */
-export function readInput(): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let text = ''
-  process.stdin.setEncoding('utf8').on('data', (part: string) => {
-    text += part
-    const end = text.indexOf('\n')
-    if (end !== -1) resolve(text.slice(0, end))
-  })
-  process.stdin.once('end', () => process.exit(1))
-  return promise
+/** The order that this process was started with. Calls `onOrphaned` when the process that gave it is gone. */
+export function readOrder<Order extends object>(onOrphaned: () => void): Promise<Order> {
+  const lines = createInterface({ input: process.stdin }).once('close', onOrphaned)
+  // Only `startChild` gives orders.
+  return new Promise(resolve => lines.once('line', line => resolve(JSON.parse(line) as Order)))
 }

@@ -54,7 +54,7 @@ export function addPullCommands(program: Command) {
     new Option('--mine', 'records whose owner the source does not tell are yours; remembered for the source'),
     new Option('--lock-session <numbers>', 'read lock sessions by number, such as 12,15-40').argParser(parseLocks),
     new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
-    new Option('--scheduled', 'pull what is due of the sources that people connected, then exit; `serve` starts this'),
+    new Option('--scheduled').hideHelp(),
     new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
     databaseOption(),
     jsonOption(),
@@ -104,7 +104,7 @@ const SETTINGS = ['databaseUrl', 'sourceUrl', 'sourceAccount', 'sourceToken', 's
 type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 async function pull(given: PullFlags) {
-  if (given.scheduled === true) return pullScheduled(given)
+  if (given.scheduled === true) return pullScheduled()
   const config = readConfig(process.env, SETTINGS)
   const key = sourceKey(config)
   const flags = await withSource(given, config)

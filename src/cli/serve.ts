@@ -20,7 +20,7 @@ import {
   runService,
   SERVER_BUSY_TIMEOUT_MS,
 } from './listen.ts'
-import { startScheduler } from './scheduled.ts'
+import { Scheduler } from './scheduled.ts'
 import {
   databaseOption,
   databaseUrlOf,
@@ -100,8 +100,8 @@ async function serve(flags: ServeFlags) {
       onProblem: report,
     })
   const startPulls = (pulled: Store) => {
-    const scheduler = startScheduler({ store: pulled, config, databaseUrl, report })
-    onConnectionChange(scheduler.wake)
+    const scheduler = new Scheduler({ store: pulled, config, report })
+    onConnectionChange(() => void scheduler.look())
     return scheduler
   }
   if (isWorker) {
@@ -131,13 +131,9 @@ async function serve(flags: ServeFlags) {
   await store.close()
   if (!config.pull) return
   // Without a thread for writes and without replicas: it only looks what is due.
-  const { wake } = startScheduler({
-    store: await openStore(databaseUrl, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, schema: 'current' }),
-    config,
-    databaseUrl,
-    report,
-  })
-  onPullDue(wake)
+  const looking = await openStore(databaseUrl, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, schema: 'current' })
+  const scheduler = new Scheduler({ store: looking, config, report })
+  onPullDue(() => void scheduler.look())
 }
 
 async function welcome(store: Store, url: string, { flags, config }: { flags: ServeFlags; config: Config }) {

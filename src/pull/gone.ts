@@ -1,13 +1,14 @@
 import { sql } from '../vendor/kysely.js'
 import { RefusedError } from '../accounts/errors.ts'
 import { noteDeleted } from '../accounts/removal.ts'
+import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { type SourceList, sourceLists } from './lists.ts'
 import type { SourceReader } from './reader.ts'
 import type { SourceData } from './rows.ts'
-import { type PullRow, type PullSource, rowsOfOwners } from './state.ts'
+import { checked, type PullRow, type PullSource, rowsOfOwners, saveRows } from './state.ts'
 
 export interface WalkedList {
   readonly store: Store
@@ -19,6 +20,7 @@ export interface WalkedList {
   /** When the round began. */
   readonly at: number
   readonly reader: SourceReader
+  readonly check: BatchImporterOptions['check']
 }
 
 /**
@@ -55,27 +57,19 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
 }
 
 async function mark(
-  { store }: WalkedList,
-  { source_id, kind, id }: PullRow,
+  { store, check }: WalkedList,
+  row: PullRow,
   marks: Partial<Pick<PullRow, 'missing_at' | 'gone_at' | 'open_at'>>,
 ) {
-  await store.db
-    .updateTable('pull_row')
-    .set(marks)
-    .where('source_id', '=', source_id)
-    .where('kind', '=', kind)
-    .where('id', '=', id)
-    .execute()
+  await checked(store, check, db => saveRows(store, db, [{ ...row, ...marks }]))
 }
 
 /** Deletes a row whose record was never stored, such as an unfinished session. */
-async function deleteRow({ store }: WalkedList, { source_id, kind, id }: PullRow) {
-  await store.db
-    .deleteFrom('pull_row')
-    .where('source_id', '=', source_id)
-    .where('kind', '=', kind)
-    .where('id', '=', id)
-    .execute()
+async function deleteRow({ store, check }: WalkedList, { source_id, kind, id }: PullRow) {
+  await checked(store, check, async db => {
+    const rows = db.deleteFrom('pull_row').where('source_id', '=', source_id)
+    await rows.where('kind', '=', kind).where('id', '=', id).execute()
+  })
 }
 
 async function isStored({ store, list }: WalkedList, { id, owner_id }: PullRow): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { UNANSWERED } from '../archive/batch-importer.ts'
+import { type BatchImporterOptions, UNANSWERED } from '../archive/batch-importer.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
@@ -27,6 +27,8 @@ interface RoundState {
   /** Whether every record is read again. */
   readonly readsAll: boolean
   readonly progress: ((progress: PullProgress) => void) | undefined
+  /** Runs at the start of each transaction, which it ends if it throws. */
+  readonly check: BatchImporterOptions['check']
 }
 
 /** How far back lists are read in every round, and how long unfinished sessions are read again. */
@@ -200,10 +202,10 @@ export class ListPull {
   }
 
   async #markGone(list: SourceList, listedIds: ReadonlySet<number>, owners: readonly number[]) {
-    const { store, accounts, startedAt, reader, report } = this.#state
+    const { store, accounts, startedAt, reader, report, check } = this.#state
     const source = accounts.source
     if (source === undefined) return
-    const { gone, found } = await markGone({ store, source, list, listedIds, owners, at: startedAt, reader })
+    const { gone, found } = await markGone({ store, source, list, listedIds, owners, at: startedAt, reader, check })
     report.gone += gone
     for (const data of found) await this.storeAgain(list, [sourceRow(data)])
   }

@@ -1,7 +1,8 @@
+import { hostname } from 'node:os'
 import type { Kysely } from 'kysely'
 import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { PulledAccounts } from './accounts.ts'
@@ -58,14 +59,38 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const identity = await findIdentity(source, identityPath)
   const target = await findTarget(store, source.address, identity, account)
   const release = await store.tryLock(`pull-${target.id}`)
-  if (release === undefined) throw new PullLockedError(`another pull for account ${target.id} is running`)
+  if (release === undefined) throw new PullLockedError(await whoPulls(store, target.id))
   try {
+    await noteWho(options, target.id)
     if (target.presentId !== undefined) await renumberAccount(store, target.presentId, target.id, options.onRenumber)
     const known = await findSource(store, target.id, source.address)
     return await new Round(options, { identity, target, known }).run()
   } finally {
+    const notes = store.db.deleteFrom('note').where('name', '=', noteOf(target.id))
+    // A note without a lock says nothing.
+    await notes.execute().catch(() => {})
     await release()
   }
+}
+
+/** Notes for others which process pulls into an account. It may be killed, so this only counts while the account is locked. */
+async function noteWho({ store, check }: RoundOptions, id: number) {
+  const by = check === undefined ? 'the command' : 'the service'
+  const value = `since ${formatTimestamp(Date.now())} by ${by} (process ${process.pid} on ${hostname()})`
+  await store.db
+    .insertInto('note')
+    .values({ name: noteOf(id), value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}
+
+async function whoPulls({ db }: Store, id: number): Promise<string> {
+  const note = await db.selectFrom('note').select('value').where('name', '=', noteOf(id)).executeTakeFirst()
+  return `another pull for account ${id} is running${note === undefined ? '' : ` ${note.value}`}`
+}
+
+function noteOf(id: number): string {
+  return `pull into ${id}`
 }
 
 /** Asks the source whom the API key belongs to. Throws SourceError unless the source has this API. */
@@ -97,7 +122,7 @@ class Round {
   readonly #mine: boolean
 
   constructor(options: RoundOptions, facts: RoundFacts) {
-    const { store, source, partners = false } = options
+    const { store, source, partners = false, check } = options
     const { identity, target, known } = facts
     this.#options = options
     this.#facts = facts
@@ -113,7 +138,7 @@ class Round {
       known,
       user: identity?.user,
       report,
-      check: options.check,
+      check,
     })
     const ownership = new Ownership(store, source, reader, target.id)
     const quota = options.quota && new Quota(store, options.quota, target.id)
@@ -125,12 +150,13 @@ class Round {
       reader,
       accounts,
       ownership,
-      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners, mine, quota }),
+      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners, mine, quota, check }),
       report,
       startedAt: this.#startedAt,
       isFull: this.#isFull,
       readsAll: options.full === true,
       progress: options.progress,
+      check,
     })
   }
 

@@ -1,4 +1,5 @@
 import { type Insertable, type Kysely, type Selectable, sql } from '../vendor/kysely.js'
+import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import type { IdentityPath } from './identity.ts'
@@ -45,6 +46,18 @@ export async function hasFilled(store: Store, accountId: number, origin: string)
     store.db,
   )
   return rows.length > 0
+}
+
+/** Writes in a transaction that begins with a check, as those that store records do. */
+export async function checked(
+  { db }: Pick<Store, 'db'>,
+  check: BatchImporterOptions['check'],
+  write: (db: Kysely<Tables>) => Promise<void>,
+): Promise<void> {
+  await db.transaction().execute(async transaction => {
+    await check?.(transaction)
+    await write(transaction)
+  })
 }
 
 /** The capabilities of an origin, if records are pulled from it into one account only. */

@@ -1,4 +1,5 @@
 import {
+  type BatchImporterOptions,
   type BatchReport,
   type IncomingRecord,
   OWNER_REFUSED,
@@ -15,7 +16,7 @@ import { toRecord } from './records.ts'
 import type { ReportBuilder } from './report.ts'
 import { instantOf, type SourceData, type SourceRow } from './rows.ts'
 import { type Source, StoppedError } from './source.ts'
-import { type NewPullRow, type PullRow, saveRows } from './state.ts'
+import { checked, type NewPullRow, type PullRow, saveRows } from './state.ts'
 
 /** A row of the source, and its stored state. */
 export interface OfferedRow {
@@ -58,6 +59,8 @@ export interface RowStoreOptions {
   readonly mine: boolean
   /** The room that the account of the API key has; none is counted if it is missing. */
   readonly quota?: Quota | undefined
+  /** Runs at the start of each transaction, which it ends if it throws. */
+  readonly check: BatchImporterOptions['check']
 }
 
 /** Stores rows of the source as complete records of their owners, each batch in one transaction. */
@@ -152,10 +155,10 @@ export class RowStore {
 
   /** Returns whether a record was added or replaced. */
   async #save(list: SourceList, prepared: readonly PreparedRow[], found: readonly PullRow[]): Promise<boolean> {
-    const { store, accounts, report, source, quota } = this.#options
+    const { store, accounts, report, source, quota, check } = this.#options
     const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
-      await saveRows(store, store.db, present)
+      if (present.length > 0) await checked(store, check, db => saveRows(store, db, present))
       return false
     }
     const { importer, source: pulled } = await accounts.open()

@@ -35,7 +35,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const { servers, isLocated } = parseAddress(address)
   const locator = isLocated ? await locatePrimary(servers, url => makePool(url, MONITORING)) : undefined
   const url = locator ?? address
-  const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5 })
+  const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5, settings: NOTICING_DEATH })
   keepConnected(pool)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const { pool: reading, read: readPrimary, close: closeReading } = openReader(db, url, limits, names)
@@ -94,6 +94,14 @@ export const planning = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   enable_sort: 'off',
+}
+
+/** Within a minute after a machine has died, the server ends its sessions, with their locks: by default it takes two hours. */
+const NOTICING_DEATH = {
+  tcp_keepalives_idle: '15',
+  tcp_keepalives_interval: '5',
+  tcp_keepalives_count: '4',
+  tcp_user_timeout: '35000',
 }
 
 const READING = { maxConnections: 10, settings: { ...planning, default_transaction_read_only: 'on' } }

@@ -23,7 +23,7 @@ import { checkLease, LeaseLostError, nextRound, renewLease, takeDue } from '../.
 import { pullDue } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { account, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
-import { makeFolder } from '../support/command.ts'
+import { makeFolder, run, start } from '../support/command.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
 import { makeClock } from '../support/sources/pulls.ts'
@@ -47,33 +47,40 @@ interface Setup extends AsyncDisposable {
   readonly service: TestService
   readonly source: SourceServer
   readonly config: ReturnType<typeof configOf>
-  /** What a process does that `serve` starts. */
-  pull(signal?: AbortSignal): Promise<readonly unknown[]>
+  /** What a process does that `serve` starts; `before` runs before each request. */
+  pull(before?: (url: string) => Promise<unknown>): Promise<readonly unknown[]>
 }
 
 function configOf(databaseUrl: string, secretFile: string) {
   return { ...readConfig({ LOCKSTEP_SECRET_FILE: secretFile }), databaseUrl }
 }
 
-async function setUp({ me = 1, lines = [account(1, 'ann')] }: { me?: number; lines?: object[] } = {}): Promise<Setup> {
+async function setUp({
+  me = 1,
+  lines = [account(1, 'ann')],
+  world = makeWorld(me),
+}: { me?: number; lines?: object[]; world?: SourceWorld } = {}): Promise<Setup> {
   const folder = await makeFolder()
-  const source = await startSource({ world: makeWorld(me), me, identity: '/users/me', maxLimit: 50 })
+  const source = await startSource({ world, me, identity: '/users/me', maxLimit: 50 })
   const service = await startService(lines)
   const config = configOf(service.databaseUrl, folder.file('secret'))
   return {
     service,
     source,
     config,
-    async pull(signal = new AbortController().signal) {
+    async pull(before = async () => {}) {
       const problems: unknown[] = []
       await pullDue({
         store: service.store,
         secret: openSecret(config),
-        send: fetch,
+        send: async (url, init) => {
+          await before(url)
+          return fetch(url, init)
+        },
         quota: config,
         rate: 0,
         clock: makeClock(),
-        stop: signal,
+        stop: new AbortController().signal,
         onProblem: problem => problems.push(problem),
       })
       return problems
@@ -184,15 +191,7 @@ test('a pull that is stopped stores no further page, and goes on where it was', 
   await using here = await setUp()
   await connected(here)
   const { store } = here.service
-  const stopped = new Promise<void>(resolve => {
-    here.source.before = path => {
-      if (path === '/dtt/sessions') void stop(store, 1).then(() => resolve())
-    }
-  })
-  const pulling = here.pull()
-  await stopped
-  here.source.before = undefined
-  await pulling
+  await here.pull(async url => url.includes('/dtt/sessions?') && stop(store, 1))
   assert.ok((await countSessions(here.service)) < 120)
   assert.equal((await readConnection(store, 1))?.state, 'stopped')
   await here.pull()
@@ -373,6 +372,70 @@ test('a person removes what is gone at their own source, and nothing of others',
   assert.equal(await countSessions(here.service), 118)
   assert.deepEqual(await findGone(store, 1), [])
   assert.equal((await findGone(store)).length, 2)
+})
+
+test('what is gone is not marked any more by a pull that was stopped meanwhile', async () => {
+  const world = makeWorld()
+  await using here = await setUp({ world })
+  const { store } = here.service
+  await connected(here)
+  await here.pull()
+  world.remove('training-session', 5)
+  const row = (db: typeof store.db) => db.selectFrom('pull_row').selectAll().where('kind', '=', 'training-session')
+  const markedAt = async () => (await row(store.db).where('id', '=', 5).executeTakeFirst())?.gone_at
+  await store.db.updateTable('pull_row').set({ missing_at: 1 }).where('id', '=', 5).execute()
+  const pullAll = async (before?: (url: string) => Promise<unknown>) => {
+    await store.db.updateTable('pull_source').set({ full_at: 1 }).execute()
+    await resume(store, 1)
+    await pullNow(store, 1)
+    return here.pull(before)
+  }
+  await pullAll(async url => url.includes('/dtt/sessions/5') && stop(store, 1))
+  assert.equal(await markedAt(), null)
+  await pullAll()
+  assert.ok(Number(await markedAt()) > 0)
+  assert.equal((await listRounds(store, 1))[0]?.gone, 1)
+})
+
+test('the command and the service never pull into an account at once, and the second says who does and since when', async () => {
+  await using here = await setUp()
+  const { store } = here.service
+  const { source } = here
+  const settings = {
+    LOCKSTEP_DATABASE_URL: here.service.databaseUrl,
+    LOCKSTEP_SECRET_FILE: here.config.secretFile,
+    LOCKSTEP_SOURCE_ORIGINS: source.url,
+    LOCKSTEP_SOURCE_URL: source.url,
+    LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN,
+    LOCKSTEP_PULL_RATE: '0',
+  }
+  source.fault = path => (path.startsWith('/dtt') ? { status: 429, headers: { 'Retry-After': '300' } } : undefined)
+  const waits = () => until(async () => source.requests.some(path => path.startsWith('/dtt')))
+  await connected(here)
+  {
+    await using _served = await serve(here.service.databaseUrl, { settings })
+    await waits()
+    const { code, stderr } = await run(['pull'], { env: settings })
+    assert.equal(code, 3)
+    assert.match(
+      stderr,
+      /another pull for account 1 is running since \d{4}-\S+Z by the service \(process \d+ on \S+\)\n$/,
+    )
+  }
+  // It ends with the service, which was killed.
+  await until(async () => {
+    const release = await store.tryLock('pull-1')
+    await release?.()
+    return release !== undefined
+  })
+  source.requests.length = 0
+  await using _command = start(['pull'], { env: settings })
+  await waits()
+  await store.db.updateTable('source_connection').set({ state: 'due', next_at: 1, lease_until: null }).execute()
+  const before = source.requests.length
+  await here.pull()
+  assert.equal((await readConnection(store, 1))?.failure, 'busy')
+  assert.ok(source.requests.slice(before).every(path => !path.startsWith('/dtt')))
 })
 
 test('a new interval applies to the round that is due next', async () => {

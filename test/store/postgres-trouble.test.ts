@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from '../../src/vendor/kysely.js'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
 import { open, StoreUnavailableError } from '../../src/store/index.ts'
@@ -27,6 +28,18 @@ const TEMPLATE = '/api/v1/lkbx/templates/1'
 let started: ReturnType<typeof startAll> | undefined
 const everything = () => (started ??= startAll())
 after(async () => (await started)?.end())
+
+testOnPostgres('the server ends the sessions of a machine that has died within a minute', async () => {
+  const { database } = await everything()
+  const store = await open(database, { busyTimeoutMs: 1000 })
+  const { rows } = await sql<{ name: string; setting: string }>`select name, setting from pg_settings
+    where name like 'tcp_%'`.execute(store.db)
+  await store.close()
+  const values = Object.fromEntries(rows.map(({ name, setting }) => [name, Number(setting)]))
+  const { tcp_keepalives_idle: idle, tcp_keepalives_interval: interval, tcp_keepalives_count: count } = values
+  assert.ok(Number(idle) > 0 && Number(idle) + Number(interval) * Number(count) < 60, JSON.stringify(values))
+  assert.ok(Number(values['tcp_user_timeout']) > 0 && Number(values['tcp_user_timeout']) < 60_000)
+})
 
 testOnPostgres('a request succeeds although its PostgreSQL backend is killed', async () => {
   const { admin, url, token, backends } = await everything()
