@@ -101,7 +101,7 @@ async function storeAll(
 }
 
 /** The same bytes; counts them, and throws when the signal is aborted. */
-async function* withProgress(
+export async function* withProgress(
   chunks: AsyncIterable<Buffer>,
   { progress, signal }: Pick<ImportOptions, 'progress' | 'signal'>,
 ): AsyncGenerator<Buffer> {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type * as Age from 'age-encryption'
-import { BackupFileError, MissingIdentityError } from './errors.ts'
+import { BackupFileError, MissingIdentityError, WrongKeyError } from './errors.ts'
 import { readChunks, startOf } from './files.ts'
 
 /** Streams of age v1, which the `age` tool reads and writes, too. */
@@ -31,13 +31,8 @@ export function readIdentities(path: string): readonly string[] {
   return identities
 }
 
-/** Whether these bytes are the start of an age stream. */
-function isEncrypted(start: string): boolean {
-  return start.startsWith(AGE_START)
-}
-
 export function isEncryptedFile(path: string): boolean {
-  return isEncrypted(startOf(path, AGE_START.length))
+  return startOf(path, AGE_START.length) === AGE_START
 }
 
 const AGE_START = 'age-encryption.org/v1'
@@ -52,9 +47,8 @@ async function encrypt(
 }
 
 /** May throw BackupFileError after it has yielded bytes, which must then not be used. */
-async function* decrypt(chunks: AsyncIterable<Uint8Array>, identities: readonly string[]): AsyncGenerator<Uint8Array> {
-  const decrypter = new (age().Decrypter)()
-  for (const identity of identities) decrypter.addIdentity(identity)
+async function* decrypt(chunks: AsyncIterable<Uint8Array>, keys: Keys): AsyncGenerator<Uint8Array> {
+  const decrypter = decrypterOf(keys)
   let failure: { readonly error: unknown } | undefined
   try {
     yield* await decrypter.decrypt(
@@ -65,13 +59,31 @@ async function* decrypt(chunks: AsyncIterable<Uint8Array>, identities: readonly 
   } catch (error) {
     // An error of the source itself, such as an interruption.
     if (failure !== undefined) throw failure.error
-    throw new BackupFileError(
-      error instanceof Error && /no identity matched/.test(error.message)
-        ? 'none of the identities opens the file: it was encrypted for others'
-        : 'the encrypted file is damaged or incomplete',
-      { cause: error },
-    )
+    if (error instanceof Error && /no identity matched/.test(error.message)) {
+      throw new WrongKeyError(
+        'identities' in keys
+          ? 'none of the identities opens the file: it was encrypted for others'
+          : 'the passphrase does not open the file',
+        { cause: error },
+      )
+    }
+    throw new BackupFileError('the encrypted file is damaged or incomplete', { cause: error })
   }
+}
+
+function decrypterOf(keys: Keys): Age.Decrypter {
+  const decrypter = new (age().Decrypter)()
+  if ('passphrase' in keys) decrypter.addPassphrase(keys.passphrase)
+  else
+    for (const identity of keys.identities) {
+      try {
+        decrypter.addIdentity(identity)
+      } catch {
+        // The message of the package could hold a part of it.
+        throw new WrongKeyError('this is not a valid identity')
+      }
+    }
+  return decrypter
 }
 
 /** Encrypts what is written, and passes it on. */
@@ -89,28 +101,13 @@ export async function* encryptWritten(
   await produced
 }
 
-/** The same bytes, decrypted if they are encrypted. Throws MissingIdentityError and BackupFileError. */
-export async function* decryptIfEncrypted(
-  chunks: AsyncIterable<Buffer>,
-  identities: readonly string[] | undefined,
-): AsyncGenerator<Buffer> {
-  const iterator = chunks[Symbol.asyncIterator]()
-  let start: Buffer = Buffer.alloc(0)
-  let next = await iterator.next()
-  while (next.done !== true && start.length < AGE_START.length) {
-    start = Buffer.concat([start, next.value])
-    next = await iterator.next()
-  }
-  const all = async function* () {
-    yield start
-    for (; next.done !== true; next = await iterator.next()) yield next.value
-  }
-  if (!isEncrypted(start.toString('latin1', 0, AGE_START.length))) yield* all()
-  else {
-    if (identities === undefined)
-      throw new MissingIdentityError('the archive is encrypted: name a file with --identity')
-    for await (const chunk of decrypt(all(), identities)) yield Buffer.from(chunk)
-  }
+/** What opens an encrypted file. */
+export type Keys = { readonly identities: readonly string[] } | { readonly passphrase: string }
+
+/** Decrypts an archive. Throws MissingIdentityError without keys, WrongKeyError and BackupFileError. */
+export async function* decryptArchive(chunks: AsyncIterable<Buffer>, keys: Keys | undefined): AsyncGenerator<Buffer> {
+  if (keys === undefined) throw new MissingIdentityError('the archive is encrypted: name a file with --identity')
+  for await (const chunk of decrypt(chunks, keys)) yield Buffer.from(chunk)
 }
 
 export async function encryptFile(from: string, to: string, recipients: readonly string[], signal?: AbortSignal) {
@@ -118,7 +115,7 @@ export async function encryptFile(from: string, to: string, recipients: readonly
 }
 
 export async function decryptFile(from: string, to: string, identities: readonly string[], signal?: AbortSignal) {
-  await writeChunks(to, decrypt(readChunks(from, signal), identities))
+  await writeChunks(to, decrypt(readChunks(from, signal), { identities }))
 }
 
 async function writeChunks(path: string, chunks: AsyncIterable<Uint8Array>) {

@@ -4,20 +4,28 @@ import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
+import { RefusedError } from '../accounts/errors.ts'
 import { OPERATOR, recordEvent } from '../accounts/events.ts'
 import { writeOperatorExport } from '../accounts/read-log.ts'
 import { exportArchive } from '../archive/export.ts'
 import {
   conflictChoices,
   errorChoices,
-  importArchive,
+  importLines,
   ImportError,
   type ImportReport,
   type OnConflict,
   type OnError,
+  withProgress,
 } from '../archive/import.ts'
-import { decryptIfEncrypted, encryptWritten } from '../backup/encryption.ts'
+import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/formats/errors.ts'
+import { type FormatOptions, openRecords } from '../archive/formats/open.ts'
+import { kinds } from '../archive/kinds.ts'
+import { type Preview, previewImport } from '../archive/preview.ts'
+import { decryptArchive, encryptWritten } from '../backup/encryption.ts'
 import type { RejectedReport } from '../archive/report.ts'
+import { formatTimestamp } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
@@ -48,13 +56,18 @@ export function addArchiveCommands(program: Command) {
       .choices(errorChoices)
       .default('fail'),
     new Option('--tiers', 'also update the tier of stored accounts'),
+    new Option('--kind <kind>', 'the kind of records that do not say it').choices(
+      kinds.filter(({ isOwned }) => isOwned).map(({ name }) => name),
+    ),
+    new Option('--account <id|username>', 'the account of records that do not say whose they are'),
+    new Option('--preview', 'say what would be stored, and store nothing'),
     identityOption(),
     databaseOption(),
     jsonOption(),
   )
-    .summary('read records from archives')
+    .summary('read records from archives and other files')
     .description(
-      'Reads archives (NDJSON, one record a line) into the store. Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are rejected (see rejected) and the others are stored.',
+      'Reads archives (NDJSON, one record a line) and saved responses of the API into the store, also compressed (gzip, zstd) or encrypted (age). Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are rejected (see rejected) and the others are stored.',
     )
     .action(importFiles)
 
@@ -75,6 +88,9 @@ export function addArchiveCommands(program: Command) {
 interface ImportFlags extends StoreOptions {
   readonly onConflict: OnConflict
   readonly onError: OnError
+  readonly kind?: string
+  readonly account?: string
+  readonly preview?: boolean
   readonly tiers?: boolean
   readonly identity?: string
   readonly json?: boolean
@@ -88,35 +104,76 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
   await withStore(
     flags,
     async store => {
+      const account = flags.account === undefined ? undefined : (await findAccount(store, flags.account)).id
+      const format = {
+        kind: flags.kind,
+        account,
+        decrypt: (chunks: AsyncIterable<Buffer>) => decryptArchive(chunks, identities && { identities }),
+      }
       let isFirst = false
       for (const [index, file] of files.entries()) {
-        await using source = await openArchive(file, signal)
-        const bar = startBar(file, source.size)
         try {
-          const report = await importArchive(store, decryptIfEncrypted(source.chunks, identities), {
-            onConflict: flags.onConflict,
-            onError: flags.onError,
-            source: file === STDIN ? 'stdin' : basename(file),
-            tiers: flags.tiers === true,
-            signal,
-            progress: bytes => bar?.show(bytes),
-            onWait: what => say(`${what}; giving up after ${COMMAND_BUSY_TIMEOUT_MS / 60_000} minute`),
-          })
-          bar?.end('stored')
-          printReport(file, report, flags.json)
-          isFirst ||= hasNewAccounts(report)
-          if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
+          const kinds = await importFile(store, file, { flags, format, signal })
+          isFirst ||= hasNewAccounts({ kinds })
         } catch (error) {
-          bar?.end('not stored')
           signal.throwIfAborted()
-          if (error instanceof ImportError) sayErrors(file, error, files.slice(index + 1))
+          if (files.length > index + 1) say(`not read: ${files.slice(index + 1).join(', ')}`)
           throw error
         }
       }
       if (isFirst && flags.json !== true) await sayNextSteps(store, flags)
     },
-    { create: true, bulk: true },
+    { create: flags.preview !== true, bulk: true },
   )
+}
+
+interface ImportContext {
+  readonly flags: ImportFlags
+  readonly format: FormatOptions
+  readonly signal: AbortSignal
+}
+
+/** Returns what was stored. */
+async function importFile(store: Store, file: string, { flags, format, signal }: ImportContext) {
+  await using source = await openArchive(file, signal)
+  const bar = startBar(file, source.size)
+  const progress = (bytes: number | undefined) => bar?.show(bytes)
+  let unit = 'line'
+  try {
+    const records = await openRecords(withProgress(source.chunks, { progress, signal }), format)
+    const isArchive = records.format === 'archive'
+    if (records.format === 'responses') unit = 'record'
+    if (flags.preview === true) {
+      const preview = await previewImport(store, records.lines, { isArchive, signal })
+      bar?.end('checked')
+      printPreview(file, preview, { unit, json: flags.json })
+      return []
+    }
+    const report = await importLines(store, records.lines, {
+      onConflict: flags.onConflict,
+      onError: flags.onError,
+      source: file === STDIN ? 'stdin' : basename(file),
+      tiers: flags.tiers === true,
+      isArchive,
+      signal,
+      progress,
+      onWait: what => say(`${what}; giving up after ${COMMAND_BUSY_TIMEOUT_MS / 60_000} minute`),
+    })
+    bar?.end('stored')
+    if (isArchive && !report.hasEnd) say(`${file}: has no end line, so it may be truncated`)
+    printReport(file, report, { unit, json: flags.json })
+    if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
+    return report.kinds
+  } catch (error) {
+    bar?.end('not stored')
+    signal.throwIfAborted()
+    if (error instanceof ImportError) sayErrors(file, error, unit)
+    if (error instanceof UnclearKindError) throw new UsageError(`${file}: ${error.message}: name it with --kind`)
+    if (error instanceof UnclearOwnerError) {
+      throw new UsageError(`${file}: ${error.message}: name the account with --account`)
+    }
+    throw error instanceof FormatError ? new RefusedError(`${file}: ${error.message}`) : error
+  }
 }
 
 interface ExportFlags extends StoreOptions {
@@ -186,8 +243,35 @@ async function openArchive(file: string, signal: AbortSignal): Promise<OpenArchi
 const STDIN = '-'
 const CHUNK_BYTES = 256 * 1024
 
-function printReport(file: string, report: ImportReport, json: boolean | undefined) {
-  if (!report.hasEnd) say(`${file}: has no end line, so it may be truncated`)
+interface PrintOptions {
+  /** What the numbers of a file count. */
+  readonly unit: string
+  readonly json: boolean | undefined
+}
+
+function printPreview(file: string, preview: Preview, { unit, json }: PrintOptions) {
+  if (json === true) return print(JSON.stringify({ file, ...preview }))
+  const day = (at: number | null) => (at === null ? null : formatTimestamp(at).slice(0, 10))
+  printRows(
+    preview.kinds,
+    {
+      kind: row => row.kind,
+      first: row => day(row.first),
+      last: row => day(row.last),
+      new: row => row.added,
+      changed: row => row.changed,
+      same: row => row.unchanged,
+      skipped: row => row.skipped,
+    },
+    false,
+  )
+  for (const line of deviationLines(preview)) say(line)
+  for (const { reason, count, lines } of preview.rejected) {
+    say(`${unit} ${lines.join(', ')}${count > lines.length ? ' …' : ''}: ${reason} (${count} would be rejected)`)
+  }
+}
+
+function printReport(file: string, report: ImportReport, { unit, json }: PrintOptions) {
   if (json === true) return print(JSON.stringify({ file, ...report }))
   printRows(
     report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),
@@ -202,7 +286,7 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
   )
   for (const { line, kind, id } of report.unfinished) {
     const state = kind === 'lock-session' ? 'has not started' : 'is not finished'
-    say(`line ${line}: ${kind.replace('-', ' ')} ${id} ${state}, not stored`)
+    say(`${unit} ${line}: ${kind.replace('-', ' ')} ${id} ${state}, not stored`)
   }
   if (report.unfinishedCount > report.unfinished.length) {
     say(`${report.unfinishedCount} sessions in all have not started or are not finished`)
@@ -211,19 +295,18 @@ function printReport(file: string, report: ImportReport, json: boolean | undefin
     say(`access of account ${partnerId} to the records of account ${ownerId}: ended by its owner, left unchanged`)
   }
   for (const line of deviationLines(report)) say(line)
-  if (report.setAside !== undefined) sayRejected(report.setAside)
+  if (report.setAside !== undefined) sayRejected(report.setAside, unit)
 }
 
-function sayRejected({ count, notKept, rows }: RejectedReport) {
-  for (const { line, reason } of rows) say(`line ${line}: ${reason}: rejected`)
-  if (count > rows.length) say(`${count} lines in all are rejected`)
+function sayRejected({ count, notKept, rows }: RejectedReport, unit: string) {
+  for (const { line, reason } of rows) say(`${unit} ${line}: ${reason}: rejected`)
+  if (count > rows.length) say(`${count} ${unit}s in all are rejected`)
   if (notKept > 0)
     say(`${notKept} of them are counted but not kept: they are too long, too many, or of an account that was removed`)
   if (count > 0) say('See them with `lockstep rejected list`.')
 }
 
-function sayErrors(file: string, { errors, count }: ImportError, untouched: readonly string[]) {
-  for (const { line, reason } of errors) say(`${file}: line ${line}: ${reason}`)
+function sayErrors(file: string, { errors, count }: ImportError, unit: string) {
+  for (const { line, reason } of errors) say(`${file}: ${unit} ${line}: ${reason}`)
   if (count > errors.length) say(`${file}: ${count - errors.length} more errors`)
-  if (untouched.length > 0) say(`not read: ${untouched.join(', ')}`)
 }

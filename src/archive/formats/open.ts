@@ -1,0 +1,45 @@
+import { type Lines, readLines } from '../lines.ts'
+import { isObject } from '../values.ts'
+import { FormatError } from './errors.ts'
+import { foreignFormat } from './foreign.ts'
+import { type ResponseOptions, responseLines } from './responses.ts'
+import { type Decrypt, unwrap } from './unwrap.ts'
+
+export interface FormatOptions extends ResponseOptions {
+  /** Opens an encrypted file; it throws its own errors. */
+  readonly decrypt: Decrypt
+}
+
+/** A file as lines of an archive. */
+export interface Records {
+  readonly format: 'archive' | 'responses'
+  readonly lines: Lines
+}
+
+/** Finds out by its content what a file is. Throws FormatError, also while its lines are read, and the errors of `decrypt`. */
+export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOptions): Promise<Records> {
+  const { start, chunks } = await unwrap(file, options.decrypt)
+  const foreign = foreignFormat(start)
+  if (foreign !== undefined) throw new FormatError(foreign)
+  if (isJson(start) && !isArchive(start)) return { format: 'responses', lines: responseLines(chunks, options) }
+  return { format: 'archive', lines: readLines(chunks) }
+}
+
+function isJson(start: Buffer): boolean {
+  return /^\uFEFF?\s*[[{]/.test(start.toString('utf8', 0, 1000))
+}
+
+/** Whether the first line is one of an archive, or may be one that is damaged. */
+function isArchive(start: Buffer): boolean {
+  const [first = ''] = start
+    .toString('utf8')
+    .replace(/^\uFEFF?\s*/, '')
+    .split('\n', 1)
+  if (/^\{\s*"kind"\s*:/.test(first)) return true
+  try {
+    const line: unknown = JSON.parse(first)
+    return isObject(line) && ('kind' in line || Object.keys(line).length === 0)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,181 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { test } from 'node:test'
+import { exportArchive } from '../../../src/archive/export.ts'
+import { UnclearKindError, UnclearOwnerError } from '../../../src/archive/formats/errors.ts'
+import type { SourceLine } from '../../support/arbitraries.ts'
+import { openStore } from '../../support/archives.ts'
+import { sampleService } from '../../support/dashboard.ts'
+import { importFile, openFile } from '../../support/files.ts'
+import {
+  account,
+  lockDevice,
+  lockSession,
+  lockTemplate,
+  oneOfEach,
+  trainingSession,
+  world,
+} from '../../support/records.ts'
+import { unlimited, type TestService } from '../../support/service.ts'
+
+/** The responses that hold all records of Alex, by their paths. */
+async function savedResponses(service: TestService): Promise<Map<string, string>> {
+  const token = await service.token('alex')
+  const saved = new Map<string, string>()
+  const save = async (path: string) => {
+    const { status, text, body } = await service.fetch(`/api/v1${path}`, token)
+    assert.equal(status, 200, path)
+    saved.set(path, text)
+    return body
+  }
+  for (const path of [
+    '/lkbx?',
+    '/dtt?',
+    '/lkbx/templates?',
+    '/lkbx/sessions?include=template&',
+    '/dtt/sessions?include=owner&',
+  ]) {
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { data } = await save(`${path}ownerId=1&limit=100&cursor=${cursor}`)
+      cursor = data.pagination.nextCursor
+    }
+  }
+  const programs = await service.store.db
+    .selectFrom('training_template')
+    .select('id')
+    .where('owner_id', '=', 1)
+    .execute()
+  for (const { id } of programs) await save(`/dtt/templates/${id}`)
+  return saved
+}
+
+/** The records of an export of one account, without the line of the account. */
+const recordsOf = (text: string) => text.split('\n').filter(line => !/"kind":"(account|end)"/.test(line))
+
+test('saved responses of this API hold the records that they came from, in every form and order', async t => {
+  await using service = await sampleService(unlimited)
+  const saved = await savedResponses(service)
+  await using original = await openStore()
+  let text = ''
+  await exportArchive(service.store, async part => void (text += part), 1)
+  await original.import(Buffer.from(text))
+
+  const itemsOf = (path: string, response: string) => {
+    const { data } = JSON.parse(response) as { data: { data?: unknown[] } }
+    return path.includes('?') ? (data.data ?? []) : [data]
+  }
+  const forms: Record<string, (path: string, response: string) => string | Buffer> = {
+    'as they were sent': (_, response) => response,
+    'with line ends and indented': (_, response) => JSON.stringify(JSON.parse(response), null, 2),
+    'as bare arrays': (path, response) => JSON.stringify(itemsOf(path, response), null, 1),
+    'a record on each line': (path, response) =>
+      itemsOf(path, response)
+        .map(item => `${JSON.stringify(item)}\r\n`)
+        .join(''),
+    'with pagination first': (path, response) => {
+      const { data } = JSON.parse(response) as { data: { data: unknown; pagination: unknown } }
+      return path.includes('?') ? JSON.stringify({ pagination: data.pagination, data: data.data }) : response
+    },
+    compressed: (_, response) => gzipSync(zstdCompressSync(gzipSync(response))),
+  }
+  for (const [name, form] of Object.entries(forms)) {
+    await t.test(name, async () => {
+      await using copy = await openStore([account(1, 'alex')])
+      for (const [path, response] of saved) await importFile(copy, form(path, response))
+      assert.deepEqual(recordsOf(await copy.export(1)), recordsOf(await original.export(1)))
+      for (const [path, response] of saved) {
+        const { kinds } = await importFile(copy, form(path, response))
+        assert.ok(
+          kinds.every(({ added, replaced }) => added + replaced === 0),
+          path,
+        )
+      }
+    })
+  }
+  await t.test('all in one file', async () => {
+    await using copy = await openStore([account(1, 'alex')])
+    await importFile(copy, [...saved.values()].join('\n'))
+    assert.deepEqual(recordsOf(await copy.export(1)), recordsOf(await original.export(1)))
+  })
+})
+
+test('every kind of record is recognised by its fields', async () => {
+  await using store = await openStore(world)
+  for (const line of [account(1, 'ann'), ...oneOfEach(7, 1)] as SourceLine[]) {
+    const owner = 'ownerId' in line ? { ownerId: line['ownerId'] } : {}
+    const { kinds } = await importFile(store, JSON.stringify({ ok: true, data: { ...line.data, ...owner } }))
+    const found = kinds.filter(({ added, replaced, unchanged }) => added + replaced + unchanged > 0)
+    assert.deepEqual(
+      found.map(({ kind }) => kind),
+      [line.kind],
+    )
+  }
+})
+
+test('records that do not say of which kind or whose they are ask for it', async () => {
+  await using store = await openStore(world)
+  const { bubbleId: _, macAddress: __, hueShift: ___, locked: ____, ownerId: _____, ...bare } = lockDevice(1, 1).data
+  const device = JSON.stringify([bare])
+  await assert.rejects(importFile(store, device), UnclearKindError)
+  await assert.rejects(importFile(store, device, { kind: 'lock-device' }), UnclearOwnerError)
+  const session = JSON.stringify([trainingSession(3, 1).data])
+  await assert.rejects(importFile(store, session), UnclearOwnerError)
+  await importFile(store, session, { account: 2 })
+  assert.match(await store.export(2), /"kind":"training-session".+"ownerId":2/)
+  const { ownerId: ______, ...template } = lockTemplate(4, 1).data
+  await importFile(store, JSON.stringify(template), { account: 2 })
+  assert.match(await store.export(2), /"ownerId":2,"name":"Template 4"/)
+})
+
+test('a record that lacks most fields is of the kind of the records before it', async () => {
+  await using store = await openStore(world)
+  const devices = [lockDevice(1, 1).data, { id: 2, ownerId: 1, locked: true }, { id: 3, ownerId: 1 }]
+  await assert.rejects(importFile(store, JSON.stringify(devices)), {
+    errors: [{ line: 3, reason: 'locked is missing' }],
+  })
+})
+
+test('a saved response keeps what it does not say of a stored record', async () => {
+  await using store = await openStore([...world, lockTemplate(9, 1), lockSession(1, 1, {}, { templateId: 9 })])
+  const before = await store.export()
+  await importFile(store, JSON.stringify({ ok: true, data: lockSession(1, 1).data }))
+  assert.equal(await store.export(), before)
+})
+
+test('what is wrong in a saved response is said by the number of its record, never with a value', async () => {
+  await using store = await openStore(world)
+  const good = JSON.stringify(lockTemplate(1, 1).data)
+  const cases: readonly [name: string, content: string | Buffer, line: number, reason: string][] = [
+    ['cut off in a record', `{"ok":true,"data":{"data":[${good},{"id":2`, 2, 'is cut off: the file ends before it'],
+    ['cut off after a record', `[${good}`, 2, 'is cut off: the file ends before it'],
+    ['cut off in a text', `[${good},{"id":"SECRET`, 2, 'is cut off: the file ends before it'],
+    ['not JSON', `[${good},{SECRET},${good}]`, 2, 'is not valid JSON'],
+    ['two records without a comma', `[${good}${good}]`, 1, 'is not valid JSON'],
+    ['a text as a record', `[${good},"SECRET"]`, 2, 'must be an object with kind and data'],
+    ['a list as a record', `[${good},[${good}]]`, 2, 'must be an object with kind and data'],
+    ['text after it', `[${good}]\nSECRET\n`, 2, 'is not valid JSON'],
+    [
+      'bytes that are not UTF-8',
+      Buffer.concat([Buffer.from(`[${good},{"a":"`), Buffer.from([0xff]), Buffer.from('"}]')]),
+      2,
+      'is not valid UTF-8',
+    ],
+    ['a record of many MiB', `[${good},{"name":"${'x'.repeat(5_000_000)}"}]`, 2, 'is longer than 1 MiB'],
+  ]
+  for (const [name, content, line, reason] of cases) {
+    await assert.rejects(importFile(store, content), { errors: [{ line, reason }] }, name)
+  }
+  await assert.rejects(importFile(store, '{"ok":false,"error":"SECRET","code":"x"}'), {
+    name: 'FormatError',
+    message: 'this is an error that the API sent, and not a response with records',
+  })
+})
+
+test('empty lists and responses without a record hold nothing, and are no error', async () => {
+  for (const text of ['[]', '{"ok":true,"data":null}', '{"ok":true,"data":{"data":[],"pagination":{}}}', '[]\n[]']) {
+    const lines = []
+    for await (const batch of (await openFile(text)).lines) lines.push(...batch)
+    assert.deepEqual(lines, [], text)
+  }
+})
