@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { errors } from '../src/contract/errors.ts'
-import { openapi } from '../src/openapi/document.ts'
+import { makeDocument } from './openapi/document.ts'
 
 /**
  * The typed client for other projects, as JavaScript and as declarations that import nothing: src/client.ts with the types
@@ -41,7 +41,7 @@ const flags =
 /** The types that the client imports, which a copy of it cannot. */
 function contractTypes(): string {
   // The document is plain JSON of this shape.
-  const { components, paths } = openapi() as unknown as Document
+  const { components, paths } = makeDocument() as unknown as Document
   const { FieldError, ...schemas } = { ...components.schemas, FieldError: fieldErrorOf(components.schemas) }
   const records = Object.entries({ ...schemas, FieldError })
     .filter(([name]) => name !== 'Error')

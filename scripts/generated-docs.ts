@@ -7,10 +7,10 @@ import { checks } from '../src/cli/doctor-checks.ts'
 import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
-import { openapi } from '../src/openapi/document.ts'
-import { guideOf } from '../src/openapi/guide.ts'
 import { generateClientFiles } from './client-files.ts'
 import { generateBundles } from './bundles.ts'
+import { makeDocument } from './openapi/document.ts'
+import { guide } from './openapi/guide.ts'
 
 interface GeneratedFile {
   readonly path: string
@@ -25,7 +25,7 @@ export async function generateFiles(): Promise<GeneratedFile[]> {
 /** Those that follow from the code alone. */
 export async function generateDocs(): Promise<GeneratedFile[]> {
   return [
-    { path: join(docs, 'openapi.json'), text: `${JSON.stringify(openapi(), null, 2)}\n` },
+    { path: join(root, 'src/openapi/openapi.json'), text: `${JSON.stringify(makeDocument(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
     { path: join(docs, 'api.md'), text: apiPage() },
     ...generateClientFiles(),
@@ -48,7 +48,7 @@ function apiPage(): string {
   )
   return `# API
 
-[openapi.json](openapi.json) and \`/docs\` on a running service describe every parameter and field. ${guideOf()}
+[openapi.json](../src/openapi/openapi.json) and \`/docs\` on a running service describe every parameter and field. ${guide}
 ## Operations
 
 Paths are below \`/api/v1\`.

@@ -39,7 +39,7 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   // The store knows no records and no tokens.
   store: ['vendor'],
   demo: ['contract'],
-  openapi: ['vendor', 'contract'],
+  openapi: [],
   // A client of the service, which may be on another machine.
   mcp: ['contract', 'client.ts'],
   // The client runs in the program of its caller, without the service, so it imports only types.

@@ -12,7 +12,7 @@ import { mintKey } from '../../src/accounts/secrets.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
-const SNAPSHOT = new URL('../../docs/openapi.json', import.meta.url)
+const SNAPSHOT = new URL('../../src/openapi/openapi.json', import.meta.url)
 const document = openapi() as unknown as Document
 const endpoints = Object.entries<Endpoint>(api)
 

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { settings } from '../../src/config.ts'
-import { guideOf } from '../../src/openapi/guide.ts'
+import { openapi } from '../../src/openapi/document.ts'
 import { clientAddress, networkOf } from '../../src/http/addresses.ts'
 import { RateLimitedError, makeRateLimits } from '../../src/http/rate-limits.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -376,7 +376,7 @@ test('the default limits are as documented', () => {
     [rateLimit, concurrencyLimit, failureLimit].map(({ fallback }) => fallback),
     ['600', '32', '30'],
   )
-  const text = guideOf().replaceAll(/\s+/g, ' ')
+  const text = openapi().info.description.replaceAll(/\s+/g, ' ')
   assert.ok(
     text.includes(`${rateLimit.fallback} requests in 60 seconds and ${concurrencyLimit.fallback} at the same time`),
   )

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
-import { resourceNames } from '../../src/openapi/document.ts'
+import { openapi } from '../../src/openapi/document.ts'
 import { needsChromium, openPage } from './chromium.ts'
 import type { TestService } from './service.ts'
 
 export const referencePaths = [
   '/docs',
-  ...resourceNames().map(name => `/docs/${name.toLowerCase().replaceAll(' ', '-')}`),
+  ...openapi().tags.map(({ name }) => `/docs/${name.toLowerCase().replaceAll(' ', '-')}`),
 ]
 
 /** Registers the test that axe finds nothing at all on these pages of the reference, and that none scrolls sideways. */

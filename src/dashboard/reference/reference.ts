@@ -2,8 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import { JSON_TYPE } from '../../contract/responses.ts'
 import { consolePage, loadConsoleScript } from '../../openapi/console.ts'
-import { openapi, resourceNames } from '../../openapi/document.ts'
-import { guideOf } from '../../openapi/guide.ts'
+import { EXAMPLE_ADDRESS, openapi } from '../../openapi/document.ts'
 import { Asset, asset, sendAsset, memoizeAsync } from '../assets.ts'
 import { parseCookies } from '../cookies.ts'
 import { type Display, readDisplay } from '../layout/document.ts'
@@ -14,11 +13,9 @@ import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slu
 
 /** The OpenAPI document, and the reference made from it: pages to read, and a console. All without signing in. */
 export function registerReference(app: FastifyInstance, config: Config) {
-  const document = memoizeAsync(async () => {
-    const api = openapi(config.publicUrl)
-    return { api, schemaResources: resourcesOfSchemas(api) }
-  })
-  const file = memoizeAsync(async () => new Asset(JSON_TYPE, JSON.stringify((await document()).api)))
+  const api = openapi(config.publicUrl)
+  const schemaResources = resourcesOfSchemas(api)
+  const file = memoizeAsync(async () => new Asset(JSON_TYPE, JSON.stringify(api)))
   app.get('/openapi.json', async (_, reply) => sendAsset(reply, await file()))
 
   const styles = memoizeAsync(
@@ -30,9 +27,9 @@ export function registerReference(app: FastifyInstance, config: Config) {
 
   const contextOf = async (request: FastifyRequest): Promise<ReferenceContext> => {
     const { baseUrl } = siteOriginOf(request.context, config)
-    const { api, schemaResources } = await document()
+    const description = api.info.description.replaceAll(EXAMPLE_ADDRESS, baseUrl)
     return {
-      api: { ...api, info: { ...api.info, description: guideOf(baseUrl) } },
+      api: { ...api, info: { ...api.info, description } },
       schemaResources,
       display: displayOf(request),
       baseUrl,
@@ -42,7 +39,7 @@ export function registerReference(app: FastifyInstance, config: Config) {
     }
   }
   app.get('/docs', async (request, reply) => sendReference(reply, guidePage(await contextOf(request))))
-  for (const name of resourceNames()) {
+  for (const { name } of api.tags) {
     app.get(`/docs/${slugOf(name)}`, async (request, reply) => {
       const context = await contextOf(request)
       return sendReference(reply, resourcePage(context, name))
@@ -50,9 +47,9 @@ export function registerReference(app: FastifyInstance, config: Config) {
   }
   const documents = new Map<string, Asset>()
   const documentAt = async (request: FastifyRequest) => {
-    const { api, baseUrl } = await contextOf(request)
+    const { api: shown, baseUrl } = await contextOf(request)
     if (documents.size >= MAX_DOCUMENTS) documents.clear()
-    return documents.getOrInsertComputed(baseUrl, () => new Asset(JSON_TYPE, JSON.stringify(api)))
+    return documents.getOrInsertComputed(baseUrl, () => new Asset(JSON_TYPE, JSON.stringify(shown)))
   }
   // The document of the console. Its commands have the address at which the console is open.
   app.get('/docs/openapi.json', async (request, reply) => sendAsset(reply, await documentAt(request)))

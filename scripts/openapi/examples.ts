@@ -1,19 +1,19 @@
 import type { Static, TSchema } from 'typebox'
-import { LockDevice, TrainingDevice } from '../contract/devices.ts'
-import { LockSessionWithTemplate } from '../contract/lock-sessions.ts'
-import { LockTemplate } from '../contract/lock-templates.ts'
-import { type Account, people, type Token, User } from '../contract/people.ts'
+import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
+import { LockSessionWithTemplate } from '../../src/contract/lock-sessions.ts'
+import { LockTemplate } from '../../src/contract/lock-templates.ts'
+import { type Account, people, type Token, User } from '../../src/contract/people.ts'
 import {
   type LockTotals,
   LockStatistics,
   type StatisticsSources,
   type TrainingTotals,
   TrainingStatistics,
-} from '../contract/statistics.ts'
-import { AccessLists, type GivenAccess, Read, type ReceivedAccess } from '../contract/sharing.ts'
-import { Status } from '../contract/status.ts'
-import { TrainingSessionWithOwner } from '../contract/training-sessions.ts'
-import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
+} from '../../src/contract/statistics.ts'
+import { AccessLists, type GivenAccess, Read, type ReceivedAccess } from '../../src/contract/sharing.ts'
+import { Status } from '../../src/contract/status.ts'
+import { TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
+import { TrainingTemplate, TrainingTemplateSummary } from '../../src/contract/training-templates.ts'
 
 /** The example of a record in the reference. Throws if there is none. */
 export function exampleOf(schema: TSchema): unknown {

@@ -1,18 +1,13 @@
-import { errors } from '../contract/errors.ts'
+import { errors } from '../../src/contract/errors.ts'
+import { EXAMPLE_ADDRESS } from '../../src/openapi/document.ts'
 
-/** The introduction of the reference, in Markdown, with commands for a service at this address. */
-export function guideOf(baseUrl = 'http://127.0.0.1:5625'): string {
-  return GUIDE.replaceAll(ADDRESS, baseUrl)
-}
-
-const ADDRESS = '<address>'
-
-const GUIDE = `The API reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
+/** The introduction of the reference, in Markdown. */
+export const guide = `The API reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
 change a record.
 
 \`\`\`sh
 curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
-  '${ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=10'
+  '${EXAMPLE_ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=10'
 \`\`\`
 
 ## Authentication
@@ -48,7 +43,7 @@ every record exactly once, even if records are added while you page. A cursor do
 
 \`\`\`sh
 curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
-  '${ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=100&cursor='
+  '${EXAMPLE_ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=100&cursor='
 \`\`\`
 
 **To jump to a page, use an offset.** \`offset=100\` skips 100 records. If records are added meanwhile, pages can repeat records.
@@ -64,14 +59,14 @@ page does not show.
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
   -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
-  '${ADDRESS}/api/v1/dtt/sessions?ownerId=me'
+  '${EXAMPLE_ADDRESS}/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
 Only clients store responses. Caches of HTTP must not: every response has \`Cache-Control: no-store\`.
 
 ## Limits
 
-An API key may send 600 requests in 60 seconds and 32 at the same time, unless the operator set other limits. \`RateLimit-Policy\` states the limit
+By default, an API key may send 600 requests in 60 seconds and 32 at the same time. \`RateLimit-Policy\` states the limit
 and its window, \`RateLimit\` how many requests are left and for how many seconds. Failed attempts are limited by address. Beyond a limit the
 response is 429, and if the service is busy or its database down it is 503. Each process of the service counts on its own, so a key can get more
 than the headers say.

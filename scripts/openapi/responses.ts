@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import type { TProperties, TSchema } from 'typebox'
-import * as Type from '../vendor/typebox.js'
-import { encodeCursor } from '../contract/cursor.ts'
-import { type Endpoint, isListEndpoint } from '../contract/endpoint.ts'
-import { type ErrorCode, errors, type FieldError } from '../contract/errors.ts'
+import * as Type from '../../src/vendor/typebox.js'
+import { encodeCursor } from '../../src/contract/cursor.ts'
+import { type Endpoint, isListEndpoint } from '../../src/contract/endpoint.ts'
+import { type ErrorCode, errors, type FieldError } from '../../src/contract/errors.ts'
 import { exampleOf } from './examples.ts'
-import { list, OpenText, record, Text, whenKnown } from '../contract/fields.ts'
-import { allowedNamesRule, id, REPEATED_RULE } from '../contract/parameters.ts'
+import { list, OpenText, record, Text, whenKnown } from '../../src/contract/fields.ts'
+import { allowedNamesRule, id, REPEATED_RULE } from '../../src/contract/parameters.ts'
 
 type Described = Readonly<Record<string, object>>
 
