@@ -4,6 +4,7 @@ import { BackupFileError, MissingIdentityError } from './backup/errors.ts'
 import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommands } from './cli/backup.ts'
+import { addCompletionCommand } from './cli/completion.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addDoctorCommand } from './cli/doctor.ts'
 import { addHelpCommand } from './cli/help.ts'
@@ -61,6 +62,7 @@ addAccountCommands(program)
 addAccessCommands(program)
 addKeyCommands(program)
 addMcpCommand(program)
+addCompletionCommand(program)
 addHelpCommand(program)
 addUploadCommand(program)
 

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   migrate: ['--database'],
   demo: ['--reset', '--port', '--database'],
   doctor: ['--database', '--json'],
+  completion: ['shell'],
   'pull status': ['--database', '--json'],
   'pull prune': ['--yes', '--many', '--database'],
   import: ['file', '--on-conflict', '--on-error', '--tiers', '--identity', '--database', '--json'],
