@@ -46,6 +46,7 @@ export const eventKinds = {
   'source-connected': ['imports', 'Source connected'],
   'source-key-changed': ['imports', 'API key of the source changed'],
   'source-refused': ['imports', 'Source refused its API key'],
+  'source-gone-removed': ['imports', 'Records removed that are gone at the source'],
   'source-forgotten': ['imports', 'Source and its API key forgotten'],
 } as const satisfies Readonly<Record<string, readonly [EventGroup, string]>>
 export type EventKind = keyof typeof eventKinds

@@ -116,8 +116,8 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
   readonly confirms?: string
   /** Whether its form has files, which the handler reads with `receiveFiles`, after it has decided that they may come. */
   readonly receivesFiles?: boolean
-  /** Whether it asks another server, so that its response may take as long as that one. */
-  readonly asksElsewhere?: boolean
+  /** Whether its response may take longer than others, because it asks another server or works through many rows. */
+  readonly takesLong?: boolean
   /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
   readonly changesCookiesOnly?: boolean
   /** Whether its result is a file: it does not replace the page with its link, and there is no limit to how long sending it may take. */

@@ -168,8 +168,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
 function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
   const { store, reads } = options
   const { path, method = 'GET', isDownload = false, isExport = false, changesCookiesOnly = false } = page
-  const { receivesFiles = false, asksElsewhere = false } = page
-  const takesLong = receivesFiles || asksElsewhere
+  const { receivesFiles = false, takesLong = receivesFiles } = page
   const isRead = method === 'GET' || changesCookiesOnly
   scope.route({
     method,

@@ -84,7 +84,7 @@ export async function whyNotOffered(
 }
 
 /** On PostgreSQL, the role of this process may be one that cannot write records. */
-async function mayWriteRecords({ engine, reads }: Store): Promise<boolean> {
+export async function mayWriteRecords({ engine, reads }: Store): Promise<boolean> {
   if (engine === 'sqlite') return true
   const { rows } = await sql<{ writes: boolean }>`select has_table_privilege('training_session', 'insert')
     and has_table_privilege('training_session', 'delete') as writes`.execute(reads)

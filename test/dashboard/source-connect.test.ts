@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
+import { DAY_MS } from '../../src/contract/time.ts'
 import { systemClock } from '../../src/pull/clock.ts'
 import { readConnection } from '../../src/pull/connections.ts'
 import { MAX_CHECKS_PER_HOUR } from '../../src/pull/check-connection.ts'
@@ -8,7 +9,7 @@ import { pullDue } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { makeFolder } from '../support/command.ts'
 import { allowSignIn, type Seen, visitor } from '../support/dashboard.ts'
-import { account, lockTemplate, trainingSession } from '../support/records.ts'
+import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { SOURCE_TOKEN, SourceWorld, type SourceServerOptions, startSource } from '../support/sources/source-server.ts'
 
@@ -276,4 +277,105 @@ test('a service that may not copy says so, with the setting and the commands of 
   assert.match(text, /--account 1\b/)
   assert.doesNotMatch(text, /name="key"/)
   assert.equal((await ann.get('/source/connect')).to, '/source')
+})
+
+test('sessions whose owner the source does not tell are stored after one answer', async () => {
+  const world = new SourceWorld().add(
+    account(1, 'ann'),
+    account(2, 'ben'),
+    trainingSession(1, 1),
+    trainingSession(2, 1),
+  )
+  await using it = await setUp({ world, me: 1, others: [2], identity: '/users/me', withoutLists: ['/dtt'] })
+  const { ann } = it
+  await connected(it)
+  await it.pull()
+  assert.match((await ann.get('/source')).text, /2 records could not be stored[^]*These 2 are mine/)
+  await ann.post('/source/mine')
+  assert.equal((await it.db.selectFrom('training_session').select('id').execute()).length, 2)
+  assert.doesNotMatch((await ann.get('/source')).text, /could not be stored|are mine/)
+})
+
+test('rejected rows are tried again', async () => {
+  await using it = await setUp()
+  const { ann, db } = it
+  await connected(it)
+  await it.pull()
+  const source = it.source.url
+  const raw = JSON.stringify(lockTemplate(77, ME))
+  const seen = { first_seen_at: 1, last_seen_at: 1 }
+  const row = { source, row_key: 'k', kind: 'lock-template', record_id: 77, owner_id: ME, account_id: ME }
+  await db
+    .insertInto('set_aside')
+    .values({ ...row, ...seen, reason: 'it was odd', raw, encoding: 'utf-8' })
+    .execute()
+  assert.match((await ann.get('/source')).text, /1 record could not be stored[^]*Try again/)
+  await ann.post('/source/retry')
+  assert.doesNotMatch((await ann.get('/source')).text, /could not be stored/)
+})
+
+test('what is gone at the source is removed after its numbers were shown', async () => {
+  await using it = await setUp()
+  const { ann, db } = it
+  await connected(it)
+  await it.pull()
+  assert.equal((await ann.get('/source/gone')).to, '/source')
+  await db.updateTable('pull_row').set({ missing_at: 1, gone_at: 2 }).where('id', 'in', [2, 3]).execute()
+  assert.match((await ann.get('/source')).text, /href="\/source\/gone">Remove what is gone there/)
+  const { text } = await ann.get('/source/gone')
+  assert.match(text, /<td>Training sessions<\/td><td class="number">2<\/td><td class="number">20<\/td>/)
+  assert.match(text, /Remove 2 records/)
+  const changed = await ann.post('/source/gone', { count: '1' })
+  assert.match(changed.text, /That has changed meanwhile/)
+  assert.equal((await ann.post('/source/gone', { count: '2' })).to, '/source')
+  assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 18)
+  assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-gone-removed'])
+})
+
+test('numbers of lock sessions are kept for the next round, and a text that is none is shown again', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await connected(it)
+  await it.pull()
+  const wrong = await ann.post('/source/locks', { numbers: 'all of them' })
+  assert.equal(wrong.status, 422)
+  assert.match(wrong.text, /value="all of them"/)
+  await ann.post('/source/locks', { numbers: '12,15-17' })
+  assert.match((await ann.get('/source/locks')).text, /value="12,15-17"/)
+  await it.pull()
+  assert.ok(it.source.requests.some(path => path.startsWith('/lkbx/sessions/16')))
+})
+
+test('Overview says when the source has refused the key for a day, to its owner alone', async () => {
+  await using it = await setUp({}, [account(1, 'ann'), account(2, 'ben'), partnership(1, 2), partnership(2, 1)])
+  const { ann, db } = it
+  const since = Date.now() - DAY_MS
+  await db
+    .insertInto('source_connection')
+    .values({
+      account_id: 1,
+      origin: 'https://history.example',
+      every_minutes: 60,
+      sealed_key: 'x',
+      secret_id: 'x',
+      state: 'waiting',
+      progress: '[]',
+      failures: 30,
+      failure: 'refused',
+      refused_since: since,
+      known_locks: '',
+      mine: 0,
+      revision: 1,
+    })
+    .execute()
+  const notice = /history\.example has refused your key since/
+  assert.match((await ann.get('/')).text, notice)
+  await ann.post('/subject', { subject: '2' })
+  assert.doesNotMatch((await ann.get('/')).text, notice)
+  await ann.post('/subject', { subject: '1' })
+  await db
+    .updateTable('source_connection')
+    .set({ refused_since: since + 60_000 })
+    .execute()
+  assert.doesNotMatch((await ann.get('/')).text, notice)
 })

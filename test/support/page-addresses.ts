@@ -15,6 +15,8 @@ const NEEDS_MORE: Examples = {
   '/source/start': 'needs a source that was checked',
   '/source/key': 'needs a connected source',
   '/source/forget': 'needs a connected source',
+  '/source/locks': 'needs a connected source',
+  '/source/gone': 'needs records that are gone at their source',
   '/source/upload/rejected.csv': 'needs a file that was checked',
   '/people/:id/narrow': 'needs access that was given',
   '/people/:id/end': 'needs access that was given',

@@ -12,6 +12,7 @@ import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { countText, durationText, numberText } from '../text/text.ts'
 import { bestsCard } from './bests.ts'
+import { sourceNotice } from './source-states.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek, tileNotShared } from './overview-tiles.ts'
 import { distanceOf } from './training-table.ts'
@@ -31,15 +32,17 @@ async function showOverview(visit: Visit) {
   const lockSessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const [from = 0] = lastPeriods('week', WEEKS, now, timeZone)
-  const [history, locks, newLocks, current, programs] = await Promise.all([
+  const [history, locks, newLocks, current, programs, notice] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     locksSince(store, lockSessions, until, from),
     newestLocks(store, lockSessions, MAX_RECENT_EVENTS, until),
     activeLock(store, lockSessions, until),
     readPrograms(visit),
+    sourceNotice(visit),
   ])
   const newest = history.sessions.slice(-MAX_SPARK_GRADES).toReversed()
-  if (newest.length === 0 && newLocks.length === 0) return view({ title: 'Overview', body: nothingYet(viewer) })
+  if (newest.length === 0 && newLocks.length === 0)
+    return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
   const readable = sharedAreas(viewer)
   const bests = await history.bests(timeZone, now)
   const sessions = sessionsBetween(history.sessions, from)
@@ -49,6 +52,7 @@ async function showOverview(visit: Visit) {
   return view({
     title: 'Overview',
     body: html`
+      ${notice}
       <div class="tiles" data-live="tiles">
         ${
           readable.includes('dtt')

@@ -19,11 +19,11 @@ const OF_SOURCE = { section: 'source', reads: null } as const
  */
 export const connectPages: readonly DashboardPage[] = [
   { ...OF_SOURCE, path: '/source/connect', confirms: 'Connect a server', handler: visit => showForm(visit) },
-  { ...OF_SOURCE, method: 'POST', path: '/source/connect', asksElsewhere: true, handler: checkEntered },
+  { ...OF_SOURCE, method: 'POST', path: '/source/connect', takesLong: true, handler: checkEntered },
   { ...OF_SOURCE, path: '/source/start', handler: showChecked },
   { ...OF_SOURCE, method: 'POST', path: '/source/start', handler: start },
   { ...OF_SOURCE, path: '/source/key', confirms: 'Change key', handler: visit => showKeyForm(visit) },
-  { ...OF_SOURCE, method: 'POST', path: '/source/key', asksElsewhere: true, handler: changeEntered },
+  { ...OF_SOURCE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
 ]
 
 const intervals: readonly (readonly [minutes: number, title: string])[] = [

@@ -11,7 +11,12 @@ import { countText, numberText } from '../text/text.ts'
 export const MAX_REASONS = 20
 
 /** What a source has that could not be stored. */
-export function rejectedCard({ viewer }: Visit, { origin }: SourceStatus, { count, reasons }: RejectedReasons): Html {
+export function rejectedCard(
+  { viewer }: Visit,
+  { origin }: SourceStatus,
+  { count, reasons }: RejectedReasons,
+  actions: Html = nothing,
+): Html {
   if (count === 0) return nothing
   return card(
     `${countText(count, 'record')} could not be stored`,
@@ -26,7 +31,8 @@ export function rejectedCard({ viewer }: Visit, { origin }: SourceStatus, { coun
         reasons,
         { look: 'stacks' },
       )}
-      <p><a class="button" href="/source/rejected.ndjson" download>Download all</a>${viewer.discreet ? html` ${AS_STORED}` : nothing}</p>
+      <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
+      ${viewer.discreet ? AS_STORED : nothing}
     `,
   )
 }

@@ -1,4 +1,6 @@
-import type { Connection, Failure } from '../../pull/connections.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import { type Connection, type Failure, readConnection } from '../../pull/connections.ts'
+import { html, type Html, nothing } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { momentText } from '../text/text.ts'
 
@@ -106,4 +108,14 @@ export function problemOf({ viewer, now }: Visit, connection: Connection, comple
       : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
   const again = state === 'waiting' && next !== null ? ` It is tried again at ${momentText(viewer, next, now)}.` : ''
   return { text: `${long({ host: hostOf(origin), since })} ${kept}${again}`, needsKey }
+}
+
+/** On Overview: that the source has refused the key for a day. Records of others are not from there. */
+export async function sourceNotice({ store, viewer, now }: Visit): Promise<Html> {
+  const { accountId } = viewer.session
+  if (viewer.subject.id !== accountId) return nothing
+  const connection = await readConnection(store, accountId)
+  const since = connection?.refused_since ?? null
+  if (connection === undefined || since === null || now - since < DAY_MS) return nothing
+  return html`<p class="warning">${hostOf(connection.origin)} has refused your key since ${momentText(viewer, since, now)}, so nothing new is copied. <a href="/source">See what to do</a></p>`
 }

@@ -21,6 +21,7 @@ import { recordKindLabels } from '../text/labels.ts'
 import { freeText } from '../text/names.ts'
 import { countText, dateTime, durationText, momentText, NONE, numberText } from '../text/text.ts'
 import { connectCard, connectPages, intervalOf, intervalOptions } from './source-connect.ts'
+import { changePages, rejectedActions } from './source-changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './source-rejected.ts'
 import { hostOf, isBusy, problemOf, shortFailure } from './source-states.ts'
 import { uploadCard } from './upload.ts'
@@ -44,6 +45,7 @@ export const sourcePages: readonly DashboardPage[] = [
     await forgetConnection(store, viewer.session.accountId, { actor, now })
     inBackground(eraseDeleted(store))
   }),
+  ...changePages,
   ...rejectedPages,
 ]
 
@@ -77,9 +79,11 @@ async function showSource(visit: Visit) {
   })
 }
 
-async function rejectedOf(visit: Visit, source: SourceStatus): Promise<Html> {
+async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {
   const whose = { accountId: source.accountId, origin: source.origin }
-  return rejectedCard(visit, source, await rejectedByReason(visit.store, whose, MAX_REASONS))
+  const rejected = await rejectedByReason(visit.store, whose, MAX_REASONS)
+  const actions = connection === undefined ? nothing : await rejectedActions(visit, connection, rejected)
+  return rejectedCard(visit, source, rejected, actions)
 }
 
 function statusCard(visit: Visit, source: SourceStatus): Html {
@@ -128,7 +132,7 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
       <div class="buttons" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
     </section>
     <div class="stack" data-live="source-rounds">
-      ${source === undefined ? nothing : await rejectedOf(visit, source)}
+      ${source === undefined ? nothing : await rejectedOf(visit, source, connection)}
       ${rounds.length === 0 ? nothing : card('Last rounds', roundTable(visit, rounds))}
     </div>
   `
@@ -218,6 +222,8 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     ${busy ? button('stop', 'Stop') : nothing}
     ${!busy && (state === 'waiting' || state === 'due') ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
     ${busy ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key', needsKey && state !== 'done' ? ' primary' : '')}
+    ${busy || source === undefined || sum(source.gone) === 0 ? nothing : link('gone', 'Remove what is gone there')}
+    ${busy || source === undefined ? nothing : link('locks', 'Lock sessions by number')}
     ${busy ? nothing : link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
   `
 }
