@@ -225,6 +225,7 @@ const status: Static<typeof Status> = {
   lockedSince: '2026-02-14T18:00:00Z',
   stateSince: '2026-02-15T18:32:10.250Z',
   plannedEnd: '2026-02-17T18:00:00Z',
+  plannedEndPassed: false,
   timeHidden: false,
   practiceLock: false,
   lastSessionAt: '2026-02-16T18:00:00Z',

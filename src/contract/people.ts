@@ -61,7 +61,7 @@ export const people = {
   getCurrentUser: get('/api/v1/users/me', {
     summary: 'Get the caller',
     description: 'The caller as a person. `/me` has the account and the API key in use.',
-    scope: areaScopes,
+    scope: [...areaScopes, 'status:read'],
     data: User,
   }),
   getUser: get('/api/v1/users/:id', {

@@ -30,6 +30,11 @@ export const Status = record(
     lockedSince: nullable(Timestamp('When the active lock session started.')),
     stateSince: nullable(Timestamp('When its present interval started, such as a break.')),
     plannedEnd: nullable(Timestamp('When it is planned to end; null also where the time is hidden.')),
+    plannedEndPassed: nullable(
+      Flag(
+        'Whether `plannedEnd` has passed. The lock session is active all the same: only its record ends it. Null where `plannedEnd` is.',
+      ),
+    ),
     timeHidden: nullable(Flag('Whether its template hides the time from its owner, and so this response does.')),
     practiceLock: nullable(Flag('Whether its template is for practice; null where the template is not known.')),
     lastSessionAt: nullable(Timestamp('When the newest training session was recorded.')),
@@ -48,7 +53,11 @@ export const Status = record(
     bestGradePercent: nullable(Integer('The best mean grade of a training session.')),
     lockedSeconds: whenKnown(nullable(Integer('Seconds since `lockedSince`. Present with `relative=seconds`.'))),
     remainingSeconds: whenKnown(
-      nullable(Integer('Seconds until `plannedEnd`, at least 0. Present with `relative=seconds`.')),
+      nullable(
+        Integer(
+          'Seconds until `plannedEnd`; null once it has passed. They stand still during a freeze. Present with `relative=seconds`.',
+        ),
+      ),
     ),
     asOfSeconds: whenKnown(
       nullable(Integer('Seconds since the exact time of `asOf`. Present with `relative=seconds`.')),

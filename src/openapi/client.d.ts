@@ -426,6 +426,8 @@ export interface Status {
     stateSince: string | null;
     /** When it is planned to end; null also where the time is hidden. */
     plannedEnd: string | null;
+    /** Whether `plannedEnd` has passed. The lock session is active all the same: only its record ends it. Null where `plannedEnd` is. */
+    plannedEndPassed: boolean | null;
     /** Whether its template hides the time from its owner, and so this response does. */
     timeHidden: boolean | null;
     /** Whether its template is for practice; null where the template is not known. */
@@ -456,7 +458,7 @@ export interface Status {
     bestGradePercent: number | null;
     /** Seconds since `lockedSince`. Present with `relative=seconds`. */
     lockedSeconds?: number | null;
-    /** Seconds until `plannedEnd`, at least 0. Present with `relative=seconds`. */
+    /** Seconds until `plannedEnd`; null once it has passed. They stand still during a freeze. Present with `relative=seconds`. */
     remainingSeconds?: number | null;
     /** Seconds since the exact time of `asOf`. Present with `relative=seconds`. */
     asOfSeconds?: number | null;

@@ -43,6 +43,7 @@ function lockFields(lock: LockStatus | undefined) {
     lockedSince: formatOptionalTimestamp(lock?.lockedSince ?? null),
     stateSince: formatOptionalTimestamp(lock?.stateSince ?? null),
     plannedEnd: formatOptionalTimestamp(lock?.plannedEnd ?? null),
+    plannedEndPassed: lock?.plannedEndPassed ?? null,
     timeHidden: lock?.timeHidden ?? null,
     practiceLock: lock?.isPractice ?? null,
   }

@@ -15,11 +15,13 @@ export interface LockStatus {
   /** When the present state began; null if that is not known. */
   readonly stateSince: number | null
   readonly plannedEnd: number | null
+  /** Whether its planned end has passed; null if that is not known or hidden. */
+  readonly plannedEndPassed: boolean | null
   readonly timeHidden: boolean
   readonly isPractice: boolean | null
   /** Milliseconds since the session started. */
   readonly elapsed: number | null
-  /** Milliseconds until its planned end; null if that is not known or hidden. */
+  /** Milliseconds until its planned end; null if that has passed, is not known, or is hidden. */
   readonly remaining: number | null
 }
 
@@ -36,6 +38,36 @@ export function hidesTime(rules: LockRules | undefined, isOwner: boolean): boole
   return isOwner && rules?.showsTime === false
 }
 
+/** What is left until the planned end of an active lock. */
+export interface Countdown {
+  readonly plannedEnd: number
+  /** Whether a freeze has stopped it. */
+  readonly isPaused: boolean
+  /** Milliseconds, negative once the planned end has passed; null if a freeze began nobody knows when. */
+  readonly left: number | null
+}
+
+/** The countdown of a lock; undefined if it has no planned end. Zero ends no session: only its record says that it has ended. */
+export function countdownOf(
+  { state, plannedEnd, events }: Pick<RunningLock, 'state' | 'plannedEnd' | 'events'>,
+  until: number,
+): Countdown | undefined {
+  if (plannedEnd === null) return undefined
+  const newest = events
+    .filter(([at]) => at <= until)
+    .toSorted(([a], [b]) => a - b)
+    .at(-1)
+  const [at, , kind] = newest ?? [null, 0, '']
+  if (isFreeze(kind)) return { plannedEnd, isPaused: true, left: at === null ? null : plannedEnd - at }
+  if (isFreeze(state)) return { plannedEnd, isPaused: true, left: null }
+  return { plannedEnd, isPaused: false, left: plannedEnd - until }
+}
+
+/** States and kinds of events are open lists, and no source documents this one. */
+function isFreeze(name: string): boolean {
+  return /^(freez|frozen)/i.test(name)
+}
+
 export function lockStatus(
   lock: RunningLock | undefined,
   { isOwner, asOf, now }: { readonly isOwner: boolean; readonly asOf: number | null; readonly now: number },
@@ -44,18 +76,20 @@ export function lockStatus(
   const until = countedUntil(asOf, now)
   const current = lockIntervals(lock.events, null, until).at(-1)
   const timeHidden = hidesTime(lock.rules, isOwner)
-  const plannedEnd = timeHidden ? null : lock.plannedEnd
+  const countdown = timeHidden ? undefined : countdownOf(lock, until)
+  const left = countdown?.left ?? null
   return {
     // Without events, only the state is known.
     locked: current?.locked ?? lock.state === 'locked',
     state: lock.state,
     lockedSince: lock.at,
     stateSince: current?.start ?? null,
-    plannedEnd,
+    plannedEnd: countdown?.plannedEnd ?? null,
+    plannedEndPassed: left === null ? null : left <= 0,
     timeHidden,
     isPractice: lock.rules?.isPractice ?? null,
     elapsed: Math.max(0, until - lock.at),
-    remaining: plannedEnd === null ? null : Math.max(0, plannedEnd - until),
+    remaining: left === null || left <= 0 ? null : left,
   }
 }
 
@@ -65,6 +99,7 @@ const IDLE: LockStatus = {
   lockedSince: null,
   stateSince: null,
   plannedEnd: null,
+  plannedEndPassed: null,
   timeHidden: false,
   isPractice: false,
   elapsed: null,

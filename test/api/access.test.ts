@@ -137,10 +137,10 @@ for (const scope of ['lkbx:read', 'dtt:read']) {
   })
 }
 
-test('a token with status:read alone reads the status, statistics and itself, and nothing else', async () => {
+test('a token with status:read alone reads the status, statistics, itself and its account, and nothing else', async () => {
   await using service = await start()
   const token = await service.token('ann', { scopes: ['status:read'] })
-  const figures = ['/api/v1/status', '/api/v1/dtt/stats', '/api/v1/lkbx/stats', '/api/v1/me']
+  const figures = ['/api/v1/status', '/api/v1/dtt/stats', '/api/v1/lkbx/stats', '/api/v1/me', '/api/v1/users/me']
   for (const { path } of requests) {
     const answer = await service.fetch(path, token)
     if (figures.includes(path)) assert.equal(answer.status, 200, path)

@@ -58,6 +58,7 @@ test('the status has every field, in the order of the contract, even if nothing 
     lockedSince: null,
     stateSince: null,
     plannedEnd: null,
+    plannedEndPassed: null,
     timeHidden: false,
     practiceLock: false,
     lastSessionAt: null,
@@ -171,6 +172,7 @@ for (const { title, rows, locked, since } of events) {
             lockState: data.lockState,
             lockedSince: data.lockedSince,
             plannedEnd: data.plannedEnd,
+            plannedEndPassed: data.plannedEndPassed,
             timeHidden: data.timeHidden,
             practiceLock: data.practiceLock,
             knowsState: data.stateSince !== null,
@@ -180,6 +182,7 @@ for (const { title, rows, locked, since } of events) {
             lockState: 'locked',
             lockedSince: started,
             plannedEnd: hidden ? null : planned,
+            plannedEndPassed: hidden ? null : false,
             timeHidden: hidden,
             practiceLock: template.practice,
             knowsState: since !== null,
@@ -228,8 +231,43 @@ test('the newest of several active locks counts, and a planned end that has pass
   await using service = await startCurrent([...world, ...lines])
   const data = await statusOf(service, '?relative=seconds')
   assert.equal(data.lockedSince, lines[1]?.data.startDate)
-  assert.equal(data.locked, true)
-  assert.equal(data.remainingSeconds, 0)
+  assert.deepEqual(
+    [data.locked, data.lockState, data.plannedEndPassed, data.remainingSeconds],
+    [true, 'locked', true, null],
+  )
+})
+
+test('a freeze stops the countdown of a lock: its seconds stand still, also after the planned end', async () => {
+  for (const [lockState, rows, passed, left] of [
+    ['locked', [['freeze', HOUR]], false, 3600],
+    ['locked', [['freeze', 3 * HOUR]], false, 3 * 3600],
+    [
+      'locked',
+      [
+        ['freeze', 3 * HOUR],
+        ['unfreeze', 2 * HOUR],
+      ],
+      true,
+      null,
+    ],
+    ['frozen', [], null, null],
+  ] as const) {
+    const events = [['start', 9 * HOUR] as const, ...rows]
+    await using service = await startCurrent([
+      ...world,
+      lockSession(5, 1, {
+        isActive: true,
+        lockState,
+        startDate: ago(9 * HOUR),
+        endDate: ago(0),
+        LockSegment: events.map(([type, before], index) => lockSegment(index + 1, type, ago(before), true)),
+      }),
+    ])
+    const { plannedEndPassed, remainingSeconds } = await statusOf(service, '?relative=seconds')
+    assert.equal(plannedEndPassed, passed)
+    if (left === null) assert.equal(remainingSeconds, null)
+    else assert.ok(Math.abs(remainingSeconds - left) < 60)
+  }
 })
 
 test('a change of the lock, the time zone or up to when the records are known shows in the next answer', async () => {

@@ -39,11 +39,11 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await other.page.clock.runFor(2000)
     assert.notEqual(await time.textContent(), first)
     assert.match((await other.page.locator('.time-of').textContent()) ?? '', / of /)
-    assert.match((await other.page.locator('[data-until]').textContent()) ?? '', /^4\sd \d\d:\d\d:\d\d$/)
+    assert.match((await other.page.locator('[data-until]').textContent()) ?? '', /^4\sd \d\d:\d\d:\d\d left$/)
     // Nothing else moves.
     const changed = other.page.evaluate(noteChanges)
     await other.page.clock.runFor(5000)
-    assert.deepEqual(await changed, ['data-now data-since', 'data-now data-until'])
+    assert.deepEqual(await changed, ['data-now data-passed data-until', 'data-now data-since'])
 
     const showAs = (state: DocumentVisibilityState) =>
       other.page.evaluate(
@@ -57,6 +57,8 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await showAs('hidden')
     await other.page.clock.fastForward(61_000)
     assert.deepEqual(answers, [], 'a page that is not in view asks for nothing')
+    await other.page.clock.fastForward(5 * 86_400_000)
+    assert.equal(await other.page.locator('[data-until]').textContent(), 'Planned end passed')
     await showAs('visible')
     const asked = other.page.waitForResponse(response => response.url().endsWith('/live'))
     await other.page.clock.fastForward(60_000)

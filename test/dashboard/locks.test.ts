@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
 import { dateText } from '../../src/dashboard/text/text.ts'
-import { DAY_MS } from '../../src/contract/time.ts'
-import { allowSignIn, drawnValues, visitor, type Visitor } from '../support/dashboard.ts'
+import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
+import { allowSignIn, drawnValues, shownText, visitor, type Visitor } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
 import { atOneTime } from '../support/waiting.ts'
@@ -300,8 +300,39 @@ test('a partner sees the time that the template hides, and so does its owner whe
     assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
     assert.match((await it.viewer.get('/locks/54?view=json')).text, /802801/)
     for (const path of ['/', '/locks'])
-      assert.match((await it.viewer.get(path)).text, /data-until="\d+"[^>]*>1\sd [\d:]+<\/span> left/, path)
+      assert.match((await it.viewer.get(path)).text, /data-until="\d+"[^>]*>1\sd [\d:]+ left<\/span>/, path)
   }
+})
+
+test('a running lock whose planned end has passed is still running, and a freeze stops its countdown', async () => {
+  const lines = running({})
+  const session = lines.at(-1) as ReturnType<typeof lockSession>
+  await using it = await signedIn('ann', lines)
+  const shownWith = async (fields: object) => {
+    await it.service.import([{ ...session, data: { ...session.data, ...fields } }], { onConflict: 'replace' })
+    await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+    const pages = []
+    for (const path of ['/', '/locks', '/locks/54']) pages.push(shownText(await it.viewer.get(path)))
+    const [overview = '', locks = '', lock = ''] = pages
+    return { overview, locks, lock }
+  }
+  const ago = (ms: number) => new Date(Date.now() - ms).toISOString()
+
+  const passed = await shownWith({ endDate: ago(DAY_MS + HOUR_MS) })
+  for (const text of [passed.overview, passed.locks]) assert.match(text, /Planned end [^]* passed 1\sd 1\sh ago/)
+  assert.match(passed.lock, /– now/)
+  assert.match(passed.lock, /Planned end passed 1\sd 1\sh ago/)
+  for (const text of Object.values(passed)) assert.doesNotMatch(text, /\bleft\b|No session is running/)
+
+  const freeze = lockSegment(8, 'freeze', ago(DAY_MS + HOUR_MS), true)
+  const frozen = await shownWith({ LockSegment: [lockSegment(7, 'start', start, true), freeze] })
+  for (const text of [frozen.overview, frozen.locks])
+    assert.match(text, /Planned end [^]* countdown paused 1\sd 23\sh of 5\sd 3\sd/)
+  assert.match(frozen.lock, /Planned end countdown paused/)
+
+  const stated = await shownWith({ lockState: 'frozen' })
+  for (const text of [stated.overview, stated.locks]) assert.match(text, /frozen [^]*Planned end [^]* countdown paused/)
+  for (const text of Object.values(stated)) assert.doesNotMatch(text, /\bleft\b/)
 })
 
 test("a running lock of somebody else counts up to what is known of its owner's records, also where it is opened by its address", async () => {

@@ -4,7 +4,15 @@ import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { kindLabels } from '../../src/dashboard/text/labels.ts'
-import { allowSignIn, drawnValues, sampleService, type Seen, tableRows, visitor } from '../support/dashboard.ts'
+import {
+  allowSignIn,
+  drawnValues,
+  sampleService,
+  type Seen,
+  shownText,
+  tableRows,
+  visitor,
+} from '../support/dashboard.ts'
 import { kindSummary, rateSummary } from '../../src/dashboard/pages/training-summaries.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -72,21 +80,10 @@ async function open(lines: readonly object[] = history, username = 'ann') {
     async page(path: string) {
       const seen = await reader.get(path)
       assert.equal(seen.status, 200, `${path}: ${seen.text.slice(0, 200)}`)
-      return textOf(seen)
+      return shownText(seen)
     },
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   }
-}
-
-/** The text of a page: markup becomes single spaces. */
-function textOf({ text }: Seen): string {
-  const [, main = text] = /<main[^>]*>([^]*)<\/main>/.exec(text) ?? []
-  return main
-    .replaceAll(/<script[^]*?<\/script>/g, ' ')
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll(/\s+/g, ' ')
 }
 
 /** The identifiers of the sessions in the table, in its order. A page without the table says that no session fits. */

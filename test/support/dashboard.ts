@@ -139,3 +139,14 @@ export function tableRows(page: string, id: string): string[] | undefined {
 export function cellTexts(row: string): string[] {
   return [...row.matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, '').trim())
 }
+
+/** The text of a page: markup becomes single spaces. */
+export function shownText({ text }: Pick<Seen, 'text'>): string {
+  const [, main = text] = /<main[^>]*>([^]*)<\/main>/.exec(text) ?? []
+  return main
+    .replaceAll(/<script[^]*?<\/script>/g, ' ')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll(/\s+/g, ' ')
+}

@@ -129,7 +129,10 @@ function checkNothingTold(text: string, { ids, hidden }: RandomRecords, isOwner:
   for (const id of ids) assert.ok(!text.includes(String(id)), `${id} in ${text}`)
   if (isOwner) for (const end of hidden) assert.notEqual(data['plannedEnd'], end)
   if (data['timeHidden'] === true)
-    assert.deepEqual([data['plannedEnd'], data['remainingSeconds'] ?? null], [null, null])
+    assert.deepEqual(
+      [data['plannedEnd'], data['plannedEndPassed'], data['remainingSeconds'] ?? null],
+      [null, null, null],
+    )
   assert.ok(Buffer.byteLength(text) <= 900)
 }
 

@@ -68,10 +68,12 @@ function keepTimes() {
 function tick() {
   for (const element of document.querySelectorAll('[data-since], [data-until]')) {
     if (!(element instanceof HTMLElement)) continue
-    const { since, until, now } = element.dataset
+    const { since, until, now, passed } = element.dataset
     if (!clocks.has(element)) clocks.set(element, Number(now) - Date.now())
     const time = Date.now() + Number(clocks.get(element))
-    element.textContent = clockText(since === undefined ? Number(until) - time : time - Number(since))
+    if (since !== undefined) element.textContent = clockText(time - Number(since))
+    else if (time < Number(until)) element.textContent = `${clockText(Number(until) - time)} left`
+    else element.textContent = passed ?? ''
   }
 }
 

@@ -13,17 +13,8 @@ import { personName, personOf, recordName } from '../text/names.ts'
 import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import { apiTabs, card, jsonFile, drawnText, facts, stat, stats, table, tabs } from '../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
-import {
-  ageText,
-  countText,
-  dateTime,
-  dateTimeText,
-  durationText,
-  inTime,
-  NONE,
-  numberText,
-  timeSpan,
-} from '../text/text.ts'
+import { ageText, countText, dateTime, dateTimeText, durationText, NONE, numberText, timeSpan } from '../text/text.ts'
+import { plannedEndDistance } from './lock-time.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
@@ -132,10 +123,11 @@ function sessionStats(viewer: Viewer, session: LockDetails, { isHidden, until }:
   )
 }
 
-function plannedEndStat(viewer: Viewer, { plannedEnd }: LockDetails, { isHidden, until }: ShownTime): Html {
+function plannedEndStat(viewer: Viewer, session: LockDetails, { isHidden, until }: ShownTime): Html {
+  const { plannedEnd } = session
   if (isHidden) return stat('Planned end', HIDDEN)
   if (plannedEnd === null) return stat('Planned end', NONE)
-  return stat('Planned end', inTime(plannedEnd, until), dateTimeText(viewer, plannedEnd))
+  return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, plannedEnd))
 }
 
 function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now: number): Chart {

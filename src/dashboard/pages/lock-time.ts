@@ -1,40 +1,61 @@
+import type { LockStats } from '../../stats/lock-queries.ts'
+import { countdownOf } from '../../stats/status.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { durationText, NONE, numberText } from '../text/text.ts'
+import type { Viewer } from '../page.ts'
+import { dateTime, durationText, inTime, NONE, numberText } from '../text/text.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
-interface RunningTime {
-  readonly start: number
+interface Clock {
   /** Up to when time counts; the page keeps counting only if that is now. */
   readonly until: number
   readonly now: number
-  readonly plannedEnd: number | null
 }
 
+type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
+
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
-export function tickingTime(start: number, { until, now }: Pick<RunningTime, 'until' | 'now'>): Part {
+export function tickingTime(start: number, { until, now }: Clock): Part {
   if (start > until) return NONE
   return until === now
     ? html`<span data-since="${start}" data-now="${now}">${clockText(now - start)}</span>`
     : html`<span>${durationText((until - start) / 1000)}</span>`
 }
 
-/** A bar from the start to the planned end, and what is left of it. */
-export function timeBar({ start, until, now, plannedEnd }: RunningTime): Html {
-  if (plannedEnd === null || plannedEnd <= start || start > until) return nothing
-  const length = plannedEnd - start
-  const part = Math.min(1, Math.max(0, (until - start) / length))
-  const text = `${durationText((until - start) / 1000)} of ${durationText(length / 1000)}`
-  const left = plannedEnd - until
+/** A bar from the start to the planned end, and what is left of it; nothing once that has passed. */
+export function timeBar(lock: Lock, { until, now }: Clock): Html {
+  const countdown = countdownOf(lock, until)
+  if (countdown === undefined || lock.at > until) return nothing
+  const { plannedEnd, isPaused, left } = countdown
+  if (left === null || left <= 0) return nothing
+  const length = plannedEnd - lock.at
+  const elapsed = length - left
+  const part = elapsed / length
+  const text = `${durationText(elapsed / 1000)} of ${durationText(length / 1000)}`
   const rest =
-    until === now
-      ? html`<span data-until="${plannedEnd}" data-now="${now}">${clockText(left)}</span>`
-      : html`<span>${durationText(left / 1000)}</span>`
+    until === now && !isPaused
+      ? html`<span data-until="${plannedEnd}" data-now="${now}" data-passed="Planned end passed">${clockText(left)} left</span>`
+      : html`<span>${durationText(left / 1000)} left</span>`
   return html`
     <p class="small time-of">${text}</p>
     <svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${text}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>
-    <p class="small muted">${left > 0 ? html`${rest} left` : 'The planned end has passed'}</p>
+    <p class="small muted">${rest}</p>
   `
+}
+
+/** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is. */
+export function plannedEndDistance(lock: Lock, until: number): string {
+  const countdown = countdownOf(lock, until)
+  if (countdown === undefined) return ''
+  const { plannedEnd, isPaused, left } = countdown
+  if (left !== null && left <= 0) return `passed ${inTime(plannedEnd, until)}`
+  return isPaused ? 'countdown paused' : inTime(plannedEnd, until)
+}
+
+/** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
+export function plannedEndText(viewer: Viewer, lock: Lock, until: number): Part {
+  if (lock.plannedEnd === null) return NONE
+  return html`${dateTime(viewer, lock.plannedEnd)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
 }
 
 /** `4 d 22:13:05` or `22:13:05`: as assets/live-updates.js writes it, so that nothing moves when the script starts. */

@@ -10,9 +10,9 @@ import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import { ageText, countText, dateTime, durationText, inTime, NONE } from '../text/text.ts'
+import { ageText, countText, dateTime, durationText } from '../text/text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
-import { tickingTime, timeBar } from './lock-time.ts'
+import { plannedEndText, tickingTime, timeBar } from './lock-time.ts'
 import { knownEnd, lockText, practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
@@ -105,9 +105,9 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
           'Running for',
           html`${tickingTime(active.at, { until, now })} ${isHidden || record.duration === 0 ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
-        ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active.plannedEnd, until)],
+        ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active, until)],
       ])}
-      ${isHidden ? nothing : timeBar({ start: active.at, until, now, plannedEnd: active.plannedEnd })}
+      ${isHidden ? nothing : timeBar(active, { until, now })}
     </section>
   `
 }
@@ -115,9 +115,4 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
 function sinceTitle({ discreet }: Viewer, locked: boolean): string {
   if (discreet) return locked ? 'Active since' : 'Paused since'
   return locked ? 'Locked since' : 'Open since'
-}
-
-function plannedEndText(viewer: Viewer, end: number | null, until: number): Html | string {
-  if (end === null) return NONE
-  return html`${dateTime(viewer, end)} <small class="muted">${inTime(end, until)}</small>`
 }

@@ -22,7 +22,7 @@ import {
   unbroken,
 } from '../text/text.ts'
 import { NOT_SHARED } from '../layout/subject-notes.ts'
-import { tickingTime, timeBar } from './lock-time.ts'
+import { plannedEndText, tickingTime, timeBar } from './lock-time.ts'
 import { knownEnd, practiceMark, stateName } from './lock-states.ts'
 import { percentText } from './training-summaries.ts'
 
@@ -96,9 +96,7 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
     const { id, name } = JSON.parse(current.document) as LockSession
     const changed = current.intervals.at(-1)?.start
     const until = countedUntil(viewer.asOf, now)
-    const { plannedEnd } = current
     const isHidden = isTimeHidden(viewer, viewer.subject.id, current)
-    const planned = plannedEnd === null ? 'Not set' : dateTime(viewer, plannedEnd)
     return tile(
       'Lock',
       html`
@@ -107,9 +105,9 @@ export function lockCard({ viewer, now }: Visit, current: Active | undefined, ne
         <dl class="lines">
           <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
           <div><dt>Running for</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
-          <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : planned}</dd></div>
+          <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : plannedEndText(viewer, current, until)}</dd></div>
         </dl>
-        ${isHidden ? nothing : timeBar({ start: current.at, until, now, plannedEnd })}
+        ${isHidden ? nothing : timeBar(current, { until, now })}
       `,
     )
   }
