@@ -17,7 +17,7 @@ import type { PullReport, RejectedReason } from '../pull/report.ts'
 import { pullRepeatedly } from '../pull/repeat.ts'
 import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
-import { listSources, pullStatus } from '../pull/status.ts'
+import { connectedStatus, type ConnectionStatus, listSources } from '../pull/status.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
@@ -301,11 +301,12 @@ function parseLocks(text: string): readonly number[] {
 
 async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
   await withStore(flags, async store => {
-    const sources = await pullStatus(store)
+    const sources = await connectedStatus(store)
     if (flags.json === true) return print(JSON.stringify(sources, null, 2))
     if (sources.length === 0) say('nothing was pulled yet')
-    for (const { accountId, username, origin, completedAt, rows, gone, setAside } of sources) {
+    for (const { accountId, username, origin, completedAt, rows, gone, setAside, connection } of sources) {
       print(`account ${accountId} (${username}) from ${origin}`)
+      if (connection !== null) print(connectionLine(connection))
       print(`last complete pull: ${completedAt ?? 'none yet'}; rejected: ${setAside}`)
       printRows(
         Object.entries(rows).map(([kind, count]) => ({ kind, count, gone: gone[kind] ?? 0 })),
@@ -314,6 +315,16 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
       )
     }
   })
+}
+
+function connectionLine({ state, everyMinutes, nextAt, failure, failingSince }: ConnectionStatus): string {
+  return [
+    `connected: ${state}`,
+    everyMinutes === 0 ? 'once' : `every ${everyMinutes} minutes`,
+    ...(nextAt === null ? [] : [`next round ${nextAt}`]),
+    ...(failingSince === null ? [] : [`failing since ${failingSince}`]),
+    ...(failure === null ? [] : [`last failure: ${failure}`]),
+  ].join('; ')
 }
 
 async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonly many?: boolean }) {

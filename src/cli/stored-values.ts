@@ -1,7 +1,7 @@
 import { countRejected } from '../archive/rejected-rows.ts'
 import { readBackupFacts } from '../backup/facts.ts'
 import type { StoredValue } from '../http/metrics.ts'
-import { oldestCompleteRound } from '../pull/status.ts'
+import { countConnections, oldestCompleteRound } from '../pull/status.ts'
 import type { Store } from '../store/index.ts'
 
 /** The metrics of imports, pulls and backups. */
@@ -16,6 +16,21 @@ export function storedValues(store: Store): readonly StoredValue[] {
       name: 'lockstep_pull_completed_timestamp_seconds',
       help: 'End of the last complete round of a pull; of several sources the one that is furthest behind.',
       read: async () => seconds(await oldestCompleteRound(store)),
+    },
+    {
+      name: 'lockstep_source_connections',
+      help: 'Sources that people have connected.',
+      read: async () => (await countConnections(store)).all,
+    },
+    {
+      name: 'lockstep_source_connections_failing',
+      help: 'Connected sources whose last round failed.',
+      read: async () => (await countConnections(store)).failing,
+    },
+    {
+      name: 'lockstep_source_failing_timestamp_seconds',
+      help: 'Since when a connected source fails; of several the one that has failed for longest.',
+      read: async () => seconds((await countConnections(store)).since),
     },
     {
       name: 'lockstep_backup_timestamp_seconds',

@@ -1,5 +1,6 @@
 import type { Store } from '../store/index.ts'
 import { formatTimestamp } from '../contract/time.ts'
+import type { Connection } from './connections.ts'
 
 /** The result of all pulls from one source into one account. */
 export interface SourceStatus {
@@ -56,14 +57,78 @@ export async function pullStatus(store: Store, account?: number): Promise<Source
       accountId,
       username,
       origin,
-      completedAt: completedAt === null ? null : formatTimestamp(completedAt),
-      fullAt: fullAt === null ? null : formatTimestamp(fullAt),
+      completedAt: timeOf(completedAt),
+      fullAt: timeOf(fullAt),
       rows: Object.fromEntries(counts.map(({ kind, all }) => [kind, all])),
       gone: Object.fromEntries(counts.flatMap(({ kind, gone }) => (gone > 0 ? [[kind, gone]] : []))),
       setAside,
     })
   }
   return statuses
+}
+
+/** The state of a connection, as the page shows it. */
+export interface ConnectionStatus {
+  readonly state: Connection['state']
+  /** 0 for a single round. */
+  readonly everyMinutes: number
+  readonly nextAt: string | null
+  /** What was wrong with the last round, and since when rounds fail. */
+  readonly failure: string | null
+  readonly failingSince: string | null
+}
+
+/** All sources, with their connections; also those that are connected and were never pulled. */
+export async function connectedStatus(
+  store: Store,
+): Promise<readonly (SourceStatus & { readonly connection: ConnectionStatus | null })[]> {
+  const connections = await store.reads
+    .selectFrom('source_connection')
+    .innerJoin('account', 'account.id', 'source_connection.account_id')
+    .select([
+      'account_id',
+      'account.username',
+      'origin',
+      'state',
+      'every_minutes',
+      'next_at',
+      'failure',
+      'failing_since',
+    ])
+    .orderBy('account_id')
+    .execute()
+  const statuses = new Map(
+    connections.map(row => {
+      const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
+      const times = { nextAt: timeOf(row.next_at), failingSince: timeOf(row.failing_since) }
+      const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
+      const connection = { state, everyMinutes, failure, ...times }
+      return [`${accountId} ${origin}`, { accountId, username, origin, ...none, connection }]
+    }),
+  )
+  const pulled = (await pullStatus(store)).map(source => {
+    const key = `${source.accountId} ${source.origin}`
+    const connection = statuses.get(key)?.connection ?? null
+    statuses.delete(key)
+    return { ...source, connection }
+  })
+  return [...pulled, ...statuses.values()]
+}
+
+/** How many connected sources there are, how many of them fail, and since when the first of these does. */
+export function countConnections({ reads }: Store) {
+  return reads
+    .selectFrom('source_connection')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('all'),
+      fn.count<number>('failing_since').as('failing'),
+      fn.min<number | null>('failing_since').as('since'),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
+function timeOf(instant: number | null): string | null {
+  return instant === null ? null : formatTimestamp(instant)
 }
 
 /** The oldest of the last complete rounds of all sources; null without any complete round. */

@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { settings } from '../../src/config.ts'
+import { storedValues } from '../../src/cli/stored-values.ts'
 import { makeMetrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
@@ -119,6 +120,7 @@ test('each query of the Grafana dashboard on the Infinity data source selects fi
 
 test('each query of the Prometheus dashboard and each alert rule uses metrics and labels that a server has', async () => {
   const metrics = makeMetrics()
+  metrics.watch(storedValues(service.store))
   {
     // One request of each result that a rule counts.
     await using other = await startSecondServer(

@@ -92,6 +92,40 @@ test('rejected rows and the last complete round of the pull that is furthest beh
   assert.deepEqual(await values(), [1, 30])
 })
 
+test('connected sources are counted, those that fail too, and since when the first of them does', async () => {
+  await using service = await startService(cast)
+  const metrics = makeMetrics()
+  metrics.watch(storedValues(service.store))
+  const values = async () => {
+    const families = parse(await metrics.text())
+    return ['connections', 'connections_failing', 'failing_timestamp_seconds'].map(
+      name => families.get(`lockstep_source_${name}`)?.samples[0]?.value,
+    )
+  }
+  assert.deepEqual(await values(), [0, 0, undefined])
+  const [first, second, third] = await service.store.db.selectFrom('account').select('id').orderBy('id').execute()
+  for (const [account_id, failing_since] of [
+    [first?.id, null],
+    [second?.id, 90_000],
+    [third?.id, 60_000],
+  ] as const) {
+    const empty = {
+      every_minutes: 5,
+      state: 'waiting',
+      progress: '[]',
+      failures: 0,
+      known_locks: '',
+      mine: 0,
+      revision: 1,
+    } as const
+    await service.store.db
+      .insertInto('source_connection')
+      .values({ ...empty, account_id: account_id ?? 0, origin: 'https://history.example', failing_since })
+      .execute()
+  }
+  assert.deepEqual(await values(), [3, 2, 60])
+})
+
 test('there are no metrics without a port for them', async () => {
   assert.equal(readConfig({}).metricsPort, undefined)
   await using service = await startService()

@@ -438,6 +438,25 @@ test('the command and the service never pull into an account at once, and the se
   assert.ok(source.requests.slice(before).every(path => !path.startsWith('/dtt')))
 })
 
+test('the command shows the connections of all accounts: their state, their next round and since when they fail', async () => {
+  await using here = await setUp({ lines: [account(1, 'ann'), account(2, 'ben'), lockTemplate(9, 2)] })
+  await connected(here)
+  await here.pull()
+  await connected(here, 0, 2)
+  const status = (...args: string[]) => run(['pull', 'status', '--database', here.service.databaseUrl, ...args])
+  const { stdout } = await status()
+  assert.match(
+    stdout,
+    /^account 1 \(ann\) .+\nconnected: waiting; every 5 minutes; next round \d{4}-\S+Z\nlast complete/,
+  )
+  assert.match(stdout, /\naccount 2 \(ben\) .+\nconnected: due; once; next round \S+Z\nlast complete pull: none yet/)
+  await here.pull()
+  const [ann, ben] = JSON.parse((await status('--json')).stdout)
+  assert.equal(ann.connection.failingSince, null)
+  assert.deepEqual([ben.connection.state, ben.connection.failure, ben.connection.nextAt], ['stopped', 'account', null])
+  assert.match((await status()).stdout, /connected: stopped; once; failing since \S+Z; last failure: account\n/)
+})
+
 test('a new interval applies to the round that is due next', async () => {
   await using here = await setUp()
   await connected(here, 1440)
