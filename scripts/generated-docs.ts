@@ -7,6 +7,7 @@ import { checks } from '../src/cli/doctor-checks.ts'
 import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
+import { yamlPackage } from '../src/homeassistant/entities.ts'
 import { generateClientFiles } from './client-files.ts'
 import { generateBundles } from './bundles.ts'
 import { makeDocument } from './openapi/document.ts'
@@ -28,6 +29,10 @@ export async function generateDocs(): Promise<GeneratedFile[]> {
     { path: join(root, 'src/openapi/openapi.json'), text: `${JSON.stringify(makeDocument(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
     { path: join(docs, 'api.md'), text: apiPage() },
+    {
+      path: join(root, 'examples/home-assistant/lockstep.yaml'),
+      text: yamlPackage(settings.url.fallback, alwaysPresent(api.getStatus.data)),
+    },
     ...generateClientFiles(),
     { path: archive, text: withMissingFields(readFileSync(archive, 'utf8')) },
     { path: troubleshooting, text: withChecks(readFileSync(troubleshooting, 'utf8')) },
@@ -57,6 +62,11 @@ Paths are below \`/api/v1\`.
 | --- | --- |
 ${rows.join('\n')}
 `
+}
+
+/** The fields of a record that every response has. */
+function alwaysPresent({ required }: { readonly required?: readonly string[] }): readonly string[] {
+  return required ?? []
 }
 
 /** Where a group of settings begins: its first one, and the heading. */

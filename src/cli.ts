@@ -9,6 +9,7 @@ import { addDemoCommand } from './cli/demo.ts'
 import { addDoctorCommand } from './cli/doctor.ts'
 import { addHelpCommand } from './cli/help.ts'
 import { addAccessCommands } from './cli/access.ts'
+import { addHomeAssistantCommands } from './cli/homeassistant.ts'
 import { addMcpCommand } from './cli/mcp.ts'
 import { addMoveCommand } from './cli/move.ts'
 import { addPullCommands } from './cli/pull.ts'
@@ -21,6 +22,7 @@ import { addUploadCommand } from './cli/upload.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
+import { PeerError } from './homeassistant/errors.ts'
 import { PullLockedError } from './pull/round.ts'
 import { SourceError } from './pull/source.ts'
 import { PullUsageError, RemovedAccountError } from './pull/target.ts'
@@ -63,6 +65,7 @@ addAccessCommands(program)
 addKeyCommands(program)
 addMcpCommand(program)
 addCompletionCommand(program)
+addHomeAssistantCommands(program)
 addHelpCommand(program)
 addUploadCommand(program)
 
@@ -98,7 +101,9 @@ function report(error: unknown): number {
     return fail(error, EXIT.usage)
   }
   if (error instanceof MissingIdentityError) return fail(error, EXIT.usage)
-  if (error instanceof SourceError || error instanceof RemovedAccountError) return fail(error, EXIT.source)
+  if (error instanceof SourceError || error instanceof RemovedAccountError || error instanceof PeerError) {
+    return fail(error, EXIT.source)
+  }
   if (error instanceof PullLockedError) return fail(error, EXIT.storage)
   if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
     return fail(error, EXIT.storage)

@@ -211,10 +211,15 @@ export const settings = {
   url: setting(
     'LOCKSTEP_URL',
     'http://127.0.0.1:5625',
-    'The address of the service that `lockstep mcp` and the programs in `examples/` read.',
+    'The address of the service that `lockstep mcp`, `lockstep homeassistant` and the programs in `examples/` read.',
     url,
   ),
-  token: setting('LOCKSTEP_TOKEN', '', 'The API key that `lockstep mcp` and the programs in `examples/` send.', text),
+  token: setting(
+    'LOCKSTEP_TOKEN',
+    '',
+    'The API key that `lockstep mcp`, `lockstep homeassistant` and the programs in `examples/` send.',
+    text,
+  ),
 }
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }

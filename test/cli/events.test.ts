@@ -93,6 +93,7 @@ const others: Readonly<Record<string, string>> = {
   backup: 'copies everything, as those who can run it can do without it',
   move: 'copies everything, as those who can run it can do without it',
   mcp: 'reads with an API key',
+  'homeassistant entities': 'reads with an API key',
   pull: 'gives access as imports do, and ends only what it gave',
   'pull status': 'reads',
   'pull prune': 'removes records',

@@ -42,6 +42,18 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'key list': ['--account', '--database', '--json'],
   'key revoke': ['id', '--database'],
   mcp: ['--texts'],
+  'homeassistant entities': [
+    '--broker',
+    '--username',
+    '--password-file',
+    '--ca',
+    '--id',
+    '--prefix',
+    '--every',
+    '--max-age',
+    '--texts',
+    '--remove',
+  ],
 }
 
 test('every command has a help that describes it and each of its options, on stdout', async t => {

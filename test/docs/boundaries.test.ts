@@ -26,6 +26,7 @@ const layers = [
   'uploads',
   'dashboard',
   'mcp',
+  'homeassistant',
   'cli',
   'cli.ts',
 ]
@@ -42,6 +43,7 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   openapi: [],
   // A client of the service, which may be on another machine.
   mcp: ['contract', 'client.ts'],
+  homeassistant: ['contract', 'client.ts'],
   // The client runs in the program of its caller, without the service, so it imports only types.
   'client.ts': ['contract'],
 }
@@ -57,6 +59,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@clack/prompts': ['cli'],
   'close-with-grace': ['cli'],
   '@modelcontextprotocol/server': ['mcp'],
+  mqtt: ['homeassistant'],
   fastify: ['openapi', 'dashboard'],
   'node:http': ['pull', 'http', 'dashboard', 'openapi'],
   'node:sqlite': ['store'],

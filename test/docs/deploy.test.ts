@@ -173,8 +173,9 @@ for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
       for (const other of Object.keys(service.depends_on ?? {})) assert.ok(other in services, other)
       if (service.build === undefined) continue
       assert.equal(service.image, 'lockstep', name)
-      const [command = 'serve', ...args] = service.command ?? []
-      const { code, stdout } = await run([command, '--help'])
+      const args = service.command ?? ['serve']
+      const words = args.slice(0, args.findIndex(word => word.startsWith('--')) >>> 0)
+      const { code, stdout } = await run([...words, '--help'])
       assert.equal(code, 0)
       for (const arg of args.filter(word => word.startsWith('--'))) assert.ok(stdout.includes(arg), arg)
     }

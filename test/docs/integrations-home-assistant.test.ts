@@ -54,10 +54,11 @@ before(async () => {
     locked: [lockSegment(1, 'start', at(20), true)],
     break: [lockSegment(1, 'start', at(20), true), lockSegment(2, 'break', at(2), false)],
     open: [lockSegment(1, 'start', at(20), true), lockSegment(2, 'unlocked', at(2), false)],
+    practice: [lockSegment(1, 'start', at(20), true)],
   }
   const states = Object.entries(events).map(([state, LockSegment], index) => [
     account(index + 1, `who-${state}`),
-    lockTemplate(index + 1, index + 1, { isTimeDisplayed: state !== 'open' }),
+    lockTemplate(index + 1, index + 1, { isTimeDisplayed: state !== 'open', isTestLock: state === 'practice' }),
     lockSession(
       index + 1,
       index + 1,
@@ -103,7 +104,8 @@ test('every entity has a unique_id of its own, and reads an attribute that the s
     for (const [, id, key = ''] of used) {
       assert.equal(id, `sensor.${sensor.name.toLowerCase()}`)
       assert.ok(key in body.data, key)
-      assert.equal(key, keyOf(entity))
+      // Whether the lock is for practice decides whether it counts as locked.
+      assert.ok(key === keyOf(entity) || (key === 'practiceLock' && keyOf(entity) === 'locked'))
     }
   }
 })
@@ -123,7 +125,7 @@ test(
     const bodies = [...answers.values()]
     for (const [index, shown] of (await render(bodies)).entries()) {
       const { data } = JSON.parse(bodies[index] ?? '')
-      for (const [place, entity] of entities.entries()) check(entity, shown.entities[place], data[keyOf(entity)])
+      for (const [place, entity] of entities.entries()) check(entity, shown.entities[place], valueOf(entity, data))
     }
     const hidden = JSON.parse(answers.get('open') ?? '').data
     assert.deepEqual([hidden.timeHidden, hidden.plannedEnd], [true, null])
@@ -146,13 +148,15 @@ test('no field that is null, empty or absent breaks an entity, in any state', ne
     const { main, entities: shown } = rendered[index] ?? assert.fail()
     // A lock that is closed is closed whatever the session says; else both fields are needed.
     const expected =
-      key === 'lockState' && state !== 'locked'
-        ? 'unknown'
-        : key === 'locked' && (state === 'locked' || state === 'open')
+      key === 'practiceLock' && state === 'practice'
+        ? 'locked'
+        : key === 'lockState' && !['locked', 'practice'].includes(state)
           ? 'unknown'
-          : state
+          : key === 'locked' && (state === 'locked' || state === 'open')
+            ? 'unknown'
+            : state
     assert.equal(main, expected, `${state} without ${key}`)
-    for (const [place, entity] of entities.entries()) check(entity, shown[place], body.data[keyOf(entity)])
+    for (const [place, entity] of entities.entries()) check(entity, shown[place], valueOf(entity, body.data))
   }
 })
 
@@ -170,6 +174,12 @@ function check({ unique_id: id }: Entity, shown: Shown | undefined, value: unkno
   const isKnown = value !== null && value !== undefined && value !== ''
   assert.equal(shown?.available, isKnown ? 'True' : 'False', id)
   if (isKnown) assert.equal(shown.state, typeof value === 'boolean' ? (value ? 'True' : 'False') : String(value), id)
+}
+
+/** What an entity must show: a practice lock does not count as locked. */
+function valueOf(entity: Entity, data: any): unknown {
+  const value = data[keyOf(entity)]
+  return keyOf(entity) === 'locked' && value === true ? data.practiceLock !== true : value
 }
 
 function keyOf({ state }: Entity): string {

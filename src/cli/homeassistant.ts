@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { readSecretFile } from '../accounts/secret-files.ts'
+import { makeClient } from '../client.ts'
+import { readConfig, settings } from '../config.ts'
+import { isLoopbackHost } from '../contract/loopback.ts'
+import { serviceFailure } from '../homeassistant/errors.ts'
+import { version } from '../version.ts'
+import { parseSpan } from './instants.ts'
+import { InterruptedError, say, stopSignals, UsageError, withOptions } from './terminal.ts'
+
+export function addHomeAssistantCommands(program: Command) {
+  const command = program
+    .command('homeassistant')
+    .summary('show a running service in Home Assistant')
+    .description(
+      `Shows the service at ${settings.url.env} in Home Assistant, with the API key ${settings.token.env}; the scope status:read is enough.`,
+    )
+  withOptions(
+    command.command('entities'),
+    new Option('--broker <url>', 'the MQTT broker of Home Assistant, mqtt:// or mqtts://'),
+    new Option('--username <name>', 'the user name at the broker'),
+    new Option('--password-file <file>', 'a file with the password at the broker'),
+    new Option('--ca <file>', 'the certificate (PEM) that signed that of the broker, if the system does not know it'),
+    new Option('--id <name>', 'names the device and its topics, for a second account or service')
+      .argParser(parseId)
+      .default('lockstep'),
+    new Option('--prefix <topic>', 'the discovery prefix of Home Assistant').default('homeassistant'),
+    new Option('--every <span>', 'how often to ask the service').argParser(parseSpan).default(60_000, '1m'),
+    new Option('--max-age <span>', 'entities are unavailable while the records are known up to longer ago')
+      .argParser(parseSpan)
+      .default(86_400_000, '1d'),
+    new Option('--texts', 'name the device after the account'),
+    new Option('--remove', 'remove the entities instead'),
+  )
+    .summary('entities by MQTT discovery')
+    .description('Publishes entities by MQTT discovery, and their states as they change, until stopped.')
+    .action(entities)
+}
+
+interface EntitiesFlags {
+  readonly broker?: string
+  readonly username?: string
+  readonly passwordFile?: string
+  readonly ca?: string
+  readonly id: string
+  readonly prefix: string
+  readonly every: number
+  readonly maxAge: number
+  readonly texts?: boolean
+  readonly remove?: boolean
+}
+
+async function entities(flags: EntitiesFlags) {
+  const { username, passwordFile, ca, id, prefix, every, maxAge } = flags
+  const broker = brokerAddress(flags.broker)
+  if (broker.protocol === 'mqtt:' && !isLoopbackHost(broker.hostname)) {
+    say(
+      'warning: the connection to the broker is not encrypted, so its network can read states and password: use mqtts://',
+    )
+  }
+  const connection = {
+    url: broker.href,
+    username,
+    password: passwordFile === undefined ? undefined : firstLine(passwordFile),
+    ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+  }
+  const stop = stopSignals('interrupted: the entities are unavailable until the next start')
+  // Loaded only here, so that other commands start faster.
+  const { publishEntities, removeEntities } = await import('../homeassistant/publish.ts')
+  const device = { id, name: nameOf(id), prefix, expireAfter: Math.ceil((5 * every) / 1000), version }
+  try {
+    if (flags.remove === true) {
+      await removeEntities({ broker: connection, device, signal: stop.signal })
+      return say(`removed the entities of ${id}`)
+    }
+    const client = serviceClient()
+    const name = flags.texts === true ? `${device.name} ${await usernameOf(client)}` : device.name
+    await publishEntities({
+      client,
+      broker: connection,
+      device: { ...device, name },
+      every,
+      maxAge,
+      signal: stop.signal,
+      say,
+    })
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+  }
+  if (stop.isInterrupted()) throw new InterruptedError('interrupted: the entities are unavailable until the next start')
+  say('stopped: the entities are unavailable until the next start')
+}
+
+function serviceClient() {
+  const { url, token } = readConfig(process.env, ['url', 'token'])
+  if (token === '') throw new UsageError(`set ${settings.token.env} to an API key of the service at ${url}`)
+  return makeClient({ baseUrl: url, token })
+}
+
+async function usernameOf(client: ReturnType<typeof makeClient>): Promise<string> {
+  const { PeerError } = await import('../homeassistant/errors.ts')
+  try {
+    return (await client.get('/api/v1/me')).account.username
+  } catch (error) {
+    throw new PeerError(serviceFailure(error))
+  }
+}
+
+/** The name of a device, which begins the ids of its entities. */
+function nameOf(id: string): string {
+  return id === 'lockstep' ? 'Lockstep' : `Lockstep ${id}`
+}
+
+/** A secret from a file that only its owner can read. */
+function firstLine(file: string): string {
+  return readSecretFile(file).split('\n')[0]?.trim() ?? ''
+}
+
+/** Errors do not repeat the address, because it could have a password. */
+function brokerAddress(text = ''): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['mqtt:', 'mqtts:'].includes(url.protocol) || url.hostname === '') {
+    throw new UsageError('--broker must be the address of an MQTT broker, such as mqtts://broker.example:8883')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new UsageError('others can see what --broker says: use --username and --password-file')
+  }
+  return url
+}
+
+function parseId(text: string): string {
+  if (/^[a-z0-9]+(_[a-z0-9]+)*$/.test(text) && text.length <= 40) return text
+  throw new InvalidArgumentError('It must have up to 40 lower-case letters and digits, with single _ between them.')
+}

@@ -1,0 +1,254 @@
+import type { Endpoints } from '../contract/index.ts'
+import { lockStates } from '../contract/lock-sessions.ts'
+
+/** The entities in Home Assistant: one table, of which the messages of MQTT discovery and the YAML package are made. */
+
+export type Status = Endpoints['/api/v1/status']['data']
+type Field = Exclude<
+  keyof Status,
+  'ownerId' | 'timeZone' | 'lockState' | 'lockedSeconds' | 'remainingSeconds' | 'asOfSeconds'
+>
+
+interface Entity {
+  readonly field: Field
+  /** Part of its `unique_id`, which never changes. */
+  readonly id: string
+  /** Follows the name of the device. */
+  readonly name: string
+  readonly kind: 'flag' | 'time' | 'number'
+  readonly icon?: string
+  readonly unit?: string
+  readonly deviceClass?: string
+}
+
+export const entities: readonly Entity[] = [
+  { field: 'locked', id: 'locked', name: 'locked', kind: 'flag', icon: 'mdi:lock' },
+  {
+    field: 'plannedEndPassed',
+    id: 'planned_end_passed',
+    name: 'planned end passed',
+    kind: 'flag',
+    icon: 'mdi:timer-sand-complete',
+  },
+  { field: 'timeHidden', id: 'time_hidden', name: 'time hidden', kind: 'flag', icon: 'mdi:eye-off' },
+  { field: 'practiceLock', id: 'practice_lock', name: 'practice lock', kind: 'flag', icon: 'mdi:school' },
+  {
+    field: 'lastSessionPassed',
+    id: 'last_session_passed',
+    name: 'last session passed',
+    kind: 'flag',
+    icon: 'mdi:check-circle-outline',
+  },
+  { field: 'asOf', id: 'as_of', name: 'known up to', kind: 'time' },
+  { field: 'lockedSince', id: 'locked_since', name: 'session since', kind: 'time' },
+  { field: 'stateSince', id: 'state_since', name: 'state since', kind: 'time' },
+  { field: 'plannedEnd', id: 'planned_end', name: 'planned end', kind: 'time' },
+  { field: 'lastSessionAt', id: 'last_session_at', name: 'last session', kind: 'time' },
+  { field: 'lastSessionGradePercent', id: 'last_grade', name: 'last grade', kind: 'number', unit: '%' },
+  { field: 'lastSessionReps', id: 'last_repetitions', name: 'last repetitions', kind: 'number', unit: 'repetitions' },
+  {
+    field: 'lastSessionMeters',
+    id: 'last_distance',
+    name: 'last distance',
+    kind: 'number',
+    unit: 'm',
+    deviceClass: 'distance',
+  },
+  { field: 'sessionsToday', id: 'sessions_today', name: 'sessions today', kind: 'number', unit: 'sessions' },
+  { field: 'sessionsThisWeek', id: 'sessions_week', name: 'sessions this week', kind: 'number', unit: 'sessions' },
+  { field: 'repsThisWeek', id: 'repetitions_week', name: 'repetitions this week', kind: 'number', unit: 'repetitions' },
+  {
+    field: 'metersThisWeek',
+    id: 'distance_week',
+    name: 'distance this week',
+    kind: 'number',
+    unit: 'm',
+    deviceClass: 'distance',
+  },
+  { field: 'streakDays', id: 'streak', name: 'streak', kind: 'number', unit: 'd' },
+  { field: 'longestStreakDays', id: 'longest_streak', name: 'longest streak', kind: 'number', unit: 'd' },
+  { field: 'bestGradePercent', id: 'best_grade', name: 'best grade', kind: 'number', unit: '%' },
+]
+
+/** The entity without a name of its own, which says in a word what the lock does. */
+const MAIN = { id: 'status', icon: 'mdi:lock-clock', states: ['locked', 'break', 'open', 'idle', 'practice'] } as const
+
+/** The word for a `status`; `unknown` if it is not known. */
+const MAIN_TEMPLATE = [
+  `{% set state = status.lockState | default('', true) %}`,
+  `{% if status.practiceLock is true %}practice`,
+  `{% elif status.locked is true %}locked`,
+  `{% elif state in ['break', 'idle'] %}{{ state }}`,
+  `{% elif status.locked is false and state %}open`,
+  `{% else %}unknown{% endif %}`,
+]
+
+/** How a template reads a field of the status. */
+type Read = (field: Field) => string
+
+/** When the value of an entity is known, as a condition of a template. */
+function isKnown({ field, kind }: Entity, read: Read): string {
+  const value = read(field)
+  if (kind === 'time') return `${value} is string and ${value} | length > 0`
+  return `${value} is ${kind === 'flag' ? 'boolean' : 'number'}`
+}
+
+function valueOf({ field }: Entity, read: Read): string {
+  // A practice lock does not count as locked.
+  return field === 'locked' ? `${read(field)} and ${read('practiceLock')} is not true` : read(field)
+}
+
+function componentOf({ kind }: Entity): 'binary_sensor' | 'sensor' {
+  return kind === 'flag' ? 'binary_sensor' : 'sensor'
+}
+
+/** The options of an entity that are the same in a message and in YAML. */
+function optionsOf({ kind, icon, unit, deviceClass }: Entity) {
+  return {
+    ...(icon === undefined ? {} : { icon }),
+    ...(unit === undefined ? {} : { unit_of_measurement: unit }),
+    ...(kind === 'time'
+      ? { device_class: 'timestamp' }
+      : deviceClass === undefined
+        ? {}
+        : { device_class: deviceClass }),
+    ...(kind === 'number' ? { state_class: 'measurement' } : {}),
+  }
+}
+
+/** What a device in Home Assistant is made of. */
+export interface Device {
+  /** Begins its topics and the `unique_id` of its entities. */
+  readonly id: string
+  readonly name: string
+  /** The topic that Home Assistant looks for devices below, `homeassistant` by default. */
+  readonly prefix: string
+  /** After how many seconds without a message entities are unavailable. */
+  readonly expireAfter: number
+  readonly version: string
+}
+
+export function topicsOf({ id, prefix }: Pick<Device, 'id' | 'prefix'>) {
+  return {
+    discovery: `${prefix}/device/${id}/config`,
+    birth: `${prefix}/status`,
+    /** Whether this program runs and the service answers it. */
+    availability: `lockstep/${id}/availability`,
+    /** Whether the records are known up to a time that is recent enough. */
+    recent: `lockstep/${id}/recent`,
+    state: `lockstep/${id}/state`,
+  }
+}
+
+/** The message of device discovery: one device with all its entities. */
+export function discoveryMessage(device: Device) {
+  const topics = topicsOf(device)
+  const read: Read = field => `value_json.${field}`
+  const shared = (id: string, known: string, isAge: boolean) => ({
+    unique_id: `${device.id}_${id}`,
+    expire_after: device.expireAfter,
+    availability_mode: 'all',
+    availability: [
+      { topic: topics.availability },
+      // How old the records are can be seen even when they are too old.
+      ...(isAge ? [] : [{ topic: topics.recent }]),
+      { topic: topics.state, value_template: `{{ 'online' if ${known} else 'offline' }}` },
+    ],
+  })
+  const main = {
+    platform: 'sensor',
+    name: null,
+    icon: MAIN.icon,
+    device_class: 'enum',
+    options: MAIN.states,
+    value_template: ['{% set status = value_json %}', ...MAIN_TEMPLATE].join(''),
+    ...shared(MAIN.id, 'value_json.locked is boolean and value_json.lockState is string', false),
+  }
+  const components = entities.map(entity => {
+    const value = valueOf(entity, read)
+    const config = {
+      platform: componentOf(entity),
+      name: entity.name,
+      ...optionsOf(entity),
+      value_template: entity.kind === 'flag' ? `{{ 'ON' if ${value} else 'OFF' }}` : `{{ ${value} }}`,
+      ...shared(entity.id, isKnown(entity, read), entity.field === 'asOf'),
+    }
+    return [entity.id, config] as const
+  })
+  return {
+    device: { identifiers: [device.id], name: device.name, manufacturer: 'Lockstep', sw_version: device.version },
+    origin: { name: 'Lockstep', sw_version: device.version },
+    state_topic: topics.state,
+    qos: 1,
+    components: { [MAIN.id]: main, ...Object.fromEntries(components) },
+  }
+}
+
+/** The state of all entities: what they read of the status, so no id, and no text that the contract does not list. */
+export function stateMessage(status: Status): Readonly<Record<string, unknown>> {
+  const { lockState } = status
+  const isListed = lockState === null || lockState === 'idle' || lockStates.some(state => state === lockState)
+  return {
+    lockState: isListed ? lockState : 'other',
+    ...Object.fromEntries(entities.map(({ field }) => [field, status[field]])),
+  }
+}
+
+/** The package for Home Assistant without MQTT. `fields` are those of the status, which it shows as attributes. */
+export function yamlPackage(address: string, fields: readonly string[]): string {
+  const read: Read = field => `state_attr('sensor.lockstep', '${field}')`
+  const listOf = (component: 'binary_sensor' | 'sensor') =>
+    entities
+      .filter(entity => componentOf(entity) === component)
+      .flatMap(entity => [
+        `      - name: Lockstep ${entity.name}`,
+        `        unique_id: lockstep_${entity.id}`,
+        ...Object.entries(optionsOf(entity)).map(([name, text]) => `        ${name}: ${text === '%' ? "'%'" : text}`),
+        `        availability: "{{ ${isKnown(entity, read)} }}"`,
+        `        state: "{{ ${valueOf(entity, read)} }}"`,
+      ])
+  return `${[
+    ...YAML_HEAD,
+    'rest:',
+    `  - resource: ${address}/api/v1/status`,
+    '    headers:',
+    '      Authorization: !secret lockstep_authorization',
+    '      Accept: application/json',
+    '    scan_interval: 60',
+    '    timeout: 10',
+    '    sensor:',
+    '      # locked, break, open (a session is active and its lock is open), idle (none is active), practice or unknown.',
+    '      - name: Lockstep',
+    `        unique_id: lockstep_${MAIN.id}`,
+    `        icon: ${MAIN.icon}`,
+    '        value_template: >-',
+    '          {% set status = (value_json | default({}, true)).data | default({}, true) %}',
+    ...MAIN_TEMPLATE.map(line => `          ${line}`),
+    '        json_attributes_path: $.data',
+    '        json_attributes:',
+    ...fields.map(field => `          - ${field}`),
+    '',
+    'template:',
+    '  - binary_sensor:',
+    ...listOf('binary_sensor'),
+    '  - sensor:',
+    ...listOf('sensor'),
+  ].join('\n')}\n`
+}
+
+const YAML_HEAD =
+  `# Lockstep in Home Assistant without MQTT, as a package: one request a minute, and entities made from its answer.
+# \`npm run docs\` writes this file.
+#
+# 1. Copy this file into the folder \`packages\` of the configuration; configuration.yaml must have
+#      homeassistant:
+#        packages: !include_dir_named packages
+# 2. Put the API key (LOCKSTEP_TOKEN; the scope \`status:read\` is enough) into secrets.yaml, behind the word Bearer:
+#      lockstep_authorization: Bearer lks_…
+# 3. Replace the address of the resource below where Lockstep is not on the same machine. Lockstep listens on 127.0.0.1,
+#    which a second machine cannot reach, and neither can a container: set LOCKSTEP_HOST to an address of the machine it
+#    runs on, such as LOCKSTEP_HOST=192.168.1.20, or to 0.0.0.0 for all of them. Beyond a network you trust, put a proxy
+#    with TLS in front, because the key is sent with each request.
+#
+# An entity is unavailable while its value is not known, not while it is zero. A practice lock never counts as locked.
+`.split('\n')

@@ -1,0 +1,366 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { after, before, test } from 'node:test'
+import { makeClient } from '../../src/client.ts'
+import { type Device, entities, stateMessage, topicsOf } from '../../src/homeassistant/entities.ts'
+import { publishEntities } from '../../src/homeassistant/publish.ts'
+import { type Folder, makeFolder, start } from '../support/command.ts'
+import { type Mosquitto, needsMosquitto, retained, startMosquitto, watch } from '../support/mosquitto.ts'
+import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
+
+const TEXT = 'Evening with Ben'
+const topics = topicsOf({ id: 'lockstep', prefix: 'homeassistant' })
+const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+
+let service: TestService
+let token: string
+let folder: Folder
+
+before(async () => {
+  folder = await makeFolder()
+  service = await startService(
+    [
+      account(1, 'ann@home', { profileDescription: TEXT }),
+      lockTemplate(1, 1, { name: TEXT }),
+      lockSession(
+        1,
+        1,
+        {
+          lockState: 'locked',
+          isActive: true,
+          startDate: at(20),
+          endDate: at(-40),
+          LockSegment: [lockSegment(1, 'start', at(20), true)],
+        },
+        { templateId: 1 },
+      ),
+      trainingSession(1, 1, { name: TEXT, created_at: at(0.1) }),
+    ],
+    unlimited,
+  )
+  token = await service.token('ann@home', { scopes: ['status:read'] })
+})
+
+after(async () => {
+  await service[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+/** Runs the command; leaving its scope kills it. */
+function publishing(broker: Pick<Mosquitto, 'url'>, more: readonly string[] = [], env: Record<string, string> = {}) {
+  const settings = { LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: token, ...env }
+  return start(['homeassistant', 'entities', '--broker', broker.url, '--every', '1s', ...more], { env: settings })
+}
+
+async function currentStatus() {
+  return (await service.as('ann@home')).get('/api/v1/status')
+}
+
+const isOnline = (messages: ReadonlyMap<string, string>) =>
+  [topics.availability, topics.recent].every(topic => messages.get(topic) === 'online')
+
+test(
+  'the entities and their states are retained, without names and texts, and a stop makes them unavailable',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto()
+    await using command = publishing(broker)
+    await until(async () => isOnline(await retained(broker)))
+    const found = await retained(broker)
+    assert.deepEqual(
+      [...found.keys()].toSorted(),
+      [topics.discovery, topics.availability, topics.recent, topics.state].toSorted(),
+    )
+    assert.deepEqual(JSON.parse(found.get(topics.state) ?? ''), stateMessage(await currentStatus()))
+    const discovery = JSON.parse(found.get(topics.discovery) ?? '')
+    assert.equal(discovery.device.name, 'Lockstep')
+    assert.equal(Object.keys(discovery.components).length, entities.length + 1)
+    assert.doesNotMatch([...found.values()].join(), /ann@|Evening|Ben\b/)
+    command.process.kill('SIGTERM')
+    const { code, stdout, stderr } = await command.ended
+    assert.deepEqual([code, stdout], [0, ''])
+    assert.match(
+      stderr,
+      /publishing the entities of lockstep\nstopped: the entities are unavailable until the next start\n/,
+    )
+    assert.equal((await retained(broker)).get(topics.availability), 'offline')
+  },
+)
+
+test(
+  'with --texts the device has the name of the account, and --id makes a second device',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto()
+    await using _ = publishing(broker, ['--id', 'second', '--texts'])
+    const second = topicsOf({ id: 'second', prefix: 'homeassistant' })
+    await until(async () => (await retained(broker)).has(second.state))
+    const { device } = JSON.parse((await retained(broker)).get(second.discovery) ?? '')
+    assert.deepEqual([device.identifiers, device.name], [['second'], 'Lockstep second ann@home'])
+  },
+)
+
+test(
+  'a killed command leaves its entities unavailable, and the next one makes them available',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto()
+    await using reader = await watch(broker)
+    const command = publishing(broker)
+    await until(async () => isOnline(reader.latest))
+    command.process.kill('SIGKILL')
+    await command.ended
+    // The last will, which the broker publishes.
+    await until(async () => reader.latest.get(topics.availability) === 'offline')
+    await using _ = publishing(broker)
+    await until(async () => isOnline(reader.latest))
+  },
+)
+
+test('a broker that restarts, and forgets everything or nothing, has the entities again', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using command = publishing(broker)
+  await until(async () => isOnline(await retained(broker)))
+  await broker.stop()
+  await until(async () => command.said.stderr.includes('the broker does not answer'))
+  await broker.start()
+  await until(async () => command.said.stderr.includes('connected to the broker again'))
+  await until(async () => isOnline(await retained(broker)))
+  assert.deepEqual(JSON.parse((await retained(broker)).get(topics.state) ?? ''), stateMessage(await currentStatus()))
+})
+
+test('when Home Assistant starts it gets the entities again', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using reader = await watch(broker)
+  await using _ = publishing(broker)
+  await until(async () => isOnline(reader.latest))
+  const before = reader.counts.get(topics.discovery) ?? 0
+  await reader.client.publishAsync(topics.birth, 'online')
+  await until(async () => (reader.counts.get(topics.discovery) ?? 0) > before)
+})
+
+test('a service that is away makes the entities unavailable, and they come back with it', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  const other = await startService([account(1, 'ben')], unlimited)
+  const env = { LOCKSTEP_URL: other.url, LOCKSTEP_TOKEN: await other.token('ben', { scopes: ['status:read'] }) }
+  await using command = publishing(broker, [], env)
+  await until(async () => (await retained(broker)).get(topics.availability) === 'online')
+  await other.service.close()
+  await until(async () => (await retained(broker)).get(topics.availability) === 'offline')
+  assert.match(command.said.stderr, /the service does not answer; trying again every 1 s/)
+  await using again = await startService([], { ...unlimited, LOCKSTEP_PORT: new URL(other.url).port }, other)
+  assert.equal(again.url, other.url)
+  await until(async () => (await retained(broker)).get(topics.availability) === 'online')
+  await until(async () => command.said.stderr.includes('the service answers again'))
+})
+
+test(
+  'records that are known up to long ago make the entities unavailable, but not the one that shows the time',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto()
+    await using _ = publishing(broker, ['--max-age', '1s'])
+    await until(async () => (await retained(broker)).has(topics.state))
+    const found = await retained(broker)
+    assert.deepEqual([found.get(topics.recent), found.get(topics.availability)], ['offline', 'online'])
+    const { as_of: asOf, locked } = JSON.parse(found.get(topics.discovery) ?? '').components
+    const topicsIn = (entity: any) => entity.availability.map(({ topic }: { topic: string }) => topic)
+    assert.deepEqual([topicsIn(asOf).includes(topics.recent), topicsIn(locked).includes(topics.recent)], [false, true])
+  },
+)
+
+test('two copies show the same, and one that ends does not make the entities unavailable', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using reader = await watch(broker)
+  await using first = publishing(broker)
+  await first.process.stderr?.take(1).toArray()
+  const second = publishing(broker)
+  await until(async () => second.said.stderr.includes('publishing'))
+  await until(async () => isOnline(reader.latest))
+  second.process.kill('SIGTERM')
+  await second.ended
+  const third = publishing(broker)
+  await until(async () => third.said.stderr.includes('publishing'))
+  third.process.kill('SIGKILL')
+  await third.ended
+  await until(async () => isOnline(await retained(broker)))
+  assert.doesNotMatch(first.said.stderr, /does not answer/)
+})
+
+test('--remove leaves nothing on the broker', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  const command = publishing(broker)
+  await until(async () => isOnline(await retained(broker)))
+  command.process.kill('SIGTERM')
+  await command.ended
+  await using removing = publishing(broker, ['--remove'])
+  const { code, stderr } = await removing.ended
+  assert.deepEqual([code, stderr], [0, 'removed the entities of lockstep\n'])
+  assert.equal((await retained(broker)).size, 0)
+})
+
+test('after a thousand changes the state is the newest one', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using _ = publishing(broker)
+  await until(async () => isOnline(await retained(broker)))
+  for (let part = 0; part < 50; part += 1) {
+    const sessions = Array.from({ length: 20 }, (__, index) =>
+      trainingSession(100 + part * 20 + index, 1, { created_at: at(0.05) }),
+    )
+    await service.import(sessions)
+  }
+  const { sessionsToday, ...status } = await currentStatus()
+  assert.ok(status.repsThisWeek !== null && status.repsThisWeek > 1000)
+  await until(
+    async () => JSON.parse((await retained(broker)).get(topics.state) ?? '{}').repsThisWeek === status.repsThisWeek,
+  )
+})
+
+test(
+  'a wrong password, a wrong key and an address without a broker end the command with a sentence',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto({ user: { name: 'ha', password: 'right' } })
+    const file = (name: string, text: string, mode = 0o600) => {
+      writeFileSync(folder.file(name), text)
+      chmodSync(folder.file(name), mode)
+      return folder.file(name)
+    }
+    const login = (passwordFile: string) => ['--username', 'ha', '--password-file', passwordFile]
+    const outcome = async (more: readonly string[], env = {}, url = broker.url) => {
+      await using command = publishing({ url }, more, env)
+      const { code, stderr } = await command.ended
+      return [code, stderr]
+    }
+    assert.deepEqual(await outcome(login(file('wrong', 'wrong\n'))), [
+      4,
+      'lockstep: the broker cannot be used: Connection refused: Not authorized\n',
+    ])
+    assert.deepEqual(await outcome(login(file('open', 'right\n', 0o644))), [
+      1,
+      `lockstep: others can read ${folder.file('open')}, so it is refused: chmod 600 it\n`,
+    ])
+    const [code, said] = await outcome(login(file('right', 'right\n')), { LOCKSTEP_TOKEN: `${token}x` })
+    assert.deepEqual([code, String(said).startsWith('lockstep: the service answered: ')], [4, true])
+    assert.equal((await outcome([], {}, 'mqtt://127.0.0.1:1'))[0], 4)
+    await using right = publishing(broker, login(folder.file('right')))
+    await until(async () => isOnline(await retained(broker)))
+    right.process.kill('SIGINT')
+    assert.equal((await right.ended).code, 130)
+  },
+)
+
+test(
+  'an encrypted broker is checked by its certificate, and one off this machine without encryption is warned of',
+  needsMosquitto,
+  async () => {
+    const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+        '-days',
+        '2',
+        '-subj',
+        '/CN=localhost',
+        '-addext',
+        'subjectAltName=DNS:localhost',
+      ],
+      { stdio: 'ignore' },
+    )
+    await using broker = await startMosquitto({ tls: { cert, key } })
+    await using unknown = publishing(broker)
+    assert.equal((await unknown.ended).code, 4)
+    await using _ = publishing(broker, ['--ca', cert])
+    await until(async () => isOnline(await retained(broker)))
+    await using open = publishing({ url: 'mqtt://broker.invalid' })
+    const { code, stderr } = await open.ended
+    assert.equal(code, 4)
+    assert.match(stderr, /^warning: the connection to the broker is not encrypted/)
+  },
+)
+
+test('a password in the address, an unknown protocol and a bad id are wrong usage', async () => {
+  for (const [more, message] of [
+    [['--broker', 'mqtt://ha:right@127.0.0.1'], /use --username and --password-file/],
+    [['--broker', 'http://127.0.0.1'], /--broker must be the address of an MQTT broker/],
+    [['--broker', 'mqtt://127.0.0.1', '--id', 'Ann Home'], /lower-case letters/],
+    [[], /--broker must be the address/],
+  ] as const) {
+    const { code, stderr } = await folder.run(['homeassistant', 'entities', ...more])
+    assert.equal(code, 2)
+    assert.match(stderr, message)
+    assert.doesNotMatch(stderr, /right/)
+  }
+})
+
+test(
+  'a broker that is away for an hour is tried again in growing pauses, and then has the present state',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto()
+    const device: Device = { id: 'lockstep', name: 'Lockstep', prefix: 'homeassistant', expireAfter: 300, version: '1' }
+    const stop = new AbortController()
+    const said: string[] = []
+    const client = makeClient({ baseUrl: service.url, token })
+    // A second stands for a minute and a half: the pauses grow from 20 ms to 700 ms, as from a second to a minute.
+    const ended = publishEntities({
+      client,
+      broker: { url: broker.url, username: undefined, password: undefined, ca: undefined },
+      device,
+      every: 700,
+      maxAge: 86_400_000,
+      signal: stop.signal,
+      say: line => said.push(line),
+      pauses: [20, 700],
+    })
+    await until(async () => isOnline(await retained(broker)))
+    await broker.stop()
+    const tries: number[] = []
+    await using counter = await countConnections(Number(new URL(broker.url).port), tries)
+    await until(async () => tries.length >= 12)
+    const pauses = tries.slice(1).map((time, index) => time - (tries[index] ?? 0))
+    assert.ok(Math.min(...pauses.slice(-4)) >= 600, 'the longest pause is reached')
+    assert.equal(said.filter(line => line.includes('does not answer')).length, 1)
+    await service.import([trainingSession(5000, 1, { created_at: at(0.01) })])
+    await counter[Symbol.asyncDispose]()
+    await broker.start()
+    const { lastSessionAt } = await currentStatus()
+    await until(
+      async () => JSON.parse((await retained(broker)).get(topics.state) ?? '{}').lastSessionAt === lastSessionAt,
+    )
+    assert.equal(said.filter(line => line.includes('connected to the broker again')).length, 1)
+    stop.abort()
+    await ended
+  },
+)
+
+/** Takes the port of a broker that is away, and closes each connection. */
+async function countConnections(port: number, tries: number[]) {
+  const server = createServer()
+  server.on('connection', socket => {
+    tries.push(performance.now())
+    socket.destroy()
+  })
+  await new Promise<void>(resolve => void server.listen(port, '127.0.0.1', resolve))
+  return {
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await new Promise(resolve => void server.close(resolve))
+    },
+  }
+}
