@@ -21,8 +21,12 @@ export async function withFallback<Result>(
     if (!(error instanceof StoreUnavailableError)) throw error
     const failedSoon = performance.now() - start < SLOW_MS
     if (!(await primary.checkIsDown())) {
-      if (failedSoon) return work()
-      throw error
+      if (!failedSoon) throw error
+      // The last connection to respond may be that of the check, just before the primary goes down.
+      return work().catch(async (again: unknown) => {
+        if (again instanceof StoreUnavailableError && (await primary.checkIsDown())) return fallback()
+        throw again
+      })
     }
   }
   return fallback()

@@ -140,7 +140,8 @@ function watchReplica(
      * replica if that is not known.
      */
     async findReplica(at: number): Promise<Store | undefined> {
-      if (!has(at)) await checkNow()
+      // One check can fail, or come before what the replica has received is replayed.
+      for (let tries = 0; tries < MAX_TRIES && !has(at); tries += 1) await checkNow()
       if (!has(at)) return undefined
       replicaStore ??= openReplicaStore()
       return replicaStore
@@ -149,6 +150,7 @@ function watchReplica(
   }
 }
 
+const MAX_TRIES = 2
 const CHECK_INTERVAL_MS = 1000
 const HISTORY_MS = 60_000
 /** A little less than five seconds, because replicas are checked once a second. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { archiveParts, exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
@@ -13,13 +14,13 @@ const FEW = 10_000
 const MANY = 4 * FEW
 
 test('the time of an export grows with the records of the account, not faster: by the command and in Settings', async t => {
-  const database = await newDatabase()
+  const database = await step('an empty database', newDatabase())
   const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
   const lines = function* () {
     yield* [account(1, 'ann'), account(2, 'ben')]
     for (let id = 1; id <= FEW + MANY; id += 1) yield trainingSession(id, id <= FEW ? 1 : 2)
   }
-  await importArchive(store, archiveOf([...lines()]))
+  await step('the import', importArchive(store, archiveOf([...lines()])))
   const ways = {
     command: (accountId: number) => exportArchive(store, async () => {}, accountId),
     settings: async (accountId: number) => {
@@ -30,16 +31,44 @@ test('the time of an export grows with the records of the account, not faster: b
     let [few, many] = [Infinity, Infinity]
     // In turns, because the machine may be busy for a while.
     for (let round = 0; round < 5; round += 1) {
-      few = Math.min(few, await timeOf(() => run(1)))
-      many = Math.min(many, await timeOf(() => run(2)))
+      few = Math.min(
+        few,
+        await step(
+          `the ${name} export of few records`,
+          timeOf(() => run(1)),
+        ),
+      )
+      many = Math.min(
+        many,
+        await step(
+          `the ${name} export of many records`,
+          timeOf(() => run(2)),
+        ),
+      )
     }
     const ratio = many / few
     t.diagnostic(`${name}: four times the records take ${ratio.toFixed(1)} times as long`)
     assert.ok(ratio < 8, `${name}: ${ratio}`)
   }
-  await store.close()
-  await database.remove()
+  await step('closing the store', store.close())
+  await step('removing the records', database.remove())
 })
+
+/** Long for a step that takes seconds: one that never ends is named. */
+const STEP_LIMIT_MS = 180_000
+
+async function step<Result>(name: string, work: Promise<Result>): Promise<Result> {
+  const ended = new AbortController()
+  const limit = sleep(STEP_LIMIT_MS, undefined, { signal: ended.signal }).then(() =>
+    assert.fail(`${name} does not end`),
+  )
+  try {
+    return await Promise.race([work, limit])
+  } finally {
+    ended.abort()
+    limit.catch(() => {})
+  }
+}
 
 async function timeOf(work: () => Promise<void>): Promise<number> {
   const start = performance.now()

@@ -63,3 +63,10 @@ test('a read that fails just before another server becomes the primary is done a
   await assert.rejects(withFallback(up, fails, fromReplica), StoreUnavailableError)
   assert.equal(times, 2)
 })
+
+test('a read that fails again after the primary responded for the last time comes from a replica', async () => {
+  const checks = [false, true]
+  const going = { isDown: false, checkIsDown: async () => checks.shift() ?? true }
+  const fails = () => Promise.reject(new StoreUnavailableError('lost'))
+  assert.equal(await withFallback(going, fails, () => 'replica'), 'replica')
+})
