@@ -1,4 +1,4 @@
-import { listAccounts } from '../accounts/accounts.ts'
+import { listAccounts, setTierIn } from '../accounts/accounts.ts'
 import { OPERATOR } from '../accounts/events.ts'
 import { noteGrantChange } from '../accounts/grants.ts'
 import { isRemoved } from '../accounts/removal.ts'
@@ -200,8 +200,11 @@ export class PulledAccounts {
 
   /** Creates the account and the state of its source in one transaction. */
   async #begin(importer: BatchImporter): Promise<PullSource> {
+    // Its own source is not known yet, so a pull of somebody who can read it made it, without a tier.
+    const isPartner = await hasFilled(this.#store, this.me, this.#origin)
     const remember: StoredWithin = async (db, [outcome]) => {
       if (outcome === 'rejected') return
+      if (isPartner && (await hasNoTier(db, this.me))) await setTierIn(db, this.me, OWN_TIER, null)
       this.#source = await addSource(db, {
         account_id: this.me,
         origin: this.#origin,
@@ -254,7 +257,7 @@ export class PulledAccounts {
         id,
         username: isMe ? this.#target.username : this.#partners.get(id),
         // Used for a new account only.
-        subscriptionTier: isMe ? 'ultra' : null,
+        subscriptionTier: isMe ? OWN_TIER : null,
       },
     }
   }
@@ -287,6 +290,18 @@ export class PulledAccounts {
       .onConflict(conflict => conflict.columns(['source_id', 'owner_id']).doUpdateSet({ ended_at: null }))
       .execute()
   }
+}
+
+/** The tier of an account that is made, or first pulled, with an API key of its own. */
+const OWN_TIER = 'ultra'
+
+async function hasNoTier(db: Store['db'], id: number): Promise<boolean> {
+  const { tier } = await db
+    .selectFrom('account')
+    .select('subscription_tier as tier')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  return tier === null
 }
 
 /** What is stored together with records, given their outcomes. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/vendor/kysely.js'
+import { findAccount, setTier } from '../../src/accounts/accounts.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openStore } from '../support/archives.ts'
@@ -231,6 +232,22 @@ test('the records of others are stored only with --partners, with access that en
     (await partnerships()).map(({ data }) => data),
     [{ ownerId: 2, partnerId: 1 }],
   )
+})
+
+test('a partner who first pulls with their own key gets a tier with it, which later pulls leave as it is', async () => {
+  const records = [account(1, 'ann'), account(2, 'ben'), partnership(2, 1), lockTemplate(2, 2)]
+  await using service = await startService(records, unlimited)
+  await using here = await openStore()
+  const clock = makeClock(now)
+  const tier = async () => (await findAccount(here.store, 'ben')).subscription_tier
+  await pull(here.store, service.url, { token: await service.token('ann'), clock, partners: true })
+  assert.equal(await tier(), null)
+  const token = await service.token('ben')
+  await pull(here.store, service.url, { token, clock })
+  assert.equal(await tier(), 'ultra')
+  await setTier(here.store, 2, null, null)
+  await pull(here.store, service.url, { token, clock })
+  assert.equal(await tier(), null)
 })
 
 test('fields that the format does not have are kept with the records of every kind', async () => {
