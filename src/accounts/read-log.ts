@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { type Area, areas } from '../contract/areas.ts'
-import { type ReadKind, readKinds, type ReadWay } from '../contract/reads.ts'
+import type { ReadKind, ReadWay } from '../contract/reads.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
@@ -20,8 +20,6 @@ export interface ReadLog {
 interface Reader {
   readonly accountId: number
   readonly via: ReadWay
-  /** 0 if the reader uses no API key. */
-  readonly keyId: number
   /** Empty if the reader uses no API key. */
   readonly keyName: string
 }
@@ -41,12 +39,12 @@ interface ReadLogOptions {
  */
 export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
-  let counts = new ReadCounts(maxEntries)
   const pending = new PendingReads(maxEntries)
   let unanswered: Batch | undefined
   let cleanedAt = 0
   let running = Promise.resolve()
   let isWriting = false
+  let hasFailed = false
 
   const write = async () => {
     if (unanswered !== undefined && (await wasCommitted(store.db, unanswered.transaction))) {
@@ -63,13 +61,13 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
     }
   }
   const flush = async () => {
-    for (const row of counts.rows()) pending.add(row)
-    counts = new ReadCounts(maxEntries)
     try {
       await write()
       cleanedAt = await clean(store, days, cleanedAt)
+      hasFailed = false
     } catch (error) {
-      // Retried with the next flush.
+      // Retried after the next minute.
+      hasFailed = true
       onFailure(error)
     }
   }
@@ -77,17 +75,21 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
     isWriting = true
     running = running.then(flush).then(() => {
       isWriting = false
+      flushIfMany()
     })
     return running
+  }
+  const flushIfMany = () => {
+    if (pending.areMany && !isWriting && !hasFailed) void flushInTurn()
   }
   const timer = setInterval(() => void flushInTurn(), flushIntervalMs)
   timer.unref()
 
   return {
-    record(reader, ownerId, area, kind, now) {
-      counts.add(reader, ownerId, COMBINATIONS[area][kind], hourOf(now))
-      // Reads that could not be written wait for the next minute.
-      if (counts.isFull && !isWriting && pending.isEmpty) void flushInTurn()
+    record({ accountId, via, keyName }, ownerId, area, kind, now) {
+      const reader = { owner_id: ownerId, hour: hourOf(now), reader_id: accountId, via, token_name: keyName }
+      pending.add({ ...reader, area, kind, reads: 1 })
+      flushIfMany()
     },
     async close() {
       clearInterval(timer)
@@ -98,66 +100,6 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   }
 }
 
-/** Counts in memory. A read costs a few look-ups by numbers, which are much cheaper than by texts. */
-class ReadCounts {
-  readonly #maxEntries: number
-  #entries = 0
-  #hour = NaN
-  #readers = new Map<number, ReaderCounts>()
-  readonly #hours = new Map<number, Map<number, ReaderCounts>>()
-  /** Reads beyond the limit, by owner, from the hour of the first of them on. */
-  readonly #gaps = new Map<number, { readonly hour: number; reads: number }>()
-
-  constructor(maxEntries: number) {
-    this.#maxEntries = maxEntries
-  }
-
-  /** `combination` is the index of area and kind. */
-  add(reader: Reader, ownerId: number, combination: number, hour: number) {
-    if (hour !== this.#hour) {
-      this.#hour = hour
-      this.#readers = this.#hours.getOrInsertComputed(hour, () => new Map())
-    }
-    const key = reader.keyId === 0 ? -reader.accountId : reader.keyId
-    const counts = this.#readers.get(key)?.owners.get(ownerId) ?? this.#makeCounts(key, reader, ownerId)
-    if (counts === undefined) this.#gaps.getOrInsertComputed(ownerId, () => ({ hour, reads: 0 })).reads += 1
-    else counts[combination] = (counts[combination] ?? 0) + 1
-  }
-
-  get isFull(): boolean {
-    return this.#entries >= this.#maxEntries
-  }
-
-  *rows(): Generator<NewRead> {
-    for (const [hour, readers] of this.#hours) {
-      for (const { reader, owners } of readers.values()) {
-        for (const [ownerId, counts] of owners) {
-          for (const [index, { area, kind }] of AREAS_AND_KINDS.entries()) {
-            const reads = counts[index] ?? 0
-            if (reads > 0) yield { ...readerColumns(reader, ownerId, hour), area, kind, reads }
-          }
-        }
-      }
-    }
-    for (const [ownerId, { hour, reads }] of this.#gaps) yield gapOf(ownerId, hour, reads)
-  }
-
-  #makeCounts(key: number, reader: Reader, ownerId: number): number[] | undefined {
-    if (this.#entries >= this.#maxEntries) return undefined
-    this.#entries += 1
-    const counts = AREAS_AND_KINDS.map(() => 0)
-    this.#readers.getOrInsertComputed(key, () => ({ reader, owners: new Map() })).owners.set(ownerId, counts)
-    return counts
-  }
-}
-
-interface ReaderCounts {
-  readonly reader: Reader
-  /** Counts for each area and kind, by owner. */
-  readonly owners: Map<number, number[]>
-}
-
-/** Rows that are not written yet. */
 class PendingReads {
   readonly #maxEntries: number
   readonly #rows = new Map<string, NewRead>()
@@ -170,27 +112,29 @@ class PendingReads {
   add(row: NewRead) {
     const key = keyOf(row)
     const known = this.#rows.get(key)
-    if (known !== undefined) this.#rows.set(key, { ...row, reads: known.reads + row.reads })
+    if (known !== undefined) known.reads += row.reads
     else if (this.#rows.size < this.#maxEntries || isGap(row)) this.#rows.set(key, row)
     else this.#addGap(row)
   }
 
-  get isEmpty(): boolean {
-    return this.#rows.size === 0
+  /** Whether they take half of the room: the other half is for those that come while they are written. */
+  get areMany(): boolean {
+    return this.#rows.size >= this.#maxEntries / 2
   }
 
-  /** The same order in every process, so that two of them cannot deadlock. */
+  /** Copies in the same order in every process, so that two of them cannot deadlock. */
   inOrder(): NewRead[] {
-    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => ({ ...row }))
   }
 
   /** Subtracts reads that are written. */
   subtract(rows: readonly NewRead[]) {
     for (const row of rows) {
       const key = keyOf(row)
-      const reads = (this.#rows.get(key)?.reads ?? 0) - row.reads
-      if (reads > 0) this.#rows.set(key, { ...row, reads })
-      else this.#rows.delete(key)
+      const known = this.#rows.get(key)
+      if (known === undefined) continue
+      known.reads -= row.reads
+      if (known.reads === 0) this.#rows.delete(key)
     }
     if (this.#rows.size === 0) this.#gapHours.clear()
   }
@@ -203,7 +147,7 @@ class PendingReads {
   /** All reads of an owner beyond the limit are one gap, in the hour of the first. */
   #addGap({ owner_id: ownerId, hour, reads }: NewRead) {
     const start = this.#gapHours.getOrInsertComputed(ownerId, () => hour)
-    this.add(gapOf(ownerId, start, reads))
+    this.add({ owner_id: ownerId, hour: start, reader_id: 0, via: '', token_name: '', area: '', kind: '', reads })
   }
 }
 
@@ -217,26 +161,11 @@ export async function writeOperatorExport(store: Store, ownerId: number, now: nu
   )
 }
 
-const AREAS_AND_KINDS = areas.flatMap(area => readKinds.map(kind => ({ area, kind })))
-
-function combinationsOf(area: Area): Readonly<Record<ReadKind, number>> {
-  const indexOf = (kind: ReadKind) => AREAS_AND_KINDS.findIndex(one => one.area === area && one.kind === kind)
-  return {
-    list: indexOf('list'),
-    record: indexOf('record'),
-    statistics: indexOf('statistics'),
-    export: indexOf('export'),
-  }
-}
-
-/** The index of each area and kind. */
-const COMBINATIONS = { lkbx: combinationsOf('lkbx'), dtt: combinationsOf('dtt') }
-
 const HOUR_MS = 3_600_000
 const FLUSH_INTERVAL_MS = 60_000
 
-/** How many entries are kept while they cannot be written: about 3 MB. */
-const MAX_ENTRIES = 10_000
+/** How many rows wait to be written: about 6 MB. */
+const MAX_ENTRIES = 20_000
 
 /** A row of the log before it is stored. */
 interface NewRead {
@@ -247,23 +176,15 @@ interface NewRead {
   readonly token_name: string
   readonly area: string
   readonly kind: string
-  readonly reads: number
+  reads: number
 }
 
 function hourOf(now: number): number {
   return now - (now % HOUR_MS)
 }
 
-function readerColumns({ accountId, via, keyName }: Reader, ownerId: number, hour: number) {
-  return { owner_id: ownerId, hour, reader_id: accountId, via, token_name: keyName }
-}
-
-function gapOf(ownerId: number, hour: number, reads: number): NewRead {
-  return { owner_id: ownerId, hour, reader_id: 0, via: '', token_name: '', area: '', kind: '', reads }
-}
-
 function keyOf(row: NewRead): string {
-  return [row.owner_id, row.hour, row.reader_id, row.via, row.area, row.kind, row.token_name].join(' ')
+  return `${row.owner_id} ${row.hour} ${row.reader_id} ${row.via} ${row.area} ${row.kind} ${row.token_name}`
 }
 
 function isGap({ via }: NewRead): boolean {

@@ -304,7 +304,7 @@ function recordReads(reads: ReadLog, visit: Visit, page: DashboardPage, { kind }
     }
     if (owner === accountId) continue
     const read = kind === 'download' ? 'export' : page.reads
-    reads.record({ accountId, via: 'dashboard', keyId: 0, keyName: '' }, owner, area, read, now)
+    reads.record({ accountId, via: 'dashboard', keyName: '' }, owner, area, read, now)
   }
 }
 

@@ -73,7 +73,7 @@ testOnPostgres('reads beyond a limit are written as a gap once the primary is ba
   const log = makeReadLog(store, options)
   const start = Date.parse('2001-01-01T00:00:00Z')
   const record = (hour: number) =>
-    log.record({ accountId: 2, via: 'dashboard', keyId: 0, keyName: '' }, 1, 'dtt', 'list', start + hour * 3_600_000)
+    log.record({ accountId: 2, via: 'dashboard', keyName: '' }, 1, 'dtt', 'list', start + hour * 3_600_000)
   const nextFailure = async () => {
     const known = failures
     await until(async () => failures > known)

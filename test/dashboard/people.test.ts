@@ -237,7 +237,7 @@ test('an owner is shown the account that was given access by name once it has re
   const unread = { given: [known, [null, 'cas'], [null, 'quinby']], users: [1, 2], user: 404 }
   assert.deepEqual(await seen(), unread)
   const log = makeReadLog(it.service.store, { days: 100, onFailure: error => assert.fail(String(error)) })
-  log.record({ accountId: 3, via: 'dashboard', keyId: 0, keyName: '' }, 1, 'dtt', 'list', Date.now())
+  log.record({ accountId: 3, via: 'dashboard', keyName: '' }, 1, 'dtt', 'list', Date.now())
   await log.close()
   assert.deepEqual(await seen(), { given: [known, [3, 'cas'], [null, 'quinby']], users: [1, 2, 3], user: 200 })
 })
@@ -368,11 +368,11 @@ async function withReads() {
   const log = makeReadLog(it.service.store, { days: 100, onFailure: error => assert.fail(String(error)) })
   const now = Date.now()
   for (let hour = 0; hour < 30; hour += 1) {
-    log.record({ accountId: 2, via: 'dashboard', keyId: 0, keyName: '' }, 1, 'dtt', 'list', now - hour * HOUR)
+    log.record({ accountId: 2, via: 'dashboard', keyName: '' }, 1, 'dtt', 'list', now - hour * HOUR)
   }
-  log.record({ accountId: 2, via: 'token', keyId: 1, keyName: 'secret name of ben' }, 1, 'lkbx', 'record', now)
-  log.record({ accountId: 1, via: 'token', keyId: 2, keyName: '=own "key"' }, 1, 'lkbx', 'record', now)
-  log.record({ accountId: 0, via: 'operator', keyId: 0, keyName: '' }, 1, 'dtt', 'export', now)
+  log.record({ accountId: 2, via: 'token', keyName: 'secret name of ben' }, 1, 'lkbx', 'record', now)
+  log.record({ accountId: 1, via: 'token', keyName: '=own "key"' }, 1, 'lkbx', 'record', now)
+  log.record({ accountId: 0, via: 'operator', keyName: '' }, 1, 'dtt', 'export', now)
   await log.close()
   return it
 }

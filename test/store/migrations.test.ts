@@ -283,7 +283,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   }
   const log = makeReadLog(store, { days: 1, onFailure: error => assert.fail(String(error)) })
   for (const at of [now, now - 2 * DAY_MS]) {
-    log.record({ accountId: 2, via: 'dashboard', keyId: 0, keyName: '' }, 1, 'dtt', 'list', at)
+    log.record({ accountId: 2, via: 'dashboard', keyName: '' }, 1, 'dtt', 'list', at)
   }
   await log.close()
   const made = (await listEvents(store, 1, { limit: 100 })).filter(({ kind }) => kind === 'invitation-made')
