@@ -181,7 +181,7 @@ export const settings = {
   pullDatabaseUrl: setting(
     'LOCKSTEP_PULL_DATABASE_URL',
     '',
-    'The database as a role that may write records, for the process that pulls alone; that of the service if empty.',
+    'The database as a role that may write records, for the processes that pull and that read uploads; that of the service if empty.',
     text,
   ),
   sourceOrigins: setting(

@@ -104,6 +104,12 @@ export async function* encryptWritten(
 /** What opens an encrypted file. */
 export type Keys = { readonly identities: readonly string[] } | { readonly passphrase: string }
 
+/** What somebody typed: an identity, or a passphrase. */
+export function typedKeys(secret: string): Keys {
+  const typed = secret.trim()
+  return /^AGE-SECRET-KEY-/i.test(typed) ? { identities: [typed] } : { passphrase: secret }
+}
+
 /** Decrypts an archive. Throws MissingIdentityError without keys, WrongKeyError and BackupFileError. */
 export async function* decryptArchive(chunks: AsyncIterable<Buffer>, keys: Keys | undefined): AsyncGenerator<Buffer> {
   if (keys === undefined) throw new MissingIdentityError('the archive is encrypted: name a file with --identity')

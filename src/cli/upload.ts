@@ -21,7 +21,7 @@ const COMMAND = 'upload'
 export function addUploadCommand(program: Command) {
   program.command(COMMAND, { hidden: true }).action(async () => {
     const order = await readOrder<UploadOrder>(() => process.exit(1))
-    const store = await openStore(order.quota.databaseUrl, {
+    const store = await openStore(order.storeUrl, {
       busyTimeoutMs: COMMAND_BUSY_TIMEOUT_MS,
       schema: 'current',
       bulk: order.work === 'store',

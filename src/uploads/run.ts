@@ -1,55 +1,106 @@
-import { closeSync, createReadStream, openSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { type CsvCells, csvLine } from '../archive/csv.ts'
+import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError } from '../archive/import.ts'
-import { type Lines, readLines } from '../archive/lines.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import { Quota, QuotaError } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
+import { BackupFileError, MissingIdentityError, WrongKeyError } from '../backup/errors.ts'
 import type { Store } from '../store/index.ts'
+import { UploadedFiles } from './files.ts'
 import { UploadFolder } from './folder.ts'
 import { setState, type UploadOrder } from './uploads.ts'
 
 /** What is known about the files of an upload. Stored as JSON. */
 export interface UploadReport {
-  readonly preview?: Preview
+  readonly preview?: Omit<Preview, 'rejected'>
+  /** What would be rejected, by reason; `places` are the first of them. */
+  readonly rejected?: readonly { readonly reason: string; readonly count: number; readonly places: readonly string[] }[]
+  /** What the numbers in places count, if that is the same in all files. */
+  readonly unit?: 'line' | 'record'
   /** What was stored, by kind. */
   readonly stored?: readonly { readonly kind: string; readonly added: number; readonly replaced: number }[]
-  /** Why the upload cannot be stored, as a sentence. */
+  /** Why the upload cannot be stored, or what is asked for, as a sentence. */
   readonly problem?: string
-  /** Whether storing needs the secret again. */
+  /** The kind of records that do not say it, as the sender answered. */
+  readonly kind?: string
+  /** Whether the files can only be read with a secret. */
   readonly needsSecret?: boolean
   /** Whether times without a zone were read as times of the account. */
   readonly usesTimeZone?: boolean
-  /** Whether the files are of a kind that has no last line. */
+  /** Whether some of the files are of a format that has no last line. */
   readonly hasNoEnd?: boolean
 }
 
 /** Does the work of an order, in a process that may end at any time: what it found and what it stored becomes visible at once. */
 export async function runUploadOrder(store: Store, order: UploadOrder): Promise<void> {
   const folder = new UploadFolder(order.quota.databaseUrl)
-  const files = new UploadedFiles(folder.filesOf(order.id))
+  const kind = order.answers.kind ?? (await answeredKind(store, order))
+  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind })
   try {
     if (order.work === 'check') await check(store, order, folder, files)
     else await storeFiles(store, order, files)
   } catch (error) {
-    if (!(error instanceof ImportError || error instanceof QuotaError)) throw error
-    const [first] = error instanceof ImportError ? error.errors : []
-    const problem = first === undefined ? error.message : `Line ${first.line}: ${first.reason}`
+    const problem = problemOf(error, files)
+    if (problem === undefined) throw error
+    const report: UploadReport = { problem: files.named(problem), needsSecret: files.needsSecret, ...kindOf(kind) }
+    const asked = askedFor(error)
+    if (order.work === 'store' && asked !== undefined) {
+      // What was shown can still be stored, with another secret.
+      await setState(store.db, order, 'storing', { state: 'ready', failure: asked })
+      return
+    }
     await setState(store.db, order, order.work === 'check' ? 'checking' : 'storing', {
-      state: 'failed',
-      failure: 'invalid',
-      report: JSON.stringify({ problem } satisfies UploadReport),
+      state: asked === undefined ? 'failed' : 'asking',
+      failure: asked ?? 'invalid',
+      report: JSON.stringify(report),
     })
   }
+}
+
+/** Why the files cannot be read or stored; undefined for an error of this program or of the machine. */
+function problemOf(error: unknown, files: UploadedFiles): string | undefined {
+  if (error instanceof ImportError) {
+    const [first] = error.errors
+    return first === undefined ? error.message : `line ${files.placeOf(first.line)}: ${first.reason}`
+  }
+  if (error instanceof MissingIdentityError) return 'the file is encrypted'
+  const isProblem = error instanceof FormatError || error instanceof BackupFileError || error instanceof QuotaError
+  return isProblem ? error.message : undefined
+}
+
+/** What the sender can answer. */
+function askedFor(error: unknown): 'kind' | 'encrypted' | undefined {
+  if (error instanceof UnclearKindError) return 'kind'
+  return error instanceof MissingIdentityError || error instanceof WrongKeyError ? 'encrypted' : undefined
+}
+
+/** The kind that the sender named before. */
+async function answeredKind({ db }: Store, { id }: UploadOrder): Promise<string | undefined> {
+  const row = await db.selectFrom('upload').select('report').where('id', '=', id).executeTakeFirst()
+  // Only this file writes it.
+  return (JSON.parse(row?.report ?? '{}') as UploadReport).kind
+}
+
+function kindOf(kind: string | undefined): Pick<UploadReport, 'kind'> {
+  return kind === undefined ? {} : { kind }
 }
 
 async function check(store: Store, order: UploadOrder, folder: UploadFolder, files: UploadedFiles) {
   using list = new RejectedList(folder.rejectedFile(order.id))
   const onRejected: PreviewOptions['onRejected'] = ({ line, kind, recordId, reason }) =>
-    list.add([line, kind, recordId, reason])
-  const preview = await previewImport(store, files.lines(), { onlyAccount: order.accountId, onRejected })
+    list.add([files.placeOf(line), kind, recordId, reason])
+  await files.open()
+  const { isArchive } = files
+  const options = { onlyAccount: order.accountId, isArchive, onRejected }
+  const { rejected, ...preview } = await previewImport(store, files.lines(), options)
   list.flush()
-  const report: UploadReport = { preview }
+  const report: UploadReport = {
+    preview,
+    rejected: rejected.map(({ lines, ...reason }) => ({ ...reason, places: lines.map(line => files.placeOf(line)) })),
+    ...files.facts(),
+    ...kindOf(files.kind),
+  }
   await setState(store.db, order, 'checking', { state: 'ready', report: JSON.stringify(report) })
 }
 
@@ -58,15 +109,18 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   const quota = new Quota(store, order.quota, accountId)
   // Counts what the account has before others wait for this one.
   await quota.during(() => quota.add(store.db, 1, () => 0))
+  await files.open()
   await importLines(store, files.lines(), {
     onlyAccount: accountId,
     onConflict: 'replace',
     onError: 'set-aside',
     source: `upload of account ${accountId}`,
+    isArchive: files.isArchive,
     // With the records, so that neither is there without the other.
     inTransaction: async (db, { kinds, setAside }) => {
-      const added = kinds.reduce((sum, { added }) => sum + added, setAside?.newCount ?? 0)
-      await quota.add(db, added, () => files.bytes)
+      // What replaces others may be larger: if it seems too much, everything is counted again.
+      const written = kinds.reduce((sum, { added, replaced }) => sum + added + replaced, setAside?.newCount ?? 0)
+      await quota.add(db, written, () => files.bytes)
       const stored = kinds.map(({ kind, added, replaced }) => ({ kind, added, replaced }))
       const report: UploadReport = { stored: stored.filter(({ added, replaced }) => added + replaced > 0) }
       const isOpen = await setState(db, order, 'storing', { state: 'stored', report: JSON.stringify(report) })
@@ -76,29 +130,7 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   })
 }
 
-/** The lines of all files of an upload, one after the other. */
-class UploadedFiles {
-  readonly #paths: readonly string[]
-  /** How many bytes were read. */
-  bytes = 0
-
-  constructor(paths: readonly string[]) {
-    this.#paths = paths
-  }
-
-  async *lines(): Lines {
-    for (const path of this.#paths) yield* readLines(this.#count(createReadStream(path) as AsyncIterable<Buffer>))
-  }
-
-  async *#count(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) {
-      this.bytes += chunk.length
-      yield chunk
-    }
-  }
-}
-
-/** A file with the lines that would be rejected, at most `MAX_REJECTED` of them. */
+/** A file with the lines that would be rejected. More than `MAX_REJECTED` of them are no file of records. */
 class RejectedList implements Disposable {
   readonly #file: number
   #text = csvLine(['line', 'kind', 'id', 'reason'])
@@ -110,7 +142,9 @@ class RejectedList implements Disposable {
 
   add(cells: CsvCells) {
     this.#count += 1
-    if (this.#count > MAX_REJECTED) return
+    if (this.#count > MAX_REJECTED) {
+      throw new FormatError(`more than ${MAX_REJECTED.toLocaleString('en')} of its lines are no records`)
+    }
     this.#text += csvLine(cells)
     if (this.#text.length > TEXT_AT_ONCE) this.flush()
   }

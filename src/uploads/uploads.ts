@@ -18,12 +18,16 @@ import { KEPT_MS, newUploadId, UploadFolder } from './folder.ts'
 /** What a child process is told, on its standard input. */
 export interface UploadOrder {
   readonly work: 'check' | 'store'
+  /** The database, as a role that may write records. */
+  readonly storeUrl: string
   readonly quota: QuotaConfig
   readonly accountId: number
   readonly id: string
   readonly answers: UploadAnswers
   readonly actor?: Actor
 }
+
+type UploadWork = Omit<UploadOrder, 'quota' | 'storeUrl'>
 
 /** What only the sender knows. It is never stored. */
 export interface UploadAnswers {
@@ -38,7 +42,7 @@ export type RunOrder = (order: UploadOrder, signal: AbortSignal) => Promise<bool
 
 interface UploadsOptions {
   readonly store: Store
-  readonly config: QuotaConfig & Pick<Config, 'uploadMax' | 'requestTimeout'>
+  readonly config: QuotaConfig & Pick<Config, 'uploadMax' | 'requestTimeout' | 'pullDatabaseUrl'>
   readonly runOrder: RunOrder
   readonly onFailure: (error: unknown) => void
 }
@@ -142,7 +146,7 @@ export class Uploads {
     await this.#begin({ work: 'store', accountId: upload.account_id, id: upload.id, answers, actor }, upload.state)
   }
 
-  async #begin(order: Omit<UploadOrder, 'quota'>, before: Upload['state']) {
+  async #begin(order: UploadWork, before: Upload['state']) {
     const { store } = this.#options
     if (!this.#folder.has(order.id)) throw new RefusedError('the files are on another machine')
     const release = await this.#waitForLock(order.id)
@@ -175,14 +179,15 @@ export class Uploads {
   }
 
   /** Runs a child process while this one holds the lock of the upload. */
-  async #run(order: Omit<UploadOrder, 'quota'>, release: () => Promise<void>) {
+  async #run(order: UploadWork, release: () => Promise<void>) {
     const { store, config, runOrder } = this.#options
     try {
-      const { databaseUrl, maxRecords, maxBytes } = config
+      const { databaseUrl, maxRecords, maxBytes, pullDatabaseUrl } = config
+      const storeUrl = pullDatabaseUrl === '' ? databaseUrl : pullDatabaseUrl
       const quota = { databaseUrl, maxRecords, maxBytes }
       const stopping = new AbortController()
       this.#stopping.set(order.id, stopping)
-      const work = () => runOrder({ ...order, quota }, this.#signalOf(stopping))
+      const work = () => runOrder({ ...order, storeUrl, quota }, this.#signalOf(stopping))
       const isDone = await this.#inTurn(work).catch((error: unknown) => {
         this.#options.onFailure(error)
         return false

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { UploadFolder } from '../../src/uploads/folder.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { account, lockTemplate, partnership, trainingSession, world } from '../support/records.ts'
@@ -204,6 +206,116 @@ test('more records than an account may have are not stored', async () => {
   assert.deepEqual(await storedIds(service), [1])
   assert.match(await store([1, 2, 3]), /Lock templates: 2 new/)
   assert.deepEqual(await storedIds(service), [1, 2, 3])
+})
+
+test('saved responses are stored as records of the account that sent them, several files at once', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)])
+  const ann = await signedIn(service)
+  const saved = (records: readonly { data: object }[]) =>
+    JSON.stringify({ ok: true, data: { data: records.map(({ data }) => data), pagination: {} } })
+  const wrong = { data: { id: 3, ownerId: 1, isTestLock: true } }
+  await upload(service.url, ann, {
+    'templates.json': saved([lockTemplate(1, 1), lockTemplate(2, 1), wrong, lockTemplate(4, 2)]),
+    'sessions.json': saved([trainingSession(5, 1), { data: { ...trainingSession(6, 1).data, ownerId: 2 } }]),
+    'archive.ndjson': `${ndjson([lockTemplate(3, 1)])}{"kind":"end","data":{"lines":1}}\n`,
+  })
+  const page = textOf(await settledPage(ann))
+  assert.match(page, /3 files, /)
+  assert.match(page, /Lock templates 1 Jan 2026 1 Jan 2026 2 0 1 Training sessions 16 Feb 2026 16 Feb 2026 1 0 0 /)
+  assert.match(page, /Left out: 2 records of other accounts\./)
+  assert.match(page, /1 line would be rejected.+ Where duration is missing.+ 1 file 1: 3 /)
+  assert.doesNotMatch(page, /cut off/)
+  assert.match((await ann.get('/source/upload/rejected.csv')).text, /^file 1: 3,lock-template,3,duration is missing/m)
+  await decide(ann, 'store')
+  assert.match(textOf(await settledPage(ann)), /Lock templates: 2 new Training sessions: 1 new/)
+  assert.deepEqual(await storedIds(service), [1, 2, 3])
+  const sessions = await service.store.db.selectFrom('training_session').select(['id', 'owner_id']).execute()
+  assert.deepEqual(
+    sessions.map(row => ({ ...row })),
+    [{ id: 5, owner_id: 1 }],
+  )
+})
+
+test('what opens an encrypted file is asked for, used, and stored nowhere', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  const archive = Buffer.from(ndjson([lockTemplate(1, 1)]))
+  const identity = await generateX25519Identity()
+  const withPassphrase = new Encrypter()
+  withPassphrase.setScryptWorkFactor(10)
+  withPassphrase.setPassphrase('open sesame')
+  const withIdentity = new Encrypter()
+  withIdentity.addRecipient(await identityToRecipient(identity))
+  for (const [encrypter, secret] of [
+    [withPassphrase, 'open sesame'],
+    [withIdentity, identity],
+  ] as const) {
+    await upload(service.url, ann, { 'a.age': Buffer.from(await encrypter.encrypt(gzipSync(archive))) })
+    assert.match(textOf(await settledPage(ann)), /The file is encrypted\. Passphrase or age identity/)
+    await decide(ann, 'check', { secret: 'open barley' })
+    assert.match(
+      textOf(await settledPage(ann)),
+      /(The passphrase does not open|encrypted for others).+Passphrase or age/,
+    )
+    await decide(ann, 'check', { secret })
+    assert.match(textOf(await settledPage(ann)), /Lock templates .+Passphrase or age identity.+Store these records\?/)
+    await decide(ann, 'store', { secret: 'AGE-SECRET-KEY-1NONSENSE' })
+    assert.match(
+      textOf(await settledPage(ann)),
+      /does not open the file.+Nothing was stored.+Lock templates .+Store these/,
+    )
+    await until(async () => (await decide(ann, 'store', { secret })).status === 303)
+    assert.match(textOf(await settledPage(ann)), /Stored\./)
+    const { report } = await service.store.db.selectFrom('upload').select('report').executeTakeFirstOrThrow()
+    assert.ok(!String(report).includes(secret))
+    assert.ok(!service.log.join('').includes(secret))
+  }
+  assert.deepEqual(await storedIds(service), [1])
+})
+
+test('the kind of records that do not say it is asked for, also of an encrypted file', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  const encrypter = new Encrypter()
+  encrypter.setScryptWorkFactor(10)
+  encrypter.setPassphrase('open sesame')
+  const devices = JSON.stringify([{ id: 7, lastVisited: null, bubbleId: 'x' }])
+  await upload(service.url, ann, { 'devices.json': Buffer.from(await encrypter.encrypt(devices)) })
+  await settledPage(ann)
+  await decide(ann, 'check', { secret: 'open sesame' })
+  const asked = textOf(await settledPage(ann))
+  assert.match(asked, /do not say of which kind they are\. Its records are .+Passphrase or age identity/)
+  await decide(ann, 'check', { kind: 'training-device', secret: 'open sesame' })
+  assert.match(textOf(await settledPage(ann)), /Training devices .+1 0 0 /)
+  await decide(ann, 'store', { secret: 'open sesame' })
+  assert.match(textOf(await settledPage(ann)), /Training devices: 1 new/)
+  const [row] = await service.store.db.selectFrom('training_device').select(['id', 'owner_id']).execute()
+  assert.deepEqual({ ...row }, { id: 7, owner_id: 1 })
+})
+
+test('a file without records says what it is, and is deleted', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { 'a.csv': Buffer.from('PK\x03\x04\x14\0xl/workbook.xml') })
+  assert.match(textOf(await settledPage(ann)), /This looks like a spreadsheet: save it as CSV\. Nothing was stored/)
+  await until(async () => uploadFiles(service.databaseUrl).length === 0)
+})
+
+test('records that replace others by larger ones count with their size', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)], { LOCKSTEP_MAX_BYTES: '20000' })
+  const ann = await signedIn(service)
+  const store = async (kilobytes: number) => {
+    const larger = {
+      ...lockTemplate(1, 1, { name: `With ${kilobytes}` }),
+      extra: { '/note': 'x'.repeat(kilobytes * 1000) },
+    }
+    await upload(service.url, ann, { a: ndjson([larger]) })
+    await settledPage(ann)
+    await decide(ann, 'store')
+    return textOf(await settledPage(ann))
+  }
+  assert.match(await store(30), /would have more than 20,000 bytes.+Nothing was stored/)
+  assert.match(await store(5), /Lock templates: 0 new, 1 changed/)
 })
 
 test('hidden names hide the name of the file, too', async () => {

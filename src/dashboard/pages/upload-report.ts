@@ -75,20 +75,23 @@ function notes({ viewer }: Visit, upload: Upload): Html {
 }
 
 function rejectedCard(upload: Upload): Html {
-  const { preview } = reportOf(upload)
+  const { preview, rejected = [], unit } = reportOf(upload)
   if (preview === undefined || preview.rejectedCount === 0) return nothing
   return card(
     'What cannot be stored',
     html`
-      <p>${countText(preview.rejectedCount, 'line')} would be rejected. The others can be stored without them.</p>
+      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without them.</p>
       ${table(
         'What cannot be stored',
         [
           { title: 'Reason', cell: ({ reason }) => reason },
-          { title: 'Lines', numeric: true, cell: ({ count }) => numberText(count) },
-          { title: 'In line', cell: ({ lines, count }) => `${lines.join(', ')}${count > lines.length ? ' …' : ''}` },
+          { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
+          {
+            title: unit === undefined ? 'Where' : `In ${unit}`,
+            cell: ({ places, count }) => `${places.join(', ')}${count > places.length ? ' …' : ''}`,
+          },
         ],
-        preview.rejected,
+        rejected,
         { look: 'stacks' },
       )}
     `,
@@ -113,6 +116,7 @@ export function failureText(upload: Upload): string {
       ? 'The file could not be checked: the process that did it ended. It may need more memory than there is.'
       : 'The records could not be stored: the process that did it ended.'
   }
+  if (upload.state === 'ready') return 'The passphrase or identity does not open the file.'
   return problem === undefined ? 'The file cannot be read.' : sentence(problem)
 }
 
@@ -123,12 +127,14 @@ function sentence(text: string): string {
 /** The form that asks for what the file does not say. */
 export function askedFor(upload: Upload, discard: Html): Html {
   const asksForKind = upload.failure === 'kind'
+  const { needsSecret = false } = reportOf(upload)
   return html`
     <div class="card narrow stack">
       <form class="stack" method="post" action="/source/upload/check">
         <input type="hidden" name="id" value="${upload.id}">
         <p${upload.failure === 'encrypted' ? nothing : html` class="problem" role="alert"`}>${failureText(upload)}</p>
-        ${asksForKind ? kindField() : secretField()}
+        ${asksForKind ? kindField() : nothing}
+        ${needsSecret ? secretField() : nothing}
         <div><button class="primary">Check the file</button></div>
       </form>
       ${discard}
@@ -137,7 +143,7 @@ export function askedFor(upload: Upload, discard: Html): Html {
 }
 
 function kindField(): Html {
-  const own = kinds.filter(({ name }) => name !== 'account' && name !== 'partnership')
+  const own = kinds.filter(({ isOwned }) => isOwned)
   return html`
     <label>Its records are
       <select name="kind" required>${own.map(({ name }) => html`<option value="${name}">${kindTitle(name)}</option>`)}</select>

@@ -88,7 +88,7 @@ export async function uploadCard(visit: Visit): Promise<Html> {
     'From a file',
     html`
       <div class="stack">
-        <p>Upload an export of another Lockstep, or one that you edited. You see what is in it before anything is stored.</p>
+        <p>Upload an export, or responses of this API that you saved. You see what is in a file before anything of it is stored.</p>
         ${visit.uploads.maxBytes === 0 ? html`<p class="muted">Whoever runs this service has switched this off.</p>` : offer(upload)}
       </div>
     `,
@@ -139,7 +139,7 @@ async function showForm(visit: Visit, problem?: string) {
     body: html`
       <form class="card narrow stack" method="post" action="/source/upload" enctype="multipart/form-data">
         ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-        <p>Exports of Lockstep, as <em>Everything</em> in the settings of another Lockstep makes them. Only your own records are taken from them.</p>
+        <p>Exports, as <em>Everything</em> in the settings of another Lockstep makes them, and saved responses of this API; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them.</p>
         <label>Files <span class="muted">${megabytes(uploads.maxBytes)} together, ${limits.uploadFiles.max} at most</span>
           <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
         </label>

@@ -1,0 +1,140 @@
+import { createReadStream } from 'node:fs'
+import { FormatError } from '../archive/formats/errors.ts'
+import { openRecords, type Records } from '../archive/formats/open.ts'
+import type { Line, Lines } from '../archive/lines.ts'
+import { kindsByName } from '../archive/records.ts'
+import { decryptArchive, typedKeys } from '../backup/encryption.ts'
+import type { UploadAnswers } from './uploads.ts'
+
+interface FilesOptions {
+  readonly accountId: number
+  readonly answers: UploadAnswers
+  readonly kind: string | undefined
+}
+
+interface OpenedFile {
+  readonly path: string
+  readonly number: number
+  readonly format: Records['format']
+}
+
+/** The files of an upload, read one after the other. */
+export class UploadedFiles {
+  readonly #paths: readonly string[]
+  readonly #options: FilesOptions
+  /** In the order in which they are read. */
+  #files: readonly OpenedFile[] = []
+  /** How many lines come before each file. */
+  readonly #starts: number[] = []
+  #current = 0
+  /** How many bytes their records have. */
+  bytes = 0
+  needsSecret = false
+
+  constructor(paths: readonly string[], options: FilesOptions) {
+    this.#paths = paths
+    this.#options = options
+  }
+
+  /** The kind of records that do not say it; undefined if there is no such kind. */
+  get kind(): string | undefined {
+    const { kind = '' } = this.#options
+    return kindsByName.get(kind)?.isOwned === true ? kind : undefined
+  }
+
+  /** Finds out the formats of the files. */
+  async open(): Promise<void> {
+    const files: OpenedFile[] = []
+    for (const [index, path] of this.#paths.entries()) {
+      this.#current = index + 1
+      const format = await this.#read(path, async ({ format }) => format)
+      files.push({ path, number: index + 1, format })
+    }
+    // The last line of an archive counts those before it.
+    this.#files = files.toSorted((a, b) => Number(b.format === 'archive') - Number(a.format === 'archive'))
+  }
+
+  /** Whether all of them are archives, in which a missing field means no value. */
+  get isArchive(): boolean {
+    return this.#files.every(({ format }) => format === 'archive')
+  }
+
+  async *lines(): Lines {
+    this.#starts.length = 0
+    let last = 0
+    for (const { path, number } of this.#files) {
+      this.#current = number
+      const before = last
+      this.#starts.push(before)
+      const file = createReadStream(path)
+      try {
+        const { lines } = await this.#open(file)
+        for await (const batch of lines) {
+          const numbered = batch.map(line => ({ ...line, number: before + line.number }))
+          last = numbered.at(-1)?.number ?? last
+          this.#count(numbered, last)
+          yield numbered
+        }
+      } finally {
+        file.destroy()
+      }
+    }
+    this.#current = 0
+  }
+
+  /** Where a line is, for people. */
+  placeOf(line: number): string {
+    const index = this.#starts.findLastIndex(start => start < line)
+    const place = line - (this.#starts[index] ?? 0)
+    return this.#paths.length === 1 ? String(place) : `file ${this.#files[index]?.number}: ${place}`
+  }
+
+  /** A problem of the file that was being read, with its number if there are several. */
+  named(problem: string): string {
+    return this.#paths.length === 1 || this.#current === 0 ? problem : `file ${this.#current}: ${problem}`
+  }
+
+  /** What the lines do not say. */
+  facts() {
+    const isResponse = (file: OpenedFile) => file.format === 'responses'
+    const unit: 'line' | 'record' | undefined = this.#files.every(isResponse)
+      ? 'record'
+      : this.#files.some(isResponse)
+        ? undefined
+        : 'line'
+    return {
+      needsSecret: this.needsSecret,
+      hasNoEnd: !this.isArchive,
+      ...(unit === undefined ? {} : { unit }),
+    }
+  }
+
+  async #read<Result>(path: string, work: (records: Records) => Promise<Result>): Promise<Result> {
+    const file = createReadStream(path)
+    try {
+      return await work(await this.#open(file))
+    } finally {
+      file.destroy()
+    }
+  }
+
+  #open(file: ReturnType<typeof createReadStream>): Promise<Records> {
+    const { accountId, answers } = this.#options
+    return openRecords(file as AsyncIterable<Buffer>, {
+      account: accountId,
+      kind: this.kind,
+      decrypt: chunks => {
+        this.needsSecret = true
+        const { secret = '' } = answers
+        return decryptArchive(chunks, secret === '' ? undefined : typedKeys(secret))
+      },
+    })
+  }
+
+  #count(lines: readonly Line[], last: number) {
+    for (const { text = '' } of lines) this.bytes += text.length
+    if (last > MAX_LINES) throw new FormatError(`it has more than ${MAX_LINES.toLocaleString('en')} lines`)
+  }
+}
+
+const MAX_LINES = 10_000_000
