@@ -12,6 +12,8 @@ import { archiveOf } from '../support/service.ts'
 
 const FEW = 10_000
 const MANY = 4 * FEW
+/** Sorting all rows for each part makes it 16. */
+const MAX_RATIO = 8
 
 test('the time of an export grows with the records of the account, not faster: by the command and in Settings', async t => {
   const database = await step('an empty database', newDatabase())
@@ -29,8 +31,8 @@ test('the time of an export grows with the records of the account, not faster: b
   }
   for (const [name, run] of Object.entries(ways)) {
     let [few, many] = [Infinity, Infinity]
-    // In turns, because the machine may be busy for a while.
-    for (let round = 0; round < 5; round += 1) {
+    // In turns, and more often if the ratio is too high, because the machine may be busy for a while.
+    for (let round = 0; round < 5 || (round < 20 && many / few >= MAX_RATIO); round += 1) {
       few = Math.min(
         few,
         await step(
@@ -48,7 +50,7 @@ test('the time of an export grows with the records of the account, not faster: b
     }
     const ratio = many / few
     t.diagnostic(`${name}: four times the records take ${ratio.toFixed(1)} times as long`)
-    assert.ok(ratio < 8, `${name}: ${ratio}`)
+    assert.ok(ratio < MAX_RATIO, `${name}: ${ratio}`)
   }
   await step('closing the store', store.close())
   await step('removing the records', database.remove())
