@@ -1,10 +1,13 @@
 import type { Page } from 'playwright-core'
+import { OWNER_UNKNOWN } from '../src/archive/batch-importer.ts'
 import { createInvitation } from '../src/accounts/invitations.ts'
 import { allowSignIn, sampleService, signIn } from '../test/support/dashboard.ts'
+import { openSecret, sealKey } from '../src/pull/stored-key.ts'
 import { samplePages } from '../test/support/page-addresses.ts'
 import { heavyYear } from '../test/support/heavy-year.ts'
-import { account } from '../test/support/records.ts'
+import { account, trainingSession } from '../test/support/records.ts'
 import { startService, type TestService } from '../test/support/service.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../test/support/sources/source-server.ts'
 
 /** What is photographed: every page, in each of its states. */
 
@@ -27,6 +30,8 @@ export type StageName = keyof typeof stages
 export interface Stage {
   readonly service: TestService
   readonly username?: string
+  /** The address of a server to connect. */
+  readonly source?: string
   /** What is done once after signing in. */
   readonly prepare?: (page: Page) => Promise<unknown>
 }
@@ -40,6 +45,25 @@ export const stages = {
     const service = await startService([account(1, 'ann')])
     await allowSignIn(service, 'ann')
     return { service, username: 'ann' }
+  },
+  /** An account without any record, and a server that it may connect. */
+  connecting: async () => {
+    const world = new SourceWorld().add(account(4711, 'alex'), trainingSession(1, 4711))
+    const source = await startSource({ world, me: 4711, identity: '/me', withoutLists: ['/lkbx'] })
+    const service = await startService([account(1, 'ann')], { LOCKSTEP_SOURCE_ORIGINS: source.url })
+    await allowSignIn(service, 'ann')
+    const close = async () => {
+      await service[Symbol.asyncDispose]()
+      await source[Symbol.asyncDispose]()
+    }
+    return { service: { ...service, [Symbol.asyncDispose]: close }, username: 'ann', source: source.url }
+  },
+  /** An account with a connected source, which has sent records and rejected some. */
+  connected: async () => {
+    const now = Date.now()
+    const service = await sampleService()
+    await connectSource(service, now)
+    return { service, username: 'alex' }
   },
   /** A year of heavy use. */
   heavy: async () => {
@@ -109,6 +133,35 @@ const states: readonly Scene[] = [
   { name: 'settings-weak-password', path: '/settings', act: showPasswordNotice },
   { name: 'download-from-elsewhere', path: '/settings', act: followFromElsewhere },
   { name: 'too-many-pages', path: '/', act: reloadOften, on: 'limited' },
+  { name: 'source-fresh', path: '/source', on: 'fresh' },
+  { name: 'source-old-sign-in', path: '/source', on: 'fresh', act: ageSignIn },
+  { name: 'source-wrong', path: '/source/connect', on: 'connecting', act: enterWrongSource },
+  { name: 'source-whose', path: '/source', on: 'connecting', act: checkSource },
+  { name: 'source-copying', path: '/source', on: 'connected', act: changeSource({ state: 'running', failure: null }) },
+  {
+    name: 'source-connected',
+    path: '/source',
+    on: 'connected',
+    act: changeSource({ state: 'waiting', failure: null }),
+  },
+  { name: 'source-stopped', path: '/source', on: 'connected', act: changeSource({ state: 'stopped', failure: null }) },
+  {
+    name: 'source-refused',
+    path: '/source',
+    on: 'connected',
+    act: changeSource({ state: 'waiting', failure: 'refused' }),
+  },
+  {
+    name: 'source-change',
+    path: '/source',
+    on: 'connected',
+    act: page => page.getByText('Change this source').click(),
+  },
+  { name: 'source-key', path: '/source/key', on: 'connected' },
+  { name: 'source-gone', path: '/source/gone', on: 'connected' },
+  { name: 'source-locks', path: '/source/locks', on: 'connected' },
+  { name: 'source-forget', path: '/source/forget', on: 'connected' },
+  { name: 'overview-refused', path: '/', on: 'connected' },
   { name: 'not-found', path: '/locks/99999' },
 ]
 
@@ -218,4 +271,86 @@ async function hoverOverBar(page: Page) {
   await bar.scrollIntoViewIfNeeded()
   await bar.hover({ force: true })
   await page.locator('#repetitions .plot g[aria-label=tip] path').waitFor()
+}
+
+const SOURCE = 'https://history.example'
+
+/** As after a few rounds from a source, the last of which it refused. */
+async function connectSource({ store: { db }, databaseUrl }: TestService, now: number) {
+  const secret = openSecret({ databaseUrl, secretFile: '' })
+  const { sealed, secretId } = sealKey(secret, { accountId: 1, origin: SOURCE }, 'a key')
+  const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
+  const refused = { state: 'waiting', failure: 'refused', failures: 30, next_at: now + 40 * 60_000 } as const
+  const times = { started_at: now - 20_000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
+  const progress = JSON.stringify([
+    { kind: 'lock-device', read: 2, total: 2 },
+    { kind: 'lock-session', read: 37, total: null },
+  ])
+  const rest = { progress, username: 'alex', known_locks: '', mine: 0, revision: 1 }
+  await db
+    .insertInto('source_connection')
+    .values({ ...connection, ...refused, ...times, ...rest })
+    .execute()
+  for (const round of [0, 1, 2, 3]) {
+    const counts = { added: 303 - 101 * round, replaced: round, gone: round % 2, rejected: 75 }
+    const ended = { account_id: 1, ended_at: now - 86_400_000 - round * 300_000 }
+    await db
+      .insertInto('source_round')
+      .values({ ...ended, ...counts, failure: round === 0 ? 'refused' : null })
+      .execute()
+  }
+  const known = { account_id: 1, origin: SOURCE, username: 'alex', knows_me: 1, capabilities: '{}' }
+  const { id } = await db
+    .insertInto('pull_source')
+    .values({ ...known, completed_at: now - 86_400_000, full_at: now - 86_400_000 })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  for (const [kind, table] of [
+    ['training-session', 'training_session'],
+    ['lock-session', 'lock_session'],
+  ] as const) {
+    const rows = await db.selectFrom(table).select('id').where('owner_id', '=', 1).orderBy('id').execute()
+    for (const [index, row] of rows.entries()) {
+      const gone = index < 3 ? now - 90_000_000 : null
+      const pulled = { source_id: id, kind, id: row.id, owner_id: 1, form: '', open_at: null }
+      await db
+        .insertInto('pull_row')
+        .values({ ...pulled, missing_at: gone, gone_at: gone })
+        .execute()
+    }
+  }
+  for (let index = 0; index < 75; index += 1) {
+    const row = { source: SOURCE, row_key: `k${index}`, kind: 'training-session', record_id: 9000 + index }
+    const seen = { owner_id: null, account_id: 1, first_seen_at: now, last_seen_at: now }
+    await db
+      .insertInto('set_aside')
+      .values({ ...row, ...seen, reason: OWNER_UNKNOWN, raw: `{"id":${9000 + index}}`, encoding: 'utf-8' })
+      .execute()
+  }
+}
+
+function changeSource(values: { state: 'running' | 'waiting' | 'stopped'; failure: string | null }) {
+  return async (page: Page, { service }: Stage) => {
+    await service.store.db.updateTable('source_connection').set(values).execute()
+    await page.reload()
+  }
+}
+
+async function ageSignIn(page: Page, { service }: Stage) {
+  await service.store.db.updateTable('browser_session').set({ confirmed_at: 1 }).execute()
+  await page.reload()
+}
+
+async function enterWrongSource(page: Page) {
+  await page.getByLabel('Address of the server').fill('http://history.example')
+  await page.getByLabel('API key there').fill('a key')
+  await page.getByRole('button', { name: 'Check' }).click()
+  await page.locator('.problem').waitFor()
+}
+
+async function checkSource(page: Page, { source = '' }: Stage) {
+  await page.getByLabel('Address of the server').fill(source)
+  await page.getByLabel('API key there').fill(SOURCE_TOKEN)
+  await page.getByRole('button', { name: 'Check' }).click()
+  await page.getByText('Whose key is it?').waitFor()
 }

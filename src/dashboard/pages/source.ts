@@ -128,8 +128,10 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
   return html`
     <section class="card" id="connection">
       <div class="card-head"><h2>${hostOf(connection.origin)}</h2></div>
-      <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${stateOf(visit, connection, source)}</div>
-      <div class="buttons" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
+      <div class="stack">
+        <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${stateOf(visit, connection, source)}</div>
+        <div class="stack" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
+      </div>
     </section>
     <div class="stack" data-live="source-rounds">
       ${source === undefined ? nothing : await rejectedOf(visit, source, connection)}
@@ -141,7 +143,7 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
 function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   if (isBusy(connection)) return progressOf(visit, connection, source)
   const { viewer, now } = visit
-  const { state, next_at: next, every_minutes: every } = connection
+  const { state, next_at: next } = connection
   const problem = problemNow(visit, connection, source)
   const then =
     state === 'done'
@@ -155,7 +157,6 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
     ${source === undefined ? nothing : kindTable(source)}
-    ${every > 0 && state !== 'stopped' && problem === undefined ? intervalForm(every) : nothing}
   `
 }
 
@@ -209,23 +210,39 @@ function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | un
 }
 
 function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  if (isBusy(connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
   const { state, sealed_key: key } = connection
-  const button = (path: string, text: string, look = '') =>
-    html`<form method="post" action="/source/${path}"><button${look === '' ? nothing : html` class="${look}"`}>${text}</button></form>`
-  const link = (path: string, text: string, look = '') =>
-    html`<a class="button${look}" href="/source/${path}">${text}</a>`
-  const busy = isBusy(connection)
-  const needsKey = key === null || problemNow(visit, connection, source)?.needsKey === true
+  const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
+  const canGoOn = state === 'stopped' && !needsKey
+  const isComplete = source?.completedAt != null
   return html`
-    ${busy || source?.completedAt == null ? nothing : html`<a class="button${needsKey ? '' : ' primary'}" href="/">Go to the overview</a>`}
-    ${state === 'stopped' && !needsKey ? button('continue', 'Continue', 'primary') : nothing}
-    ${busy ? button('stop', 'Stop') : nothing}
-    ${!busy && (state === 'waiting' || state === 'due') ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
-    ${busy ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key', needsKey && state !== 'done' ? ' primary' : '')}
-    ${busy || source === undefined || sum(source.gone) === 0 ? nothing : link('gone', 'Remove what is gone there')}
-    ${busy || source === undefined ? nothing : link('locks', 'Lock sessions by number')}
-    ${busy ? nothing : link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
+    <div class="buttons">
+      ${needsKey ? link('key', 'Change key', true) : nothing}
+      ${canGoOn ? button('continue', 'Continue', true) : nothing}
+      ${isComplete ? html`<a class="button${needsKey || canGoOn ? '' : ' primary'}" href="/">Go to the overview</a>` : nothing}
+      ${state === 'waiting' || state === 'due' ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
+    </div>
+    <details>
+      <summary>Change this source</summary>
+      <div class="stack">
+        ${connection.every_minutes > 0 ? intervalForm(connection.every_minutes) : nothing}
+        <div class="buttons">
+          ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
+          ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
+          ${source === undefined || sum(source.gone) === 0 ? nothing : link('gone', 'Remove what is gone there')}
+          ${link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
+        </div>
+      </div>
+    </details>
   `
+}
+
+function button(path: string, text: string, isPrimary = false): Html {
+  return html`<form method="post" action="/source/${path}"><button${isPrimary ? html` class="primary"` : nothing}>${text}</button></form>`
+}
+
+function link(path: string, text: string, isPrimary = false): Html {
+  return html`<a class="button${isPrimary ? ' primary' : ''}" href="/source/${path}">${text}</a>`
 }
 
 function intervalForm(every: number): Html {
@@ -245,20 +262,25 @@ function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
   const count = (title: string, of: (round: Round) => number): TableColumn<Round> => ({
     title,
     numeric: true,
-    cell: round => (round.failure === null ? numberText(of(round)) : NONE),
+    line: 'second',
+    unit: ` ${title.toLowerCase()}`,
+    cell: round => numberText(of(round)),
   })
   return table<Round>(
     'Last rounds',
     [
-      { title: 'Ended', cell: ({ ended_at: at }) => dateTime(viewer, at) },
-      { title: 'Result', cell: ({ failure }) => (failure === null ? 'Complete' : shortFailure(failure)) },
+      { title: 'Ended', line: 'first', cell: ({ ended_at: at }) => dateTime(viewer, at) },
+      {
+        title: 'Result',
+        line: 'first',
+        cell: ({ failure }) => (failure === null ? 'Complete' : shortFailure(failure)),
+      },
       count('New', ({ added }) => added),
       count('Changed', ({ replaced }) => replaced),
       count('Gone', ({ gone }) => gone),
       count('Rejected', ({ rejected }) => rejected),
     ],
     rounds,
-    { look: 'stacks' },
   )
 }
 
